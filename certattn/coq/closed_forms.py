@@ -17,9 +17,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import universality_bound as universality
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
-from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, score_matrix
+from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, ScoreMatrix, score_matrix
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
 _COST = Cost(16.0, 900.0)

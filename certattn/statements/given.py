@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.given.bounds import StatedBounds
+from certattn.kernel.given.each_query import StatedBounds
 from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.reals import describe
 

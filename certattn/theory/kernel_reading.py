@@ -115,7 +115,9 @@ class Kernel:
         """What `from name import ...` finds in a module that is read over symbols."""
         if name in self._replaced:
             return self._replaced[name]
-        if name.startswith(_READ_AGAIN) and names and level == 0 and not _is_folder(name):
+        if name.startswith(_READ_AGAIN) and names and level == 0:
+            if _is_folder(name):
+                return SimpleNamespace(**{module: self._module(f"{name}.{module}") for module in names})
             return self._module(name)
         return importlib.__import__(name, globals_, locals_, names or (), level)
 

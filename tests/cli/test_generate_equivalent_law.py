@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.spectrum.equivalent_plot import density_curve
 from certattn.provers.spectrum.spectrum_figures import in_maths

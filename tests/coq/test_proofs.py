@@ -21,8 +21,7 @@ from certattn.coq.instance import STANDARD_AXIOMS, Cost, Instance
 from certattn.coq.terms import Constant, IndexLists, Indices, Marks, Number, Pairs, Parts, Row, Table, Tables
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     covariance_distance,
     deviation_bound,
     equivalence_bound,
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     mean_universality,
     normalizer_bound,
 )
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
 from .together import POINT, prove_together

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import certattn
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import walk_sums
+from certattn.kernel.theorems.spectrum.score_matrix import walk_sums
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import certattn
-from certattn.kernel.theorems.training.mathematics.exponential_fits import weights
-from certattn.kernel.theorems.training.mathematics.risk_gap import _collision
+from certattn.kernel.theorems.training.exponential_fits import weights
+from certattn.kernel.theorems.training.risk_gap import _collision
 from tools.gallery import training
 
 ROOTS = {1: "1", 2: "sqrt(2)", 4: "2"}

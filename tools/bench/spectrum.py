@@ -23,7 +23,7 @@ from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, beta_at_share, critical_beta
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, beta_at_share, critical_beta
 from tools.gallery.singular_values import draw
 from tools.gallery.spectral_distance import UNIT, scale
 
@@ -58,8 +58,8 @@ def law(points: int, times: int) -> list[Row]:
     with working_precision(_BITS):
         for beta, lambda_ in ((fmpq(1), fmpq(1)), (fmpq(1, 2), fmpq(1, 4))):
             name = f"beta = {beta}, lambda = {lambda_}"
-            known = EquivalentLaw.from_beta(beta, lambda_)
-            places = [arb(fmpq(k, points)) * known.right_edge().mid() for k in range(1, points + 1)]
+            known = EquivalentLaw.from_square(beta * beta, lambda_)
+            places = [arb(fmpq(k, points)) * known.right_edge.mid() for k in range(1, points + 1)]
             places = [place.mid() for place in places]
             known.tail(places[0])
 
@@ -68,11 +68,9 @@ def law(points: int, times: int) -> list[Row]:
                     known.tail(place)
 
             def numbers(beta: fmpq = beta, lambda_: fmpq = lambda_) -> None:
-                made = EquivalentLaw.from_beta(beta, lambda_)
-                made.right_edge()
-                made.gap()
-                made.density_bound()
-                made.moments(_MOMENTS)
+                made = EquivalentLaw.from_square(beta * beta, lambda_)
+                _ = made.right_edge, made.gap, made.density_bound
+                made.numbers.moments(_MOMENTS)
                 critical_beta(arb(lambda_))
                 beta_at_share(arb(fmpq(1, 2)))
 

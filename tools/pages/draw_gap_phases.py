@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState, critical_beta
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, critical_beta
 from certattn.provers.figures import canvas
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "_static" / "spectral-gap.svg"
@@ -43,9 +43,8 @@ def thresholds(points: int) -> list[tuple[float, float]]:
 def relative_width(lambda_: fmpq, beta: fmpq) -> float:
     """The width of the gap over the right edge; 0 where there is none."""
     with working_precision(128):
-        law = EquivalentLaw.from_beta(beta, lambda_)
-        gap = law.gap()
-        return 0.0 if isinstance(gap, GapState) else float((gap[1] - gap[0]) / law.right_edge())
+        law = EquivalentLaw.from_square(beta * beta, lambda_)
+        return 0.0 if law.gap is None else float((law.gap[1] - law.gap[0]) / law.right_edge)
 
 
 def widths(steps: int) -> tuple[list[float], list[float], list[list[float]]]:

@@ -53,13 +53,9 @@ from certattn.kernel.theorems.arithmetic import exponential_value
 from certattn.kernel.theorems.prompts.mathematics import mean_square
 from certattn.kernel.theorems.selection import regularization_path, selection_on_a_head
 from certattn.kernel.theorems.selection.mathematics import joint_path, margin_points
-from certattn.kernel.theorems.spectrum.mathematics import (
-    equivalent_formulas,
-    equivalent_law,
-    law_distance,
-    spectrum_shape,
-)
-from certattn.kernel.theorems.training.mathematics import exponential_fits, risk_gap
+from certattn.kernel.theorems.spectrum import equivalent_formulas, law_distance, limit_law
+from certattn.kernel.theorems.spectrum import singular_values as spectrum_shape
+from certattn.kernel.theorems.training import exponential_fits, risk_gap
 
 mp = mpmath.mp.clone()
 mp.prec = 1600
@@ -413,13 +409,6 @@ CASES: dict[str, list[Case]] = {
     "law_distance.inner_tail": [
         Case(law_distance.inner_tail, lambda r: quarter_circle_tail(2 * r, mp.mpf(1)), (UNIT,))
     ],
-    "law_distance.quarter_circle_density": [
-        Case(
-            law_distance.quarter_circle_density,
-            lambda x, m: mp.sqrt(max(0, 4 * m - x * x)) / (mp.pi * m),
-            (NONNEGATIVE, POSITIVE),
-        )
-    ],
     "equivalent_formulas.energy_ratio": [
         Case(
             lambda x: equivalent_formulas.energy_ratio(x, BALLS),
@@ -732,10 +721,10 @@ def thresholds(count: int, rng: Draw) -> Iterator[Assertion]:
         asked = share / (1 - share)
         with working_precision(rng.choice(PRECISIONS[1:])):
             roots = {
-                "equivalent_law.beta_at_ratio": equivalent_law.beta_at_ratio(ball(asked, Fraction(0))),
-                "equivalent_law.beta_at_share": equivalent_law.beta_at_share(ball(share, Fraction(0))),
+                "limit_law.beta_at_ratio": limit_law.beta_at_ratio(ball(asked, Fraction(0))),
+                "limit_law.beta_at_share": limit_law.beta_at_share(ball(share, Fraction(0))),
             }
-            critical = equivalent_law.critical_beta(ball(share, Fraction(0)))
+            critical = limit_law.critical_beta(ball(share, Fraction(0)))
         for name, found in roots.items():
             low, high = (
                 (mp.mpf(int(m)) * mp.mpf(2) ** int(e) for m, e in (found.lower().man_exp(), found.upper().man_exp()))
@@ -761,7 +750,7 @@ def thresholds(count: int, rng: Draw) -> Iterator[Assertion]:
                     verify=False,
                 )
                 value = (1 - t) ** 3 / (1 + 3 * t) - real(share)
-                yield "equivalent_law.critical_beta", str(share), bool(sign * value >= -(mp.mpf(2) ** -300))
+                yield "limit_law.critical_beta", str(share), bool(sign * value >= -(mp.mpf(2) ** -300))
 
 
 # -- binary64

@@ -1,20 +1,13 @@
-"""Bounds that several claims state: of one number a range, for each query a bound or a matrix."""
+"""Bounds of one number that several claims state: a range, of which one end may be missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 from flint import fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Side, Tier
-from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Values
-from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 
 AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
 AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
@@ -50,133 +43,3 @@ def within(
             bound = stated[field]
             by_tier = {tier: (side, bound) for tier, side in (fast or {}).items()}
             yield Obligation(f"{name}.{field.name}", number, relation, bound, part, needs, by_tier)
-
-
-@dataclass(frozen=True)
-class Range:
-    """at_least <= quantity <= at_most; one of them may be missing."""
-
-    at_least: fmpq | None
-    at_most: fmpq | None
-
-    @property
-    def bounds(self) -> dict[str, fmpq]:
-        """By their names, those that are stated."""
-        stated = {AT_LEAST.name: self.at_least, AT_MOST.name: self.at_most}
-        return {name: bound for name, bound in stated.items() if bound is not None}
-
-    def words(self) -> str:
-        """Such as "at least 1 and at most 2"."""
-        return " and ".join(f"{name.replace('_', ' ')} {describe(bound)}" for name, bound in self.bounds.items())
-
-    def latex(self, quantity: str) -> str:
-        """Such as 1 <= x <= 2, as a formula."""
-        low = rf"{describe(self.at_least)} \le " if self.at_least is not None else ""
-        high = rf" \le {describe(self.at_most)}" if self.at_most is not None else ""
-        return f"{low}{quantity}{high}"
-
-
-def read_range(values: Values) -> Range:
-    """Bounds of one number. Raises MalformedError where there is none."""
-    some_bound(values)
-    return Range(values.get(AT_LEAST), values.get(AT_MOST))
-
-
-# -- for each query
-
-_SHOWN_MATRICES = 4
-
-
-@dataclass(frozen=True)
-class StatedBounds:
-    """One bound for every query (`common`), or a vector with one for each (`each`)."""
-
-    common: fmpq | None
-    each: MatrixInput | None
-
-    def require_count(self, queries: int) -> None:
-        """Refuse a vector of another length than the number of queries."""
-        if self.each is not None and self.each.shape[1] != queries:
-            expected = f"one number, or {queries} numbers, one per query"
-            raise self.each.node.malformed(expected, f"{self.each.shape[1]} numbers")
-
-    def at(self, query: int) -> fmpq:
-        """The bound for a query."""
-        return self.common if self.common is not None else self.vector.entry(0, query)
-
-    @cached_property
-    def vector(self) -> ExactMatrix:
-        """The numbers of all queries, where each has its own."""
-        assert self.each is not None
-        return self.each.load()
-
-
-@dataclass(frozen=True)
-class Bounds(Kind[StatedBounds]):
-    """A number for every query, or a vector with a number for each; `minimum` bounds the one number."""
-
-    minimum: int | None = None
-
-    def read(self, node: Node, reading: Reading) -> StatedBounds:
-        if isinstance(node.value, str):
-            return StatedBounds(Rational(self.minimum).read(node, reading), None)
-        return StatedBounds(None, Vector().read(node, reading))
-
-    @property
-    def written(self) -> Sequence[Kind[Any]]:  # type: ignore[override]
-        return Rational(self.minimum), Vector()
-
-
-@dataclass(frozen=True)
-class StatedMatrices:
-    """A matrix for each query: listed one by one, or the rows of all in one matrix."""
-
-    node: Node
-    parts: list[MatrixInput]
-    listed: bool
-
-    def require_shape(self, queries: int, rows: int, columns: int) -> None:
-        """Refuse another number of matrices, or matrices of another shape."""
-        if not self.listed:
-            why = f"({queries} matrices of {rows} x {columns}, one below the other)" if queries > 1 else "(one query)"
-            self.parts[0].require_shape(queries * rows, columns, why)
-            return
-        if len(self.parts) != queries:
-            raise self.node.malformed(f"{queries} matrices, one per query", f"a list of {len(self.parts)}")
-        for part in self.parts:
-            part.require_shape(rows, columns, "like each of these matrices")
-
-    def words(self) -> str:
-        shown = [part.words() for part in self.parts[:_SHOWN_MATRICES]]
-        if len(self.parts) > _SHOWN_MATRICES:
-            shown.append(f"{len(self.parts) - _SHOWN_MATRICES} more as stated")
-        return ", ".join(shown)
-
-    def entries(self, query: int, rows: int) -> list[fmpq]:
-        """The entries of the matrix of a query, row by row; it has so many rows."""
-        whole, first = (self._loaded[query], 0) if self.listed else (self._loaded[0], query * rows)
-        return [entry for i in range(first, first + rows) for entry in whole.row(i)]
-
-    @cached_property
-    def _loaded(self) -> list[ExactMatrix]:
-        return [part.load() for part in self.parts]
-
-
-class Matrices(Kind[StatedMatrices]):
-    """A list of matrices, or one matrix that holds their rows one below the other."""
-
-    _listing = Listing(Matrix())
-    written = (Matrix(), _listing)
-
-    def read(self, node: Node, reading: Reading) -> StatedMatrices:
-        if _is_matrix_list(node):
-            return StatedMatrices(node, self._listing.read(node, reading), listed=True)
-        return StatedMatrices(node, [Matrix().read(node, reading)], listed=False)
-
-
-def _is_matrix_list(node: Node) -> bool:
-    """Whether the first item is a matrix by itself: a reference, or a list of lists."""
-    if not isinstance(node.value, list) or not node.value:
-        return False
-    first = node.value[0].value
-    return isinstance(first, dict) or (isinstance(first, list) and len(first) > 0 and isinstance(first[0].value, list))

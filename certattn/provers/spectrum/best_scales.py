@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 FloatTail = Callable[[Floats], Floats]
@@ -37,8 +37,7 @@ def law_float_tail(law: EquivalentLaw) -> FloatTail:
 
 def pieces(law: EquivalentLaw) -> list[tuple[float, float]]:
     """The intervals of the support."""
-    gap = law.gap()
-    ends = [arb(0), *(() if isinstance(gap, GapState) else gap), law.right_edge()]
+    ends = [arb(0), *(law.gap or ()), law.right_edge]
     return [(float(ends[i]), float(ends[i + 1])) for i in range(0, len(ends), 2)]
 
 

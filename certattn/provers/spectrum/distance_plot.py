@@ -38,7 +38,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         drawn = {r"$\mu$": law} if whole is None else {r"$\mu$, truncated,": law, "the law without a cut": whole}
         others = max(float(circle[-1, 0]), float(np.quantile(values, _SHARE)))
         right = max(axis_end(known, others) for known in drawn.values())
-        farthest = max(drawn, key=lambda name: float(drawn[name].right_edge()))
+        farthest = max(drawn, key=lambda name: float(drawn[name].right_edge))
     with canvas(path, (6.4, 3.6)) as (_, axes):
         highest = draw_bars(axes, values, right)
         axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$" if uncut is None else r"$\mu$, truncated")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
@@ -14,11 +15,10 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, LawNumbers
 from certattn.kernel.theorems.spectrum.equivalent_law import ASSERTS, LARGEST_ORDER, NONE, OPEN, THEOREM
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+from certattn.kernel.theorems.spectrum.limit_law import (
     EquivalentLaw,
-    GapState,
     beta_at_share,
     critical_beta,
 )
@@ -60,23 +60,23 @@ class _Finder:
         """Made once for each precision, which is the working one."""
         if bits not in self._laws:
             if "beta" in self.given:
-                self._laws[bits] = EquivalentLaw.from_beta(self.given["beta"], self.lambda_)
+                self._laws[bits] = EquivalentLaw.from_square(self.given["beta"] ** 2, self.lambda_)
             else:
                 alpha2, beta2 = arb(self.given["alpha2"]), arb(self.given["beta2"])
                 self._laws[bits] = EquivalentLaw(alpha2, beta2, arb(self.lambda_))
         return self._laws[bits]
 
-    def gap(self) -> GapState | None:
-        """ABSENT, or UNDECIDED where the checker's precision does not show whether there is a gap; None if there is."""
+    def has_gap(self) -> bool | None:
+        """Whether there is one; None where the checker's precision does not show it."""
         if self.exact is not None and (self.exact.discriminant() <= 0) is True:
-            return GapState.ABSENT
-        found: object = GapState.UNDECIDED
+            return False
         for bits in _precisions():
             with working_precision(bits):
-                found = self.law(bits).gap()
-            if found is not GapState.UNDECIDED:
-                break
-        return found if isinstance(found, GapState) else None
+                if self.law(bits).gap is not None:
+                    return True
+                if has_no_gap(self.law(bits)):
+                    return False
+        return None
 
     def stated(self, what: str, *values: _Value) -> tuple[list[str], str]:
         """Decimals near some numbers, and the one radius of them: a unit of the last digit of the largest.
@@ -172,13 +172,13 @@ def generate(
     finder = _Finder(given, digits)
     asserts: dict[str, Plain] = {
         "moments": _moments(finder, moments),
-        "right_edge": _one(finder, "the right edge", lambda law: law.right_edge()),
+        "right_edge": _one(finder, "the right edge", lambda law: law.right_edge),
         "gap": _gap(finder),
         "threshold": _threshold(finder),
         "stieltjes": [_transform(finder, point) for point in stieltjes],
         "density": [_at(finder, "density", point, lambda law, x: law.density(x)) for point in density],
         "cdf": [_at(finder, "cdf", point, lambda law, x: 1 - law.tail(x)) for point in cdf],
-        "density_bound": _one(finder, "the largest density", lambda law: law.density_bound()),
+        "density_bound": _one(finder, "the largest density", lambda law: law.density_bound),
         "nonlinear_share": _nonlinear_share(finder),
         "share_reached": [_share(finder, share) for share in shares],
     }
@@ -221,8 +221,13 @@ def _moments(finder: _Finder, count: int) -> list[Plain]:
     return found
 
 
-def _moment(n: int, count: int, law: EquivalentLaw) -> arb:
-    return law.moments(count)[n - 1]
+def has_no_gap(law: EquivalentLaw) -> bool:
+    """Whether it is proved that the support has none."""
+    return (law.numbers.lambda_ >= 1) is True or (law.numbers.discriminant() < 0) is True
+
+
+def _moment(n: int, count: int, law: EquivalentLaw) -> Any:
+    return law.numbers.moments(count)[n - 1]
 
 
 def _nonlinear_share(finder: _Finder) -> Plain:
@@ -238,9 +243,9 @@ def _one(finder: _Finder, what: str, value: _Value) -> dict[str, Plain]:
 
 def _gap(finder: _Finder) -> Plain:
     """The gap, or that there is none; nothing where neither is proved."""
-    state = finder.gap()
-    if state is not None:
-        return {"kind": NONE} if state is GapState.ABSENT else {}
+    known = finder.has_gap()
+    if known is not True:
+        return {"kind": NONE} if known is False else {}
     ends = [finder.stated("the gap", partial(_end, end)) for end in (0, 1)]
     (lower,), (upper,) = (values for values, _ in ends)
     radius = max((exact_rational(unit, "radius"), unit) for _, unit in ends)[1]
@@ -254,8 +259,7 @@ def _gap(finder: _Finder) -> Plain:
 
 
 def _end(end: int, law: EquivalentLaw) -> arb:
-    gap = law.gap()
-    return arb.nan() if isinstance(gap, GapState) else gap[end]
+    return arb.nan() if law.gap is None else law.gap[end]
 
 
 def _threshold(finder: _Finder) -> Plain:

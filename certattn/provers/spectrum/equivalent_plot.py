@@ -13,8 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.equivalent_law import AT, DENSITY, THEOREM, VALUE
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, SpectralLaw
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.spectrum.best_scales import pieces
@@ -71,7 +70,7 @@ def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:
         if first > 0:
             found.append((first, 0.0))
             inside = inside[1:]
-        sharp = law.density_bound() * _SHARP
+        sharp = law.density_bound * _SHARP
         found += [(x, float(value)) for x, value in inside if (value.rad() < sharp) is True and (value > 0) is True]
         found.append((last, 0.0))
     return np.array(found)

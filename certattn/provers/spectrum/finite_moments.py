@@ -14,8 +14,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.finite_moments import ASSERTS, GIVEN, THEOREM
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ORDERS, ScoreMatrix, limit_moment
-from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
+from certattn.kernel.theorems.spectrum.score_matrix import ORDERS, ScoreMatrix, limit_moment, score_matrix
 from certattn.provers.commands import Command, Option, Whole
 from certattn.provers.exact_inputs import Number, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -13,7 +13,7 @@ from flint import arb
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_tail
+from certattn.kernel.theorems.spectrum.law_distance import quarter_circle_tail
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import DISTANCE, SCALE, THEOREM
 from certattn.kernel.theorems.spectrum.spectral_distance import StatedDistances
 from certattn.provers.figures import Target, canvas

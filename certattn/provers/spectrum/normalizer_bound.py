@@ -12,7 +12,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import normalizer_bound
 from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.commands import Command, Option, Whole

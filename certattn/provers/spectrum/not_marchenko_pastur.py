@@ -16,9 +16,8 @@ from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import GapState
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
     DISTANCE,
     EXCESS,
@@ -37,6 +36,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import round_up
 from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
+from certattn.provers.spectrum.equivalent_law import has_no_gap
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
 from certattn.provers.spectrum.spectral_distance import (
     bounds_of_matrix,
@@ -166,7 +166,7 @@ def _enclosed(law: SpectralLaw, name: str, scales: Mapping[str, fmpq], places: i
     most = max(bits, _MOST_BITS) if searched else DEFAULT_LIMITS.max_bits
     while bits <= most and (places <= _MOST_PLACES or not searched):
         with working_precision(bits):
-            found = of_law(law, law.at_precision(), name, scales, [])
+            found = of_law(law, name, scales, [])
             if (arb(found.high) - arb(found.low) + 2 * arb(arb(found.low).rad()) < 2 * unit) is True:
                 # Distances are at most 1, the excess may be any number.
                 own = name == EXCESS.name
@@ -195,7 +195,7 @@ def bits_of_support(stated: SpectralLaw) -> int:
     while bits <= DEFAULT_LIMITS.max_bits:
         with working_precision(bits):
             law = stated.at_precision()
-            if law.right_edge().is_finite() is True and law.gap() is not GapState.UNDECIDED:
+            if law.right_edge.is_finite() is True and (law.gap is not None or has_no_gap(law)):
                 return bits
         bits *= 2
     raise NotProvedError(

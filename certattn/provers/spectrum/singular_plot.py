@@ -15,8 +15,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA
 from certattn.kernel.theorems.spectrum.singular_values import ABOVE as THRESHOLD
 from certattn.kernel.theorems.spectrum.singular_values import (
     COUNT,

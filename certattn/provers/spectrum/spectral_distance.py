@@ -14,8 +14,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, SpectralLaw
 from certattn.kernel.theorems.spectrum.spectral_distance import (
     BOUNDED,
     CIRCLE_SCALE,
@@ -249,7 +248,7 @@ def _is_open(law: EquivalentLaw, wanted: Sequence[str]) -> bool:
     if all(name == SCALED_CIRCLE for name in wanted):
         return False
     # Its nearest scale is looked for from where it ends.
-    known = law.right_edge() if LAW_SCALE in wanted_scales(wanted) else law.numbers.variance
+    known = law.right_edge if LAW_SCALE in wanted_scales(wanted) else law.numbers.variance
     return known.is_finite() is not True
 
 

@@ -10,8 +10,7 @@ from flint import arb
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.reals import Real, describe
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.stated_matrix import Hint, StatedMatrix
 from certattn.provers.spectrum.singular_values import spectra
 
@@ -44,7 +43,7 @@ def draw_bars(axes: Any, values: Floats, right: float) -> float:
 
 def axis_end(law: EquivalentLaw, others: float) -> float:
     """Where an axis ends that reaches `others` and the end of a law, or only most of it where that is far off."""
-    edge = float(law.right_edge())
+    edge = float(law.right_edge)
     low, high = 0.0, edge
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -55,7 +54,7 @@ def axis_end(law: EquivalentLaw, others: float) -> float:
 
 def say_what_is_beyond(axes: Any, law: EquivalentLaw, right: float, name: str = r"$\mu$") -> None:
     """Write into a figure how much of a law lies beyond its right end, and how far; at the working precision."""
-    edge = float(law.right_edge())
+    edge = float(law.right_edge)
     if edge > right:
         share = float(law.tail(arb(right)))
         text = f"a share of {share:.2g} of {name} lies beyond,\nup to {edge:.4g} $\\rightarrow$"
@@ -66,6 +65,11 @@ def in_maths(value: Real) -> str:
     """A number for a formula, whose exponent is a power of ten and no difference."""
     power = re.sub(r"(\d)e(-?\d+)", r"\1 \\cdot 10^{\2}", describe(value))
     return re.sub(r"(?<![\d.])1 \\cdot ", "", power)
+
+
+def quarter_circle_density(x: arb, variance: arb) -> arb:
+    """At x >= 0."""
+    return (4 * variance - x * x).nonnegative_part().sqrt() / (arb.pi() * variance)
 
 
 def circle_curve(variance: arb) -> Floats:

@@ -10,8 +10,8 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import TruncatedWeights
+from certattn.kernel.theorems.spectrum.equivalent_formulas import nonlinear_energy
+from certattn.kernel.theorems.spectrum.limit_law import TruncatedWeights
 from certattn.kernel.theorems.spectrum.spectral_distance import LARGEST, SOME, Solution, change_of_sign
 from certattn.provers.rounding import midpoint
 

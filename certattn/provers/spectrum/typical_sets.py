@@ -8,12 +8,12 @@ from typing import TypeVar
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     equivalence_bound,
     mean_universality,
     normalizer_bound,
 )
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 T = TypeVar("T")
 

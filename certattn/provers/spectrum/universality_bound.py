@@ -15,8 +15,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     deviation_bound,
     equivalence_bound,
     linearisation,
@@ -24,7 +23,7 @@ from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
     sizes_of,
     universality_bound,
 )
-from certattn.kernel.theorems.spectrum.score_matrix import BETA
+from certattn.kernel.theorems.spectrum.score_matrix import BETA, ScoreMatrix
 from certattn.kernel.theorems.spectrum.universality_bound import ETA, QUERIES, THEOREM, random_scores, read_given
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text

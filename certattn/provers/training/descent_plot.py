@@ -21,12 +21,13 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     GRONWALL,
     RATE,
     RISK_GAP,
+    STEP,
     TUBE,
     Descents,
+    growth,
     read,
     tube_steps,
 )
-from certattn.kernel.theorems.training.mathematics.context_descent import growth
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
@@ -76,5 +77,5 @@ def _draw_lower(axes: Any, checkpoints: Sequence[Values]) -> None:
 
 def _draw_gronwall(axes: Any, stated: Values, descents: Descents) -> None:
     steps = np.arange(1, tube_steps(stated, descents) + 1)
-    bounds = [as_float(growth(stated[GAP], stated[RATE], descents.step, int(k))) for k in steps]
+    bounds = [as_float(growth(stated[GAP], stated[RATE], descents.given[STEP], int(k))) for k in steps]
     axes.plot(steps, bounds, color="0.4", lw=1, ls="--", label="Gronwall")

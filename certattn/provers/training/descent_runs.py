@@ -12,9 +12,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, Descents
-from certattn.kernel.theorems.training.mathematics.context_descent import Pair, growth, tube_around
-from certattn.kernel.theorems.training.mathematics.context_losses import Trained
+from certattn.kernel.theorems.training.context_losses import Trained
+from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, STEP, Descents, Pair, growth, tube_around
 from certattn.provers.rounding import lower_rational, nearest, round_down, round_up, upper_rational
 
 # Called with the steps that are done, of how many.
@@ -144,7 +143,7 @@ def _log2(error: arb) -> float:
 
 def _gronwall(early: list[Pair], setting: Descents) -> dict[str, Plain]:
     """The narrowest tube that is found to hold its own bound. Raises NotProvedError."""
-    steps, step = len(early), setting.step
+    steps, step = len(early), setting.given[STEP]
     radius = fmpq(1, 10**9)
     for _ in range(_TRIES):
         tubes = [tube_around(pair, radius, arb(step)) for pair in early]

@@ -16,8 +16,7 @@ import numpy as np
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.flow_trajectory import RISK, TIME, TUBE, StatedFlow, read
-from certattn.kernel.theorems.training.mathematics.regression import exact_regression
-from certattn.kernel.theorems.training.regression_task import LOWER, UPPER
+from certattn.kernel.theorems.training.regression import LOWER, UPPER, exact_regression
 from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training.training_runs import Array, FloatRun, doubles

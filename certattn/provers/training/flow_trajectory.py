@@ -28,10 +28,8 @@ from certattn.kernel.theorems.training.flow_trajectory import (
     obligations,
     taylor_order,
 )
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, integrate, steps
-from certattn.kernel.theorems.training.regression_task import read_task
+from certattn.kernel.theorems.training.regression import Parameters, balls_around, bayes_point, flat, read_task
+from certattn.kernel.theorems.training.validated_flow import MOST_STEPS, RegressionFlow, integrate, steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

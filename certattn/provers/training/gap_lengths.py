@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.risk_gap import Ball, Logistic, Majorant, Power
+from certattn.kernel.theorems.training.risk_gap import Ball, Logistic, Majorant, Power
 from certattn.provers.rounding import as_float
 from certattn.provers.training.gap_tables import tabulated
 

@@ -17,11 +17,14 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.regression import (
+from certattn.kernel.theorems.training.regression import (
+    PARAMETERS,
     Parameters,
     bayes_point,
     exact_regression,
     inverse_squares,
+    read_parameters,
+    read_task,
 )
 from certattn.kernel.theorems.training.regression_risk import (
     ASSERTS,
@@ -33,7 +36,6 @@ from certattn.kernel.theorems.training.regression_risk import (
     SECOND_DERIVATIVE,
     THEOREM,
 )
-from certattn.kernel.theorems.training.regression_task import PARAMETERS, read_parameters, read_task
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

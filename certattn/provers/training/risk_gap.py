@@ -16,16 +16,19 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.risk_gap import Ball, Majorant, Power, Tabulated
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, read_covariance, read_task
+from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance, read_task
 from certattn.kernel.theorems.training.risk_gap import (
     BALL,
     GIVEN,
     POINT,
     PROMPT_LENGTH,
     THEOREM,
+    Ball,
     Fits,
     GapAtParameters,
+    Majorant,
+    Power,
+    Tabulated,
     ball_of,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml

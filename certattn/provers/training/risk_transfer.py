@@ -18,10 +18,19 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.finite_prompts import FinitePrompts, Piece, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
-from certattn.kernel.theorems.training.mathematics.validated_flow import steps
-from certattn.kernel.theorems.training.risk_transfer import DEFAULT_ORDER, DEFAULT_PIECES, LENGTH, THEOREM, read
+from certattn.kernel.theorems.training.regression import balls_around, flat
+from certattn.kernel.theorems.training.risk_transfer import (
+    DEFAULT_ORDER,
+    DEFAULT_PIECES,
+    LENGTH,
+    THEOREM,
+    FinitePrompts,
+    Piece,
+    bound_of_risk,
+    read,
+    tube,
+)
+from certattn.kernel.theorems.training.validated_flow import steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

@@ -20,9 +20,16 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, bayes_point, exact_regression
-from certattn.kernel.theorems.training.mathematics.regression_rates import DescentRates, FlowRates, covariance_constants
-from certattn.kernel.theorems.training.training_convergence import ASSERTS, THEOREM, StatedTraining, obligations
+from certattn.kernel.theorems.training.regression import Parameters, bayes_point, exact_regression
+from certattn.kernel.theorems.training.training_convergence import (
+    ASSERTS,
+    THEOREM,
+    DescentRates,
+    FlowRates,
+    StatedTraining,
+    covariance_constants,
+    obligations,
+)
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
@@ -158,7 +165,7 @@ class _Finder:
     def _good_start(self) -> fmpq:
         """Where the rate is about nine tenths of what it is at the limit. Raises NotProvedError."""
         with working_precision(_FIRST_BITS):
-            constants = covariance_constants(self._problem.covariance, _FIRST_BITS)
+            constants = covariance_constants(self._problem.covariance)
 
             def good(point: Point) -> bool:
                 rates, risk = self._rates(constants, point), arb(point.risk)

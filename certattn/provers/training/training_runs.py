@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
+from certattn.kernel.theorems.training.regression import Parameters
 
 Array = np.ndarray[Any, Any]
 

@@ -10,9 +10,8 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training.mathematics.finite_prompts import FinitePrompts, bound_of_risk, tube
-from certattn.kernel.theorems.training.mathematics.regression import balls_around, flat
-from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, read
+from certattn.kernel.theorems.training.regression import balls_around, flat
+from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, FinitePrompts, bound_of_risk, read, tube
 from certattn.provers.figures import Target, canvas
 from certattn.provers.rounding import as_float
 

@@ -20,6 +20,7 @@ from certattn.kernel.theorems.spectrum.finite_moments import (
     THRESHOLDS,
     VARIANCE,
     WITHIN,
+    all_infinite,
     before,
 )
 from certattn.kernel.theorems.spectrum.score_matrix import LAMBDA, SIZE, score_matrix
@@ -76,7 +77,7 @@ def _smallest_words(item: Values, given: Values) -> str:
     whole = " with a whole lambda d" if lambda_.q != 1 else ""
     found = f"|E m_{order}(T)/m_{order} - 1| <= {describe(item[WITHIN])} at d = {d}"
     sizes = f"d from {item[FROM]} to {d - 1}{whole}"
-    return f"{found}, and at no {sizes}" if before(given, item).sizes else f"{found}, and there is no {sizes}"
+    return f"{found}, and at no {sizes}" if before(given, item) else f"{found}, and there is no {sizes}"
 
 
 def sentence(stated: Sections, name: str) -> str:
@@ -101,7 +102,7 @@ def sentence(stated: Sections, name: str) -> str:
     distance = f"|E m_{order}(T) / m_{order} - 1|"
     if part == "at":
         return f"{distance} <= within"
-    if before(stated.given, item).all_infinite(order):
+    if all_infinite(before(stated.given, item), order):
         return f"p <= {order} * {order - 1} beta^2 at every size before, so E m_{order}(T) is infinite"
     return f"the smallest {distance} of the sizes before > within"
 

@@ -6,8 +6,7 @@ from flint import fmpq
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA
+from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA, ScoreMatrix
 
 TYPICAL = {
     "theta.above": "theta, how far a typical normaliser may fall below its mean",

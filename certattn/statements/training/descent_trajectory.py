@@ -16,11 +16,14 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     CHECKPOINT_STEP,
     CHECKPOINTS,
     DISTANCE,
+    EACH,
+    FINITE,
     FINITE_POINT,
     FINITE_RISK,
     GAP,
     GRADIENT_GAP,
     GRONWALL,
+    INFINITE,
     INFINITE_POINT,
     INFINITE_RISK,
     LAWS,
@@ -28,6 +31,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     RATE,
     REGRESSION,
     RISK_GAP,
+    STEP,
     TASKS,
     TUBE,
     TUBE_RADIUS,
@@ -39,8 +43,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     V,
     tube_steps,
 )
-from certattn.kernel.theorems.training.mathematics.context_descent import EACH, FINITE, INFINITE
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B
+from certattn.kernel.theorems.training.regression import COVARIANCE, A, B
 from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording
 
@@ -62,7 +65,7 @@ def statement(stated: StatedDescents) -> Statement:
     words = (
         f"Let theta^L and theta^inf be {counted(setting.steps, 'step')} "
         "theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with "
-        f"eta = {describe(setting.step)} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
+        f"eta = {describe(setting.given[STEP])} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
         f"the second on R_inf. {_finite_loss(setting)}, for {prompts_words(setting.prompts)}. R_inf is "
         f"{_infinite_loss(setting)}. With Frobenius norms of {names} together: "
         f"{'; '.join(_asserted(stated))}."

@@ -9,7 +9,7 @@ from flint import fmpq
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.flow_trajectory import BAYES, RADIUS, RISK, TIME, TUBE, StatedFlow, obligations
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, LOWER, START, UPPER
+from certattn.kernel.theorems.training.regression import COVARIANCE, LOWER, START, UPPER
 from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.concrete_prompts import LABELS, QUERIES, TARGETS, TOKENS, StatedPrompts
-from certattn.kernel.theorems.training.regression_task import A, B
+from certattn.kernel.theorems.training.context_losses import LABELS, QUERIES, TARGETS, TOKENS, StatedPrompts
+from certattn.kernel.theorems.training.regression import A, B
 
 _SHOWN_LENGTHS = 16
 

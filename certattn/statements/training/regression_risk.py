@@ -8,7 +8,7 @@ from typing import Any
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, exact_regression
+from certattn.kernel.theorems.training.regression import COVARIANCE, A, B, Parameters, exact_regression
 from certattn.kernel.theorems.training.regression_risk import (
     ALONG,
     AT,
@@ -29,7 +29,6 @@ from certattn.kernel.theorems.training.regression_risk import (
     TRACE,
     RiskAtPoint,
 )
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, A, B
 from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.regression_task import COVARIANCE
+from certattn.kernel.theorems.training.regression import COVARIANCE
 from certattn.kernel.theorems.training.risk_gap import (
     A_SQUARED,
     AT_LEAST,

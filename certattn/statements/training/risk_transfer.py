@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, START
+from certattn.kernel.theorems.training.regression import COVARIANCE, START
 from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, TUBE, StatedTransfer
 from certattn.statements.training.given import parameters_words, prompts_words
 from certattn.statements.wording import Statement, Wording

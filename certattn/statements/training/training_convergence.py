@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.mathematics.regression import exact_regression
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, LOWER, START, UPPER
+from certattn.kernel.theorems.training.regression import COVARIANCE, LOWER, START, UPPER, exact_regression
 from certattn.kernel.theorems.training.training_convergence import (
     AT,
     AT_MOST,

@@ -23,7 +23,7 @@ Expr = Any
 
 def scores(kernel: Kernel, d: Expr, p: Expr, x: Expr) -> Any:
     """The kernel's T over symbols, x = beta^2."""
-    return kernel.finite_moments.ScoreMatrix(SymbolicNumber(d), SymbolicNumber(p), SymbolicNumber(x))
+    return kernel.score_matrix.ScoreMatrix(SymbolicNumber(d), SymbolicNumber(p), SymbolicNumber(x))
 
 
 class Powers:
@@ -58,7 +58,7 @@ def check_products(kernel: Kernel) -> Iterator[Check]:
         keys = sum((root * sum(N[i, j] * x[i] for i in range(rows))) ** 2 for j in range(columns)) / 2
         normaliser = root**2 / 2 * sum(N[i, j] * x[i] ** 2 for i in range(rows) for j in range(columns))
         table = tuple(tuple(N.row(i)) for i in range(rows))
-        form = sympy.Matrix(kernel.finite_moments.exponent_form(table))
+        form = sympy.Matrix(kernel.score_matrix.exponent_form(table))
         point = sympy.Matrix(x)
         wanted = root**2 / 2 * (point.T * form * point)[0]
         yield equal(f"exponent of the queries, N {rows} x {columns}", keys - normaliser, wanted)
@@ -71,9 +71,9 @@ def check_products(kernel: Kernel) -> Iterator[Check]:
         ((1, 1, 0), (0, 1, 1), (1, 0, 1)),
         ((0, 2), (1, 0)),
     ):
-        form = sympy.Matrix(kernel.finite_moments.exponent_form(table))
+        form = sympy.Matrix(kernel.score_matrix.exponent_form(table))
         wanted = (sympy.eye(form.rows) - b * form).det()
-        found = kernel.finite_moments.determinant(tuple(tuple(int(q) for q in form.row(i)) for i in range(form.rows)))
+        found = kernel.score_matrix.determinant(tuple(tuple(int(q) for q in form.row(i)) for i in range(form.rows)))
         yield equal(f"det(I - b Q) of N = {table}", sum(c * b**n for n, c in enumerate(found)), wanted)
     s, y = real("s"), real("y")
     normal = sympy.exp(-(y**2) / 2) / sympy.sqrt(2 * sympy.pi)
@@ -110,14 +110,14 @@ def check_walks(kernel: Kernel) -> Iterator[Check]:
     for d, k in ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2), (1, 3), (2, 3), (3, 3), (1, 4), (2, 4)):
         wanted = _brute_force(d, k)
         found: Counter[tuple[int, ...]] = Counter()
-        for r, c, terms in kernel.finite_moments.walk_sums(k):
+        for r, c, terms in kernel.score_matrix.walk_sums(k):
             choices = _falling(d, r) * _falling(d, c)
             for polynomial, coefficient in terms:
                 found[polynomial] += choices * coefficient
         nonzero = {polynomial: count for polynomial, count in found.items() if count != 0}
         yield Check(f"d^(k+1) E m_2k, d = {d}, k = {k}", bool(nonzero) and nonzero == wanted)
     for k, number in ((1, 1), (2, 2), (3, 5), (4, 15)):
-        yield Check(f"partitions of {k}", len(set(kernel.finite_moments.partitions(k))) == number)
+        yield Check(f"partitions of {k}", len(set(kernel.score_matrix.partitions(k))) == number)
 
 
 def _brute_force(d: int, k: int) -> dict[tuple[int, ...], int]:
@@ -205,7 +205,7 @@ def _pair_mean(kernel: Kernel, f: Powers, b: Expr, table: Any) -> Expr:
     weights, total = (1, -2, 1), sympy.Integer(0)
     for n, left in enumerate(weights):
         for m, right in enumerate(weights):
-            Q = sympy.Matrix(kernel.finite_moments.exponent_form(table(n, m)))
+            Q = sympy.Matrix(kernel.score_matrix.exponent_form(table(n, m)))
             total += left * right * f((sympy.eye(Q.rows) - b * Q).det())
     return total
 
@@ -223,7 +223,7 @@ def check_limits(kernel: Kernel) -> Iterator[Check]:
     x, L = positive_symbol("x"), positive_symbol("L")
     for k in (1, 2, 3, 4):
         found = _expansion(kernel, k, 0)
-        limit = expression(kernel.finite_moments.limit_moment(2 * k, SymbolicNumber(x), SymbolicNumber(1 / L)))
+        limit = expression(kernel.score_matrix.limit_moment(2 * k, SymbolicNumber(x), SymbolicNumber(1 / L)))
         constant = found.pop(0)
         yield Check(f"no power of d is left, k = {k}", all(value == 0 for value in found.values()))
         yield equal(f"lim E m_{2 * k} = m_{2 * k}", _as_expression(constant, x, L), limit)
@@ -240,7 +240,7 @@ def _expansion(kernel: Kernel, k: int, order: int) -> dict[int, PolyElement]:
     """
     polynomials, x, L, E = ring("x, L, E", QQ)
     found: dict[int, PolyElement] = {}
-    for r, c, terms in kernel.finite_moments.walk_sums(k):
+    for r, c, terms in kernel.score_matrix.walk_sums(k):
         lead = k + 1 - r - c
         count = order - lead
         if count < 0:

@@ -19,7 +19,7 @@ def _weights(kernel: Kernel) -> tuple[Any, Expr, Expr]:
     """The kernel's numbers over symbols, beta and tau; log tau is a real symbol."""
     beta, height = positive_symbol("beta"), real("L")
     return (
-        kernel.equivalent_law.TruncatedWeights(SymbolicNumber(beta**2), SymbolicNumber(sympy.exp(height))),
+        kernel.limit_law.TruncatedWeights(SymbolicNumber(beta**2), SymbolicNumber(sympy.exp(height))),
         beta,
         height,
     )

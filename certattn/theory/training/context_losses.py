@@ -81,18 +81,18 @@ def check_infinite(kernel: Kernel) -> Iterator[Check]:
         joint = B.row_insert(size, (B.T * column(w)).T)
         law = first_principles.gaussian([sympy.Integer(0)] * (size + 1), joint, [*tilt, sympy.Integer(0)])
         mean = [law.mean()[size]]
-        context = kernel.context_descent.TaskContext(SymbolicMatrix(column(w).T * B * B.T))
+        context = kernel.descent_trajectory.TaskContext(SymbolicMatrix(column(w).T * B * B.T))
         yield from _moments_agree(kernel, f"a task in dimension {size}", context, mean, tilt, c)
     a, y, shares = vector("a", 2), matrix("y", 2, 2).tolist(), positive_vector("w", 2)
     atoms = kernel.laws.Atoms(y, shares)
-    context = kernel.context_descent.LawContext(kernel.laws.Atoms(numbers(y), numbers(shares)))
+    context = kernel.descent_trajectory.LawContext(kernel.laws.Atoms(numbers(y), numbers(shares)))
     yield from _moments_agree(kernel, "two atoms", context, atoms.tilted_mean(a, PLAIN), a, vector("c", 2))
     yield from _check_population(kernel)
 
 
 def _check_population(kernel: Kernel) -> Iterator[Check]:
     """The risk over all tasks and its gradient, those of `regression`, with balls in the place of exact numbers."""
-    task, contexts = general_task(kernel, 2), kernel.context_descent
+    task, contexts = general_task(kernel, 2), kernel.descent_trajectory
     covariance, identity = (SymbolicMatrix(table) for table in (task.covariance, sympy.eye(2)))
     balls = kernel.regression.Regression(contexts.BallMatrix(covariance), contexts.BallMatrix(identity))
     found = contexts.PopulationLoss(balls, SymbolicNumber(0)).at(
@@ -239,7 +239,7 @@ def _norm(table: sympy.Matrix) -> Expr:
 def check_gronwall(kernel: Kernel) -> Iterator[Check]:
     """e_(k+1) = (1 + eta nu) e_k + eta g from e_0 = 0 has the kernel's closed form."""
     g, nu, eta = (sympy.Symbol(name, positive=True) for name in ("g", "nu", "eta"))
-    grow = kernel.context_descent.growth
+    grow = kernel.descent_trajectory.growth
     yield equal("e_0 = 0", grow(g, nu, eta, 0), 0)
     for k in range(5):
         yield equal(f"from k = {k} on", grow(g, nu, eta, k + 1), (1 + eta * nu) * grow(g, nu, eta, k) + eta * g)

@@ -108,7 +108,7 @@ def check_norms(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"E|Bg|^2, d = {d}", normal_mean(square, g), G.trace())
         yield equal(f"E|Bg|^4, d = {d}", normal_mean(sympy.expand(square**2), g), G.trace() ** 2 + 2 * (G * G).trace())
     trace, squares = positive_symbol("t"), positive_symbol("u")
-    gap = kernel.finite_prompts
+    gap = kernel.risk_transfer
     found = gap.norms(SymbolicNumber(trace), SymbolicNumber(squares), SYMBOLS)
     yield equal("the kernel's second norm", plain(found.second) ** 2, trace)
     yield equal("the kernel's fourth norm", plain(found.fourth) ** 4, trace**2 + 2 * squares)
@@ -125,12 +125,12 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
     yield equal(
         "e^(theta s g^2) is a density of N(0, 1/(1 - 2 theta s))", sympy.exp(theta * s * g**2) * density, tilted
     )
-    rest, more, gap = positive_symbol("r"), positive_symbol("m"), kernel.finite_prompts
+    rest, more, gap = positive_symbol("r"), positive_symbol("m"), kernel.risk_transfer
     for copies in (1, 4):
         largest = rest + more
         of = gap.Scores(SymbolicNumber(largest), SymbolicNumber(copies * largest + rest), copies)
         for k in (0, 1, 2):
-            found = plain(kernel.finite_prompts.log_average(SymbolicNumber(L), SymbolicNumber(theta), of, k, SYMBOLS))
+            found = plain(kernel.risk_transfer.log_average(SymbolicNumber(L), SymbolicNumber(theta), of, k, SYMBOLS))
             log = sympy.log(1 - 2 * theta * largest)
             wanted = theta * sympy.log(theta) + (1 - theta) * sympy.log(1 - theta) - theta * sympy.log(L - 1)
             wanted -= sympy.Rational(copies + 2 * k, 2) * log + sympy.log(1 - 2 * theta * rest) / 2
@@ -160,14 +160,14 @@ def check_bounds(kernel: Kernel) -> Iterator[Check]:
 def _kernel_bounds(kernel: Kernel) -> Iterator[Check]:
     names = ["b", "t2", "t4", "e2", "e4", "x2", "x4", "lam", "a0", "a1", "a2"]
     b, t2, t4, e2, e4, x2, x4, lam, a0, a1, a2 = (positive_symbol(name) for name in names)
-    gap = kernel.finite_prompts
+    gap = kernel.risk_transfer
 
     def norms(second: Expr, fourth: Expr) -> Any:
         return gap.Norms(SymbolicNumber(second), SymbolicNumber(fourth))
 
-    near = gap.Neighbourhood(SymbolicNumber(b), norms(t2, t4), norms(e2, e4), None)
     averages = tuple(SymbolicNumber(a) for a in (a0, a1, a2))
-    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), near, averages, SYMBOLS)
+    factor, sizes = SymbolicNumber(b), (norms(t2, t4), norms(e2, e4))
+    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), factor, *sizes, averages, SYMBOLS)
     trace, value = x2**2, b * t4
     yield equal("the kernel's bound of R_L - R", plain(found.risk()), (a0 * b**2 * trace + a1 * trace) / 2)
     shared = 2 * value * x4 + 3 * value**2

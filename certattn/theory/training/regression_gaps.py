@@ -23,8 +23,8 @@ def check_identity(kernel: Kernel) -> Iterator[Check]:
     size = moments.gaussian_mean_square(q, kappa, trace, square)
     finite = b**2 * (square + 2 * mean * square + size) - 2 * b * (1 + mean) * inner + plain
     infinite = b**2 * square - 2 * b * inner + plain
-    terms = gap.QueryTerms(square, 2 * inner, trace)
-    found = q * gap.collision_factor(b, terms) + kappa * gap.spread_factor(b, terms)
+    factors = zip(gap.collision_factors(b), (trace, 2 * inner, square), strict=True)
+    found = q * sum(x * y for x, y in factors) + kappa * gap.spread_factor(b) * square
     yield equal("the bracket of the identity", finite - infinite, found)
     yield equal("2b <tau, x> - b^2 |tau|^2 = |x|^2 - |b tau - x|^2", 2 * b * inner - b**2 * square, plain - infinite)
 

@@ -23,7 +23,7 @@ def _constants(kernel: Kernel) -> tuple[list[Expr], Any]:
     """Eigenvalues s_1 and s_2 of Sigma, s_1 the smallest, and the kernel's constants of them."""
     s = positive_vector("s", _SIZE)
     powers = {p: sum(x**p for x in s) for p in (1, 4, -2, -5)}
-    found = kernel.regression_rates.CovarianceConstants(s[0], s[1], powers[1], powers[4], powers[-2], powers[-5])
+    found = kernel.training_convergence.CovarianceConstants(s[0], s[1], powers[1], powers[4], powers[-2], powers[-5])
     return s, found
 
 
@@ -74,13 +74,12 @@ def check_flow(kernel: Kernel) -> Iterator[Check]:
     """The rate of the flow, from l^3 b^2, and of its length."""
     s, constants = _constants(kernel)
     delta, risk = real("delta"), positive_symbol("R")
-    module = kernel.regression_rates
+    module = kernel.training_convergence
     rates = module.FlowRates(constants, delta, PLAIN)
     least = constants.least_product(risk, PLAIN)
     yield equal("c", rates.rate(risk), s[0] ** 3 * kernel.regression.squared_factor(delta, least, PLAIN))
     yield equal("2c", rates.decay(risk), 2 * rates.rate(risk))
-    bayes = sympy.sqrt(sum(x**-2 for x in s))
-    yield equal("b^2 in the limit", rates.limit_square(), kernel.regression.squared_factor(delta, bayes, PLAIN))
+    yield equal("|bA| in the limit", constants.bayes_product(PLAIN), sympy.sqrt(sum(x**-2 for x in s)))
     # |grad R| >= sqrt(2cR), so -d sqrt(R) = |grad R|^2 / (2 sqrt R) dt >= |grad R| sqrt(c/2) dt.
     c, g = positive_symbol("c"), positive_symbol("g")
     yield equal("-d sqrt R", g**2 / (2 * sympy.sqrt(risk)), g * sympy.sqrt(c / 2) * (g / sympy.sqrt(2 * c * risk)))
@@ -90,7 +89,7 @@ def check_curvature(kernel: Kernel) -> Iterator[Check]:
     """The two bounds of |h Sigma A Sigma^(1/2) + b Sigma H Sigma^(1/2)|^2, and of Sigma E Sigma."""
     s, constants = _constants(kernel)
     delta, eta, first, risk = real("delta"), positive_symbol("eta"), positive_symbol("R_0"), positive_symbol("R")
-    rates = kernel.regression_rates.DescentRates(constants, delta, eta, first, PLAIN)
+    rates = kernel.training_convergence.DescentRates(constants, delta, eta, first, PLAIN)
     lam, M = s[1], constants.largest_product(risk, PLAIN)
     yield equal("D", rates.drift, 2 * eta * first)
     grown = sympy.Abs(delta) + 2 * eta * first
@@ -118,7 +117,7 @@ def check_descent(kernel: Kernel) -> Iterator[Check]:
     eta, beta, risk, g = (positive_symbol(name) for name in ("eta", "beta", "R", "g"))
     s, constants = _constants(kernel)
 
-    class Rates(kernel.regression_rates.DescentRates):  # type: ignore[name-defined]
+    class Rates(kernel.training_convergence.DescentRates):  # type: ignore[name-defined]
         """With a symbol for beta."""
 
         def smoothness(self, risk: Expr) -> Expr:

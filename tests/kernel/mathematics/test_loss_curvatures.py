@@ -9,7 +9,7 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, FinitePrompt, Trained, tasks_of
+from certattn.kernel.theorems.training.context_losses import ContextLoss, FinitePrompt, Trained, tasks_of
 
 Array = np.ndarray
 

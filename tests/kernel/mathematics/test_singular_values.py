@@ -22,7 +22,7 @@ from certattn.kernel.mathematics.singular_values import (
     jacobi_factors,
     nearest_integer,
 )
-from certattn.kernel.theorems.spectrum.mathematics.spectrum_shape import effective_rank, entropy, stable_rank, times_log
+from certattn.kernel.theorems.spectrum.singular_values import effective_rank, entropy, stable_rank, times_log
 
 Rows = list[list[fmpq]]
 

@@ -8,12 +8,12 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-STEPS, CIRCLE = "kernel.theorems.spectrum.mathematics.law_distance", "kernel.theorems.spectrum.mathematics.law_distance"
+STEPS, CIRCLE = "kernel.theorems.spectrum.law_distance", "kernel.theorems.spectrum.law_distance"
 LAW, CELLS = (
-    "kernel.theorems.spectrum.mathematics.equivalent_formulas",
-    "kernel.theorems.spectrum.mathematics.law_distance",
+    "kernel.theorems.spectrum.equivalent_formulas",
+    "kernel.theorems.spectrum.law_distance",
 )
-CUT = "kernel.theorems.spectrum.mathematics.equivalent_law"
+CUT = "kernel.theorems.spectrum.limit_law"
 DISTANCE, OTHER = "spectral-distance", "not-marchenko-pastur"
 
 WRONG = [

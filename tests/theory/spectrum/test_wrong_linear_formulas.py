@@ -6,7 +6,7 @@ import pytest
 from wrong_formulas import assert_noticed
 
 STAGES, INPUTS = "kernel.mathematics.linearization", "kernel.theorems.spectrum.linearization"
-ROWS, ENERGY = "kernel.mathematics.attention_matrix", "kernel.theorems.spectrum.mathematics.equivalent_formulas"
+ROWS, ENERGY = "kernel.mathematics.attention_matrix", "kernel.theorems.spectrum.equivalent_formulas"
 
 WRONG = [
     ("Attention", ROWS, "size * weight - mass", "size * weight + mass"),

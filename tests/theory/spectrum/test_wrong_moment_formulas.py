@@ -6,11 +6,11 @@ import pytest
 from wrong_formulas import assert_noticed
 
 WALKS, MOMENTS, LAW = (
-    "kernel.theorems.spectrum.mathematics.finite_moments",
-    "kernel.theorems.spectrum.mathematics.finite_moments",
-    "kernel.theorems.spectrum.mathematics.equivalent_formulas",
+    "kernel.theorems.spectrum.score_matrix",
+    "kernel.theorems.spectrum.score_matrix",
+    "kernel.theorems.spectrum.equivalent_formulas",
 )
-BOUNDS = "kernel.theorems.spectrum.mathematics.gaussian_equivalence"
+BOUNDS = "kernel.theorems.spectrum.gaussian_equivalence"
 NORMALISER, UNIVERSALITY = "normalizer-bound", "universality-bound"
 
 WRONG = [

@@ -8,7 +8,7 @@ from wrong_formulas import assert_noticed
 ROWS, VALUES, SHAPE = (
     "kernel.mathematics.attention_matrix",
     "kernel.mathematics.singular_values",
-    "kernel.theorems.spectrum.mathematics.spectrum_shape",
+    "kernel.theorems.spectrum.singular_values",
 )
 
 WRONG = [

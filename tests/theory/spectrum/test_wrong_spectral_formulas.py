@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-FORMULAS = "kernel.theorems.spectrum.mathematics.equivalent_formulas"
+FORMULAS = "kernel.theorems.spectrum.equivalent_formulas"
 WRONG = [
     ("The two parts", "return square * exp_remainder(2, square, fn)", "return exp_remainder(2, square, fn)"),
     ("The two parts", "return square * energy_ratio(square, fn)", "return energy_ratio(square, fn)"),

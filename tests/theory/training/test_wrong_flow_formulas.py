@@ -6,8 +6,8 @@ import pytest
 from wrong_formulas import assert_noticed
 
 FIELD, FLOW = (
-    "kernel.theorems.training.mathematics.regression_flow",
-    "kernel.theorems.training.mathematics.validated_flow",
+    "kernel.theorems.training.validated_flow",
+    "kernel.theorems.training.validated_flow",
 )
 
 WRONG = [

@@ -9,13 +9,13 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 
 GAP, MAJORANTS, COMPLEX = (
-    "kernel.theorems.training.mathematics.risk_gap",
-    "kernel.theorems.training.mathematics.risk_gap",
-    "kernel.theorems.training.mathematics.exponential_fits",
+    "kernel.theorems.training.risk_gap",
+    "kernel.theorems.training.risk_gap",
+    "kernel.theorems.training.exponential_fits",
 )
 WRONG = [
-    ("The gap", GAP, "b * b * at.trace + (", "b * b * at.trace - ("),
-    ("The gap", GAP, "-6 * b * b * at.square", "-5 * b * b * at.square"),
+    ("The gap", GAP, "return b * b, b, -b * b", "return b * b, -b, b * b"),
+    ("The gap", GAP, "-6 * b * b", "-5 * b * b"),
     ("Over a ball", GAP, "self.largest * self.largest * self.A_squared", "self.largest * self.A_squared"),
     ("Over a ball", GAP, "(weighted - plain)", "(weighted + plain)"),
     ("Over a ball", GAP, "self.query_average(plain, weighted)) / 2", "self.query_average(plain, weighted))"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-REGRESSION = "kernel.theorems.training.mathematics.regression"
+REGRESSION = "kernel.theorems.training.regression"
 
 WRONG = [
     ("The risk", REGRESSION, "inner(E) / 2", "inner(E)"),

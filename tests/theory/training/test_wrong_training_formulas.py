@@ -8,8 +8,8 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-RATES = "kernel.theorems.training.mathematics.regression_rates"
-TASK = "kernel.theorems.training.mathematics.regression"
+RATES = "kernel.theorems.training.training_convergence"
+TASK = "kernel.theorems.training.regression"
 
 WRONG = [
     (0, "root = fn.sqrt(2 * risk)\n        far", "root = fn.sqrt(risk)\n        far"),

@@ -6,8 +6,8 @@ import pytest
 from wrong_formulas import assert_noticed
 
 LOSSES, DESCENT, MOMENTS, FUNCTIONS = (
-    "kernel.theorems.training.mathematics.context_losses",
-    "kernel.theorems.training.mathematics.context_descent",
+    "kernel.theorems.training.context_losses",
+    "kernel.theorems.training.descent_trajectory",
     "kernel.mathematics.law_moments",
     "kernel.mathematics.functions",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wrong_formulas import assert_noticed
 
-GAP = "kernel.theorems.training.mathematics.finite_prompts"
+GAP = "kernel.theorems.training.risk_transfer"
 
 WRONG = [
     ("Norms", "trace * trace + 2 * square_trace", "trace * trace + square_trace"),
@@ -19,8 +19,8 @@ WRONG = [
     ("The bounds", "2 * value * x + 3 * value", "value * x + 3 * value"),
     ("The bounds", "smaller(far, near, self.fn)", "self.fn.maximum(far, near)"),
     ("The bounds", "self.fn.maximum(a[0] * b * self._trace, spread)", "spread"),
-    ("The bounds", "+ b * lam * self.at.error.second", "- b * lam * self.at.error.second"),
-    ("The bounds", "flat += self.fn.ratio(3, 2)", "flat += self.fn.ratio(1, 4)"),
+    ("The bounds", "+ b * lam * self.error.second", "- b * lam * self.error.second"),
+    ("The bounds", "sides += self.fn.ratio(3, 2)", "sides += self.fn.ratio(1, 4)"),
     ("The bounds", "tau.fourth * along.fourth", "tau.second * along.fourth"),
     ("The bounds", "matrix * matrix + factor * factor", "matrix * matrix"),
 ]

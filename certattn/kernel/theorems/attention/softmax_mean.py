@@ -33,7 +33,7 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
-from certattn.kernel.given.bounds import Bounds, Matrices, StatedBounds
+from certattn.kernel.given.each_query import Bounds, Matrices, StatedBounds
 from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt, tiers_of
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

@@ -59,7 +59,7 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.bounds import Bounds, StatedBounds
+from certattn.kernel.given.each_query import Bounds, StatedBounds
 from certattn.kernel.given.prompts import (
     StatedPrompt,
     causal_field,

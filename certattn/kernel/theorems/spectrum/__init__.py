@@ -3,5 +3,5 @@
 A module for each claim: `equivalent-law`, `spectral-distance`, `not-marchenko-pastur`,
 `finite-moments`, `normalizer-bound`, `universality-bound`, `linearization` and `singular-values`.
 They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`, `document`,
-`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+`mathematics`, each other, where two need the same, and, where it is tried, `certattn.fast`; no other chapter.
 """

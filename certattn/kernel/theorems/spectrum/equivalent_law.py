@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 from flint import acb, arb, fmpq
 
@@ -36,18 +36,12 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Count, EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
-    EquivalentLaw,
-    GapState,
-    beta_at_share,
-    critical_beta,
-)
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, beta_at_share, critical_beta, law_forms, read_law
 
 LARGEST_ORDER = 100
 OPEN, NONE = "open", "none"
 
-GIVEN = EitherKey({"beta": Record(BETA, LAMBDA), "alpha2": Record(ALPHA2, BETA2, LAMBDA)})
+GIVEN = EitherKey(law_forms())
 
 VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
@@ -117,36 +111,25 @@ def read(certificate: Certificate) -> StatedOfLaw:
 
 def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
     asserts, exact = stated.asserts, stated.law.exact
-    law = Shared(stated.law.at_precision)
+    law = stated.law.enclosed
     highest = max((item[ORDER] // 2 for item in asserts.items(MOMENTS)), default=0)
 
-    @cache
-    def exact_moments() -> list[fmpq]:
-        assert exact is not None
-        found: list[fmpq] = exact.moments(highest)
-        return found
-
-    def moment(item: Values) -> arb | fmpq:
-        return (law().moments(highest) if exact is None else exact_moments())[item[ORDER] // 2 - 1]
-
-    def share(_: Values) -> arb | fmpq:
-        found: arb | fmpq = (law().numbers if exact is None else exact).share
-        return found
-
-    yield from _each(asserts, MOMENTS, moment)
-    yield from _one(asserts, RIGHT_EDGE, lambda _: law().right_edge())
+    numbers = Shared(lambda: law().numbers if exact is None else exact)
+    moments = Shared(lambda: numbers().moments(highest))
+    yield from _each(asserts, MOMENTS, lambda item: moments()[item[ORDER] // 2 - 1])
+    yield from _one(asserts, RIGHT_EDGE, lambda _: law().right_edge)
     if GAP in asserts:
         kind, gap = asserts[GAP]
-        yield from _open_gap(stated.law, law, gap) if kind == OPEN else _no_gap(stated.law, law)
+        yield from _open_gap(stated.law, gap) if kind == OPEN else _no_gap(stated.law)
     if THRESHOLD in asserts:
         yield Obligation("threshold.lambda", stated.law.lambda_, "<", fmpq(1))
     yield from _one(asserts, THRESHOLD, lambda _: critical_beta(law().numbers.lambda_), ["threshold.lambda"])
     for index, item in enumerate(asserts.items(STIELTJES)):
-        yield Obligation(f"stieltjes[{index}]", partial(_off_transform, law, item), "<=", item[RADIUS])
+        yield Obligation(f"stieltjes[{index}]", partial(_off_transform, stated.law, item), "<=", item[RADIUS])
     yield from _each(asserts, DENSITY, lambda item: law().density(arb(item[AT])))
     yield from _each(asserts, CDF, lambda item: 1 - law().tail(arb(item[AT])))
-    yield from _one(asserts, DENSITY_BOUND, lambda _: law().density_bound())
-    yield from _one(asserts, NONLINEAR_SHARE, share)
+    yield from _one(asserts, DENSITY_BOUND, lambda _: law().density_bound)
+    yield from _one(asserts, NONLINEAR_SHARE, lambda _: numbers().share)
     yield from _each(asserts, SHARE_REACHED, lambda item: beta_at_share(arb(item[SHARE])))
 
 
@@ -174,17 +157,17 @@ def _near(name: str, truth: Truth, stated: Values, needs: Sequence[str] = (), va
     return Obligation(name, off, "<=", stated[RADIUS], needs=needs)
 
 
-def _discriminant(stated: SpectralLaw, law: Shared[EquivalentLaw]) -> Side:
+def _discriminant(stated: SpectralLaw) -> Side:
     """Exactly where alpha^2 is rational: the gap may just close."""
     exact = stated.exact
-    return (lambda: law().numbers.discriminant()) if exact is None else exact.discriminant()
+    return (lambda: stated.enclosed().numbers.discriminant()) if exact is None else exact.discriminant()
 
 
-def _no_gap(stated: SpectralLaw, law: Shared[EquivalentLaw]) -> Iterator[Obligation]:
+def _no_gap(stated: SpectralLaw) -> Iterator[Obligation]:
     if has_no_gap_by_lambda(stated):
         yield Obligation("gap.none", stated.lambda_, ">=", fmpq(1))
     else:
-        yield Obligation("gap.none", _discriminant(stated, law), "<=", fmpq(0))
+        yield Obligation("gap.none", _discriminant(stated), "<=", fmpq(0))
 
 
 def has_no_gap_by_lambda(stated: SpectralLaw) -> bool:
@@ -192,14 +175,14 @@ def has_no_gap_by_lambda(stated: SpectralLaw) -> bool:
     return (stated.lambda_ >= 1) is True
 
 
-def _open_gap(stated: SpectralLaw, law: Shared[EquivalentLaw], gap: Values) -> Iterator[Obligation]:
+def _open_gap(stated: SpectralLaw, gap: Values) -> Iterator[Obligation]:
     def end(which: int, _: Values) -> arb:
-        found = law().gap()
-        return arb.nan() if isinstance(found, GapState) else found[which]
+        found = stated.enclosed().gap
+        return arb.nan() if found is None else found[which]
 
     needs = ["gap.lambda", "gap.discriminant"]
     yield Obligation("gap.lambda", stated.lambda_, "<", fmpq(1))
-    yield Obligation("gap.discriminant", _discriminant(stated, law), ">", fmpq(0))
+    yield Obligation("gap.discriminant", _discriminant(stated), ">", fmpq(0))
     yield _near("gap.lower", partial(end, 0), gap, needs, LOWER)
     yield _near("gap.upper", partial(end, 1), gap, needs, UPPER)
     if OUTER_MASS in gap:
@@ -207,9 +190,9 @@ def _open_gap(stated: SpectralLaw, law: Shared[EquivalentLaw], gap: Values) -> I
         yield Obligation("gap.outer_mass", mass, "=", known, needs=needs)
 
 
-def _off_transform(law: Shared[EquivalentLaw], stated: Values) -> arb:
+def _off_transform(law: SpectralLaw, stated: Values) -> arb:
     """|G(z) - value|."""
-    found = law().stieltjes(acb(arb(stated[Z][RE]), arb(stated[Z][UPPER_IM])))
+    found = law.enclosed().stieltjes(acb(arb(stated[Z][RE]), arb(stated[Z][UPPER_IM])))
     return arb.nan() if found is None else abs(found - acb(arb(stated[G][RE]), arb(stated[G][IM])))
 
 

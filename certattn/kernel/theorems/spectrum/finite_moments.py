@@ -12,13 +12,12 @@ k <= 4 a certificate asserts
     smallest      |E m_2k(T) / m_2k - 1| <= within at d, and at no size from `from` to d - 1
     thresholds    beta is below or above sqrt(log(d) / (2k))
 
-`mathematics.finite_moments` has the formulas, its page the proofs.
+`score_matrix` has the formulas, its page the proofs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from flint import arb, fmpq
 
@@ -28,13 +27,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST, SIGNED, some_bound, within
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import (
-    ORDERS,
-    ScoreMatrix,
-    limit_moment,
-    moment_condition,
-)
-from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA, SIZE, score_matrix
+from certattn.kernel.theorems.spectrum import score_matrix as matrix
 
 # Sizes that one certificate may ask to be looked at.
 MOST_SIZES = 20_000
@@ -47,13 +40,13 @@ ORDER = Field("order", Count(2), "2k: 2, 4, 6 or 8")
 
 
 def _known_order(item: Values) -> None:
-    if item[ORDER] not in ORDERS:
+    if item[ORDER] not in matrix.ORDERS:
         raise item.node(ORDER).malformed("2, 4, 6 or 8", str(item[ORDER]))
 
 
 def _known_orders(asserts: Values) -> None:
     for order in asserts.items(INFINITE):
-        if order not in ORDERS:
+        if order not in matrix.ORDERS:
             raise asserts.node(INFINITE).malformed("orders 2, 4, 6 or 8", str(order))
 
 
@@ -71,7 +64,7 @@ SIDE = Field("beta", Choice((BELOW, ABOVE)), "on which side of sqrt(log(d)/(2k))
 _THRESHOLDS = Listing(Record(ORDER, SIDE, rules=[_known_order]))
 THRESHOLDS = Field("thresholds", _THRESHOLDS, "where single entries begin to dominate", required=False)
 
-GIVEN = Record(BETA, LAMBDA, SIZE)
+GIVEN = Record(matrix.BETA, matrix.LAMBDA, matrix.SIZE)
 _ASSERTED = (MOMENTS, RATIOS, ENTRY_PARTS, VARIANCE, INFINITE, SMALLEST, THRESHOLDS)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED), _known_orders])
 WITNESS = Record()
@@ -81,53 +74,37 @@ _sections = sections(GIVEN, ASSERTS, WITNESS)
 def read(certificate: Certificate) -> Sections:
     """Everything stated, with sizes that can be. Raises MalformedError."""
     stated = _sections(certificate)
-    score_matrix(stated.given)
+    matrix.score_matrix(stated.given)
     for item in stated.asserts.items(SMALLEST):
         before(stated.given, item)
     return stated
 
 
-def before(given: Values, item: Values) -> Before:
-    """The smaller sizes of an item of `smallest`. Raises MalformedError."""
-    d, first, step = given[SIZE], item[FROM], int(given[LAMBDA].q)
+def before(given: Values, item: Values) -> list[matrix.ScoreMatrix]:
+    """At the sizes below d, from the stated one on, with a whole lambda d: of `smallest`. Raises MalformedError."""
+    d, first, step = given[matrix.SIZE], item[FROM], int(given[matrix.LAMBDA].q)
     if first >= d:
         raise item.node(FROM).malformed(f"a size below d = {d}", str(first))
     sizes = range(-(-first // step) * step, d, step)
     if len(sizes) > MOST_SIZES:
         expected = f"at most {MOST_SIZES} sizes from there to d"
         raise item.node(FROM).malformed(expected, counted(len(sizes), "size"), "begin closer to d")
-    return Before(sizes, given[LAMBDA], given[BETA] * given[BETA])
+    beta2 = given[matrix.BETA] * given[matrix.BETA]
+    return [matrix.ScoreMatrix(size, int((given[matrix.LAMBDA] * size).p), beta2) for size in sizes]
 
 
-@dataclass(frozen=True)
-class Before:
-    """The sizes below d for which lambda d is a whole number, from the stated one on."""
-
-    sizes: range
-    lambda_: fmpq
-    beta2: fmpq
-
-    @property
-    def scores(self) -> list[ScoreMatrix]:
-        return [ScoreMatrix(d, int((self.lambda_ * d).p), self.beta2) for d in self.sizes]
-
-    @property
-    def largest_width(self) -> fmpq:
-        """lambda d of the largest of them; 0 where there is none."""
-        return self.lambda_ * self.sizes[-1] if self.sizes else fmpq(0)
-
-    def all_infinite(self, order: int) -> bool:
-        """Whether E m_order(T) is infinite at each: it grows infinite as d falls, so the largest decides for all."""
-        return (self.largest_width <= moment_condition(order, self.beta2)) is True
+def all_infinite(smaller: Sequence[matrix.ScoreMatrix], order: int) -> bool:
+    """Whether E m_order(T) is infinite at each: it grows infinite as d falls, so the largest decides for all."""
+    return all(largest.has_moment(order) is False for largest in smaller[-1:])
 
 
 def obligations(stated: Sections) -> Iterator[Obligation]:
     given, asserts = stated.given, stated.asserts
-    scores = score_matrix(given)
+    scores = matrix.score_matrix(given)
     for field in (MOMENTS, RATIOS, ENTRY_PARTS):
         for index, item in enumerate(asserts.items(field)):
             place = f"{field.name}[{index}]"
-            number = _bounded(field, scores, item[ORDER], given[LAMBDA])
+            number = _bounded(field, scores, item[ORDER])
             yield _finite(place, scores, item[ORDER])
             yield from within(place, number, item, needs=[f"{place}.finite"])
     if VARIANCE in asserts:
@@ -135,33 +112,34 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
         variance = Shared(scores.second_moment_variance)
         yield from within("variance", variance, asserts[VARIANCE], needs=["variance.finite"])
     for index, order in enumerate(asserts.items(INFINITE)):
-        yield Obligation(f"infinite[{index}]", fmpq(scores.p), "<=", moment_condition(order, scores.beta2))
+        yield Obligation(f"infinite[{index}]", fmpq(scores.p), "<=", matrix.moment_condition(order, scores.beta2))
     for index, item in enumerate(asserts.items(SMALLEST)):
-        yield from _smallest(f"smallest[{index}]", scores, item, before(given, item))
+        yield from _smallest(f"smallest[{index}]", given, item)
     for index, item in enumerate(asserts.items(THRESHOLDS)):
         # 2k beta^2 beside log d.
         left, relation = item[ORDER] * scores.beta2, _RELATIONS[item[SIDE]]
         yield Obligation(f"thresholds[{index}]", left, relation, lambda: arb(scores.d).log())
 
 
-def _finite(place: str, scores: ScoreMatrix, order: int) -> Obligation:
-    return Obligation(f"{place}.finite", fmpq(scores.p), ">", moment_condition(order, scores.beta2))
+def _finite(place: str, scores: matrix.ScoreMatrix, order: int) -> Obligation:
+    return Obligation(f"{place}.finite", fmpq(scores.p), ">", matrix.moment_condition(order, scores.beta2))
 
 
-def _bounded(field: Field[list[Values]], scores: ScoreMatrix, order: int, lambda_: fmpq) -> Shared[arb]:
+def _bounded(field: Field[list[Values]], scores: matrix.ScoreMatrix, order: int) -> Shared[arb]:
     """What an item of a field has bounds of."""
     if field is MOMENTS:
         return Shared(lambda: scores.moment(order))
     part = scores.moment if field is RATIOS else scores.entry_part
-    return Shared(lambda: part(order) / limit_moment(order, scores.beta2, lambda_))
+    return Shared(lambda: part(order) / matrix.limit_moment(order, scores.beta2, fmpq(scores.p, scores.d)))
 
 
-def _smallest(place: str, scores: ScoreMatrix, item: Values, smaller: Before) -> Iterator[Obligation]:
+def _smallest(place: str, given: Values, item: Values) -> Iterator[Obligation]:
     """Within the distance at d; and further away, or infinite, at every size before."""
+    scores, smaller = matrix.score_matrix(given), before(given, item)
     order, needs = item[ORDER], [f"{place}.finite"]
 
-    def nearest(among: Sequence[ScoreMatrix]) -> arb:
-        limit = limit_moment(order, scores.beta2, smaller.lambda_)
+    def nearest(among: Sequence[matrix.ScoreMatrix]) -> arb:
+        limit = matrix.limit_moment(order, scores.beta2, fmpq(scores.p, scores.d))
         first, *others = [abs(of.moment(order) / limit - 1) for of in among]
         for other in others:
             first = first.min(other)
@@ -169,11 +147,11 @@ def _smallest(place: str, scores: ScoreMatrix, item: Values, smaller: Before) ->
 
     yield _finite(place, scores, order)
     yield Obligation(f"{place}.at", lambda: nearest([scores]), "<=", item[WITHIN], needs=needs)
-    if smaller.all_infinite(order):
-        width, condition = smaller.largest_width, moment_condition(order, scores.beta2)
+    if all_infinite(smaller, order):
+        width, condition = fmpq(smaller[-1].p if smaller else 0), matrix.moment_condition(order, scores.beta2)
         yield Obligation(f"{place}.before", width, "<=", condition, needs=needs)
     else:
-        earlier = lambda: nearest([of for of in smaller.scores if of.has_moment(order)])  # noqa: E731
+        earlier = lambda: nearest([of for of in smaller if of.has_moment(order)])  # noqa: E731
         yield Obligation(f"{place}.before", earlier, ">", item[WITHIN], needs=needs)
 
 

@@ -34,25 +34,14 @@ from certattn.kernel.document.schema import Field, Kind, Rational, Record, Scale
 from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Number
 from certattn.kernel.mathematics.linearization import ATTENTION, CHANGE, SCORES, STAGES, Parts, parts, wasserstein
 from certattn.kernel.mathematics.linearization import REMAINDER as REMAINDER_STAGE
 from certattn.kernel.mathematics.reals import Real, describe, real_root, square
 from certattn.kernel.mathematics.singular_values import FixedPoint
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA, nonlinear_energy
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import kolmogorov_distance, quarter_circle_tail
-from certattn.kernel.theorems.spectrum.stated_matrix import (
-    HINT,
-    KEYS,
-    QUERIES,
-    Hint,
-    InTiers,
-    Spectrum,
-    StatedMatrix,
-    in_doubles,
-    read_hint,
-    require_tokens,
-)
+from certattn.kernel.theorems.spectrum import stated_matrix as matrices
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, nonlinear_energy
+from certattn.kernel.theorems.spectrum.law_distance import kolmogorov_distance, quarter_circle_tail
 
 if TYPE_CHECKING:
     from certattn.fast.attention_matrix import Parts as FloatParts
@@ -61,7 +50,7 @@ if TYPE_CHECKING:
 GIVEN_SCALE = Field("scale", Scale(), "factor of the scores; with beta it may be left out", required=False)
 GIVEN_BETA = Field("beta", Rational(above=0), "the inverse temperature of softmax(beta S)", required=False)
 UNIT = Field("unit", Rational(above=0), "what numbers of queries and keys are multiples of; 1 by default", False)
-GIVEN = Record(QUERIES, KEYS, GIVEN_SCALE, GIVEN_BETA, UNIT)
+GIVEN = Record(matrices.QUERIES, matrices.KEYS, GIVEN_SCALE, GIVEN_BETA, UNIT)
 
 NORM = Field("norm", NONNEGATIVE, "bounds of the spectral norm", required=False)
 DISTANCE = Field("distance", NONNEGATIVE, "bounds of the distance to the quarter circle of variance alpha^2", False)
@@ -88,7 +77,7 @@ NORMALISER = _group("normaliser", "what the normaliser changes", (LARGEST, DIFFE
 STAGES_FIELD = _group("stages", "sizes of M (attention), T Pi (scores), L (linear), of their differences", _STAGES)
 GROUPS = (REMAINDER, NORMALISER, STAGES_FIELD)
 ASSERTS = Record(*GROUPS, rules=[some_of(*GROUPS)])
-WITNESS = Record(HINT)
+WITNESS = Record(matrices.HINT)
 
 # That M is not 0, which nothing has a size relative to.
 NONZERO = "nonzero"
@@ -192,19 +181,15 @@ class Attention:
         """The same in doubles, within proved distances. Raises Binary64Error."""
         from certattn.fast.attention_matrix import parts
 
-        return in_doubles([self.queries, self.keys], lambda q, k: parts(q, k, self.scale, self.rate))
+        return matrices.in_doubles([self.queries, self.keys], lambda q, k: parts(q, k, self.scale, self.rate))
 
 
 @dataclass(frozen=True)
-class StageMatrix(StatedMatrix):
+class StageMatrix(matrices.StatedMatrix):
     """One of STAGES, d x d."""
 
     attention: Attention
     name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.attention.size, self.attention.size
 
     @property
     def inputs(self) -> Sequence[MatrixInput]:
@@ -229,7 +214,7 @@ class StatedStages:
 
     attention: Attention
     asserts: Values
-    hint: Hint | None
+    hint: matrices.Hint | None
 
     @property
     def ranges(self) -> dict[str, Values]:
@@ -258,13 +243,14 @@ def read(certificate: Certificate) -> StatedStages:
         if QUANTITIES[name].needs_beta and attention.temperature is None:
             raise bounds.at.malformed("beta in given, which this is about", f"{name} and no given.beta")
     witness = None if hint is None else WITNESS.read(hint, reading)
-    return StatedStages(attention, stated.asserts, read_hint(witness, attention.stages[REMAINDER_STAGE]))
+    return StatedStages(attention, stated.asserts, matrices.read_hint(witness, attention.stages[REMAINDER_STAGE]))
 
 
 def read_attention(given: Values) -> Attention:
     """Shapes that fit, and a scale that is beta's. Raises MalformedError."""
-    queries, keys, beta, stated = given[QUERIES], given[KEYS], given.get(GIVEN_BETA), given.get(GIVEN_SCALE)
-    require_tokens(queries, keys)
+    queries, keys = given[matrices.QUERIES], given[matrices.KEYS]
+    beta, stated = given.get(GIVEN_BETA), given.get(GIVEN_SCALE)
+    matrices.require_tokens(queries, keys)
     if keys.shape[0] < 2:
         raise keys.node.malformed("at least 2 queries and keys", "1 of each: of one token A is 1, and M and L are 0")
     if beta is None:
@@ -293,7 +279,7 @@ class Sizes:
     """Every quantity, from the spectra of stages and tbar in one arithmetic or another, each enclosed once."""
 
     attention: Attention
-    spectrum: Callable[[str], Spectrum]
+    spectrum: Callable[[str], matrices.Spectrum]
     excess: Callable[[], Sequence[arb]]
     _known: dict[Quantity, arb] = field(default_factory=dict)
 
@@ -302,7 +288,7 @@ class Sizes:
             self._known[quantity] = self._enclosed(quantity)
         return self._known[quantity]
 
-    def _enclosed(self, quantity: Quantity) -> arb:
+    def _enclosed(self, quantity: Quantity) -> Number:
         kind = quantity.kind
         if quantity.is_relative:
             size = kind.removeprefix("relative_")
@@ -317,8 +303,7 @@ class Sizes:
             return kolmogorov_distance(values, lambda x: quarter_circle_tail(x, variance))
         if kind == "wasserstein":
             attention, scores = (self.spectrum(name).singular.values() for name in (ATTENTION, SCORES))
-            found: arb = wasserstein(attention, scores, BALLS)
-            return found
+            return wasserstein(attention, scores, BALLS)
         largest = linf_norm(self.excess())
         if kind == "largest":
             return largest
@@ -330,12 +315,11 @@ class Sizes:
 NORM_OF_M = Quantity("norm", ATTENTION)
 
 
-def alpha_square(attention: Attention) -> arb:
+def alpha_square(attention: Attention) -> Number:
     """alpha^2 = e^(beta^2) - 1 - beta^2, where beta is given."""
     assert attention.temperature is not None
     beta = attention.temperature.beta
-    found: arb = nonlinear_energy(arb(beta * beta), BALLS)
-    return found
+    return nonlinear_energy(arb(beta * beta), BALLS)
 
 
 def sizes_in_arb(attention: Attention, bits: int) -> Sizes:
@@ -348,7 +332,7 @@ def sizes_in_binary64(stated: StatedStages) -> Sizes:
     attention = stated.attention
 
     @cache
-    def spectrum(stage: str) -> Spectrum:
+    def spectrum(stage: str) -> matrices.Spectrum:
         return attention.stages[stage].spectrum_in_doubles(stated.hint if stage == REMAINDER_STAGE else None)
 
     return Sizes(attention, spectrum, lambda: attention.parts_in_doubles.excess)
@@ -357,7 +341,7 @@ def sizes_in_binary64(stated: StatedStages) -> Sizes:
 def obligations(stated: StatedStages) -> Iterator[Obligation]:
     attention, ranges = stated.attention, stated.ranges
     doubles = partial(sizes_in_binary64, stated) if attention.stages[ATTENTION].stands_in_doubles else None
-    sizes = InTiers[Sizes](lambda: sizes_in_arb(attention, ctx.prec), doubles)
+    sizes = matrices.InTiers[Sizes](lambda: sizes_in_arb(attention, ctx.prec), doubles)
     if any(QUANTITIES[name].is_relative for name in ranges):
         yield sizes.compared(NONZERO, partial(_size, NORM_OF_M), ">", fmpq(0), Part.WITNESS)
     for name, bounds in ranges.items():

@@ -7,7 +7,7 @@ rows, t_ij = exp(beta S_ij - beta^2 |x_i|^2 / (2p)) - 1, T = (t_ij) / sqrt(d), P
     distance      E W_2 <= at_most
 
 of the empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi. The witness has 0 < theta < 1, how far
-a normaliser may fall below its mean, and cut > 1, how long queries may be. `mathematics.gaussian_equivalence` has the
+a normaliser may fall below its mean, and cut > 1, how long queries may be. `gaussian_equivalence` has the
 bound; docs/claims/spectrum/normalizer-bound.md its proof.
 """
 
@@ -20,39 +20,28 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.schema import Field, Record, some_of
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import moment_condition
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import normalizer_bound
-from certattn.kernel.theorems.spectrum.score_matrix import (
-    BETA,
-    CUT,
-    LAMBDA,
-    MOST,
-    SIZE,
-    THETA,
-    TYPICAL,
-    score_matrix,
-    typical,
-)
+from certattn.kernel.theorems.spectrum import score_matrix as matrix
+from certattn.kernel.theorems.spectrum.gaussian_equivalence import normalizer_bound
 
-MEAN_SQUARE = Field("mean_square", Record(MOST), "bound of E W_2^2", required=False)
-DISTANCE = Field("distance", Record(MOST), "bound of E W_2", required=False)
+MEAN_SQUARE = Field("mean_square", Record(matrix.MOST), "bound of E W_2^2", required=False)
+DISTANCE = Field("distance", Record(matrix.MOST), "bound of E W_2", required=False)
 
-GIVEN = Record(BETA, LAMBDA, SIZE)
+GIVEN = Record(matrix.BETA, matrix.LAMBDA, matrix.SIZE)
 ASSERTS = Record(MEAN_SQUARE, DISTANCE, rules=[some_of(MEAN_SQUARE, DISTANCE)])
-WITNESS = Record(THETA, CUT)
+WITNESS = Record(matrix.THETA, matrix.CUT)
 
 
 def obligations(stated: Sections) -> Iterator[Obligation]:
-    scores, asserts, hint = score_matrix(stated.given), stated.asserts, stated.hint
-    square = Shared[arb](lambda: normalizer_bound(scores, hint[THETA], hint[CUT]))
-    needs = ("finite", *TYPICAL)
+    scores, asserts, hint = matrix.score_matrix(stated.given), stated.asserts, stated.hint
+    square = Shared[arb](lambda: normalizer_bound(scores, hint[matrix.THETA], hint[matrix.CUT]))
+    needs = ("finite", *matrix.TYPICAL)
     # E t^4 is finite. The bound is infinite otherwise; the distance itself is finite all the same.
-    yield Obligation("finite", fmpq(scores.p), ">", moment_condition(4, scores.beta2), Part.WITNESS)
-    yield from typical(hint)
+    yield Obligation("finite", fmpq(scores.p), ">", matrix.moment_condition(4, scores.beta2), Part.WITNESS)
+    yield from matrix.typical(hint)
     if MEAN_SQUARE in asserts:
-        yield Obligation("mean_square", square, "<=", asserts[MEAN_SQUARE][MOST], Part.WITNESS, needs)
+        yield Obligation("mean_square", square, "<=", asserts[MEAN_SQUARE][matrix.MOST], Part.WITNESS, needs)
     if DISTANCE in asserts:
-        yield Obligation("distance", lambda: square().sqrt(), "<=", asserts[DISTANCE][MOST], Part.WITNESS, needs)
+        yield Obligation("distance", lambda: square().sqrt(), "<=", asserts[DISTANCE][matrix.MOST], Part.WITNESS, needs)
 
 
 _TITLE = "what the normaliser of softmax attention changes in its singular values, on average"

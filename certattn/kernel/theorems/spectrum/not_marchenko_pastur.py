@@ -20,28 +20,16 @@ from functools import partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Shared
+from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, some_of
 from certattn.kernel.given.bounds import BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import differences, quarter_circle_tail
-from certattn.kernel.theorems.spectrum.spectral_distance import (
-    SCALES,
-    SEPARATION_FIELDS,
-    Between,
-    StatedDistances,
-    between_bounds,
-    circle_tail,
-    of_matrix,
-    read_scales,
-    require_square,
-    wanted_scales,
-)
+from certattn.kernel.theorems.spectrum import spectral_distance as distances
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.law_distance import differences, quarter_circle_tail
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, law_forms, read_law
 from certattn.kernel.theorems.spectrum.stated_matrix import InTiers, StatedMatrix, matrix_forms, read_matrix
 
 FINITE = Field("finite", matrix_forms(), "one matrix: given, or that of queries and keys", required=False)
@@ -53,37 +41,39 @@ SCALED_DISTANCE = Field("scaled_distance", NONNEGATIVE, "bounds of the smallest 
 SCALE = Field("scale", Rational(above=0), "c > 0: the quarter circle of variance c^2 is about the nearest to mu", False)
 
 OF_LAW = (EXCESS, DISTANCE, SCALED_DISTANCE)
-_ASSERTED = (FOURTH_MOMENT, *OF_LAW, *SEPARATION_FIELDS)
+_ASSERTED = (FOURTH_MOMENT, *OF_LAW, *distances.SEPARATION_FIELDS)
 
-GIVEN = EitherKey({BETA.name: Record(BETA, LAMBDA, FINITE), ALPHA2.name: Record(ALPHA2, BETA2, LAMBDA, FINITE)})
+GIVEN = EitherKey(law_forms([FINITE], [FINITE]))
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
-WITNESS = Record(SCALE, *SCALES)
+WITNESS = Record(SCALE, *distances.SCALES)
 
 
 def read_given(certificate: Certificate) -> tuple[SpectralLaw, StatedMatrix | None]:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
-    matrix = require_square(read_matrix(*values[FINITE])) if FINITE in values else None
+    matrix = distances.require_square(read_matrix(*values[FINITE])) if FINITE in values else None
     return read_law(form, values), matrix
 
 
-def read(certificate: Certificate) -> StatedDistances:
+def read(certificate: Certificate) -> distances.StatedDistances:
     """Everything stated. Raises MalformedError."""
     law, matrix = read_given(certificate)
     asserts, hint = ASSERTS.read(certificate.asserts, certificate.reading), certificate.witness
-    separations = [field for field in SEPARATION_FIELDS if field in asserts]
+    separations = [field for field in distances.SEPARATION_FIELDS if field in asserts]
     if matrix is None and separations:
         expected = "no separation, which is one of a matrix, or a matrix under given.finite"
         raise asserts.node(separations[0]).malformed(expected, f"{separations[0].name} and no given.finite")
     if matrix is not None and not separations:
         raise asserts.at.malformed("separation or scaled_separation, as given.finite is a matrix, or no matrix")
     witness = None if hint is None else WITNESS.read(hint, certificate.reading)
-    wanted = [*wanted_scales([field.name for field in separations]), *([SCALE] if SCALED_DISTANCE in asserts else [])]
-    return StatedDistances(law, matrix, asserts, read_scales(witness, wanted, asserts, (SCALE, *SCALES)))
+    wanted = distances.wanted_scales([field.name for field in separations])
+    wanted += [SCALE] if SCALED_DISTANCE in asserts else []
+    scales = distances.read_scales(witness, wanted, asserts, (SCALE, *distances.SCALES))
+    return distances.StatedDistances(law, matrix, asserts, scales)
 
 
-def obligations(stated: StatedDistances) -> Iterator[Obligation]:
-    asserts, law = stated.asserts, Shared(stated.law.at_precision)
+def obligations(stated: distances.StatedDistances) -> Iterator[Obligation]:
+    asserts = stated.asserts
     if FOURTH_MOMENT in asserts:
         # m_4 - 2 m_2^2 needs beta^2 and lambda alone, which are rational.
         truth = LawNumbers(fmpq(0), stated.law.beta2, stated.law.lambda_).fourth_excess
@@ -93,30 +83,25 @@ def obligations(stated: StatedDistances) -> Iterator[Obligation]:
         if field in asserts:
             bounds, exact = asserts[field], field is not SCALED_DISTANCE
             goals = [bounds[bound] for bound, _ in BOUNDS if bound in bounds]
-            between = InTiers[Between](partial(_of_law, stated, law, field.name, goals))
-            yield from between_bounds(field.name, between, lambda found: found, bounds, exact=exact)
-    yield from of_matrix(stated, SEPARATION_FIELDS)
+            between = InTiers[distances.Between](partial(of_law, stated.law, field.name, stated.scales, goals))
+            yield from distances.between_bounds(field.name, between, lambda found: found, bounds, exact=exact)
+    yield from distances.of_matrix(stated, distances.SEPARATION_FIELDS)
 
 
-def _of_law(stated: StatedDistances, law: Shared[EquivalentLaw], name: str, goals: Sequence[fmpq]) -> Between:
-    return of_law(stated.law, law(), name, stated.scales, goals)
-
-
-def of_law(
-    stated: SpectralLaw, law: EquivalentLaw, name: str, scales: Mapping[str, fmpq], goals: Sequence[fmpq]
-) -> Between:
-    """What may be bounded of a law, from it at the working precision; sharp enough to be told from the goals."""
+def of_law(stated: SpectralLaw, name: str, scales: Mapping[str, fmpq], goals: Sequence[fmpq]) -> distances.Between:
+    """What may be bounded of a law, at the working precision; sharp enough to be told from the goals."""
+    law = stated.enclosed()
     if name == EXCESS.name:
         excess: arb | fmpq = (law.numbers if stated.exact is None else stated.exact).relative_excess
-        return Between(excess, excess)
+        return distances.Between(excess, excess)
     if name == DISTANCE.name:
         variance = law.numbers.variance
         ends = [*law.piece_ends(), 2 * variance.sqrt()]
         found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), ends, goals).distance
-        return Between(found, found)
+        return distances.Between(found, found)
     scale = scales[SCALE.name]
     ends = [*law.piece_ends(), arb(2 * scale)]
-    return Between.at_best_scale(differences(law.tail, circle_tail(scale), ends, goals))
+    return distances.Between.at_best_scale(differences(law.tail, distances.circle_tail(scale), ends, goals))
 
 
 _TITLE = "the limit law of the singular values of attention is no quarter circle: by moments, and by how much"

@@ -37,24 +37,9 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import AT_LEAST, BOUNDS, NONNEGATIVE, SIGNED
 from certattn.kernel.mathematics.reals import describe, square
-from certattn.kernel.theorems.spectrum.limit_law import ALPHA2, BETA, BETA2, LAMBDA, SpectralLaw, read_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LARGEST_BETA
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, TruncatedWeights
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
-    OneSided,
-    kolmogorov_distance,
-    one_sided_distances,
-    quarter_circle_tail,
-    scaled,
-)
-from certattn.kernel.theorems.spectrum.stated_matrix import (
-    GivenMatrix,
-    InTiers,
-    SoftmaxMatrix,
-    StatedMatrix,
-    matrix_forms,
-    read_matrix,
-)
+from certattn.kernel.theorems.spectrum import law_distance, limit_law
+from certattn.kernel.theorems.spectrum import stated_matrix as matrices
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA
 
 T = TypeVar("T")
 
@@ -64,33 +49,32 @@ WEIGHTS = "weights"
 FROM = Field("from", Choice((WEIGHTS,)), "lambda = p/d, beta^2 = scale^2 p unit^4, of d queries and keys in p dims")
 UNIT = Field("unit", Rational(above=0), "the standard deviation of their entries; 1 if left out", required=False)
 TRUNCATED_AT = Field("truncated_at", Rational(above=0), "tau > 0: the weights of softmax are cut off there", False)
-_BY_BETA, _BY_ALPHA = Record(BETA, LAMBDA, TRUNCATED_AT), Record(ALPHA2, BETA2, LAMBDA)
-LAW_FORMS = EitherKey({"from": Record(FROM, UNIT, TRUNCATED_AT), "beta": _BY_BETA, "alpha2": _BY_ALPHA})
+LAW_FORMS = EitherKey({FROM.name: Record(FROM, UNIT, TRUNCATED_AT), **limit_law.law_forms([TRUNCATED_AT])})
 OF_LAW = Field("law", LAW_FORMS, "mu: by beta and lambda or from: weights, truncated or not; or by alpha2 too")
-GIVEN = matrix_forms(OF_LAW)
+GIVEN = matrices.matrix_forms(OF_LAW)
 
 
-def read_given(certificate: Certificate) -> tuple[StatedMatrix, SpectralLaw]:
+def read_given(certificate: Certificate) -> tuple[matrices.StatedMatrix, limit_law.SpectralLaw]:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
-    matrix = require_square(read_matrix(form, values))
+    matrix = require_square(matrices.read_matrix(form, values))
     return matrix, read_spectral_law(*values[OF_LAW], matrix)
 
 
-def require_square(matrix: GivenMatrix | SoftmaxMatrix) -> StatedMatrix:
+def require_square(matrix: matrices.GivenMatrix | matrices.SoftmaxMatrix) -> matrices.StatedMatrix:
     """The laws are those of square matrices. Raises MalformedError."""
-    if isinstance(matrix, GivenMatrix):
+    if isinstance(matrix, matrices.GivenMatrix):
         size = matrix.shape[0]
         matrix.matrix.require_shape(size, size, "(square, as the matrices are whose limit law is compared)")
     return matrix
 
 
-def read_spectral_law(form: str, values: Values, matrix: StatedMatrix) -> SpectralLaw:
+def read_spectral_law(form: str, values: Values, matrix: matrices.StatedMatrix) -> limit_law.SpectralLaw:
     """One form of LAW_FORMS; the matrix is for the form that takes its size. Raises MalformedError."""
     tau = values.get(TRUNCATED_AT)
     if form != FROM.name:
-        return read_law(form, values, tau)
-    if not isinstance(matrix, SoftmaxMatrix):
+        return limit_law.read_law(form, values, tau)
+    if not isinstance(matrix, matrices.SoftmaxMatrix):
         raise values.node(FROM).malformed("beta and lambda, or alpha2, beta2 and lambda, beside a given matrix")
     law = law_of_weights(matrix, values[UNIT] if UNIT in values else fmpq(1), tau)
     if law.beta2 > LARGEST_BETA**2:
@@ -99,13 +83,13 @@ def read_spectral_law(form: str, values: Values, matrix: StatedMatrix) -> Spectr
     return law
 
 
-def law_of_weights(matrix: SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> SpectralLaw:
+def law_of_weights(matrix: matrices.SoftmaxMatrix, unit: fmpq, tau: fmpq | None = None) -> limit_law.SpectralLaw:
     """That of as many random queries and keys whose entries have this standard deviation, of any beta."""
     if matrix.causal:
         raise ValueError("no law is known under a mask")
     tokens, dimension = matrix.keys.shape
     beta2 = square(matrix.scale) * dimension * unit**4
-    return SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)
+    return limit_law.SpectralLaw(None, None, beta2, fmpq(dimension, tokens), unit, tau)
 
 
 # -- what is asserted, and the scales that it takes
@@ -182,8 +166,8 @@ class Solution:
 class StatedDistances:
     """A law, a matrix that may be there, what is asserted of them, and scales by the names of their fields."""
 
-    law: SpectralLaw
-    matrix: StatedMatrix | None
+    law: limit_law.SpectralLaw
+    matrix: matrices.StatedMatrix | None
     asserts: Values
     scales: Mapping[str, fmpq]
     fixed_point: Solution | None = None
@@ -199,7 +183,7 @@ def read(certificate: Certificate) -> StatedDistances:
     return StatedDistances(law, matrix, asserts, read_scales(witness, wanted, asserts), point)
 
 
-def read_fixed_point(asserts: Values, law: SpectralLaw, tokens: int) -> Solution | None:
+def read_fixed_point(asserts: Values, law: limit_law.SpectralLaw, tokens: int) -> Solution | None:
     """None where none is stated. Raises MalformedError."""
     stated = asserts.get(FIXED_POINT)
     if stated is None:
@@ -223,7 +207,7 @@ class Between:
     high: arb | fmpq
 
     @classmethod
-    def at_best_scale(cls, found: OneSided) -> Between:
+    def at_best_scale(cls, found: law_distance.OneSided) -> Between:
         """The smallest distance over all scales, from the differences at one of them."""
         return cls(found.least, found.distance)
 
@@ -237,7 +221,7 @@ class Distances:
     scales: c by the name of its field.
     """
 
-    def __init__(self, values: Sequence[arb], law: EquivalentLaw, scales: Mapping[str, fmpq]) -> None:
+    def __init__(self, values: Sequence[arb], law: limit_law.EquivalentLaw, scales: Mapping[str, fmpq]) -> None:
         self.values, self._law, self._scales = values, law, scales
 
     def between(self, name: str) -> Between:
@@ -250,29 +234,31 @@ class Distances:
             return self._to_law
         if name == CIRCLE:
             variance = self._law.numbers.variance
-            found = kolmogorov_distance(self.values, lambda x: quarter_circle_tail(x, variance))
-            return Between(found, found)
+            return self._to(lambda x: law_distance.quarter_circle_tail(x, variance))
         return self._scaled_law if name == SCALED_LAW else self._scaled_circle
 
     @cached_property
     def _to_law(self) -> Between:
-        found = kolmogorov_distance(self.values, self._law.tail)
+        return self._to(self._law.tail)
+
+    def _to(self, tail: law_distance.Tail) -> Between:
+        found = law_distance.kolmogorov_distance(self.values, tail)
         return Between(found, found)
 
     @cached_property
     def _scaled_law(self) -> Between:
-        tail = scaled(self._law.tail, self._scales[LAW_SCALE.name])
-        return Between.at_best_scale(one_sided_distances(self.values, tail))
+        tail = law_distance.scaled(self._law.tail, self._scales[LAW_SCALE.name])
+        return Between.at_best_scale(law_distance.one_sided_distances(self.values, tail))
 
     @cached_property
     def _scaled_circle(self) -> Between:
         tail = circle_tail(self._scales[CIRCLE_SCALE.name])
-        return Between.at_best_scale(one_sided_distances(self.values, tail))
+        return Between.at_best_scale(law_distance.one_sided_distances(self.values, tail))
 
 
 def circle_tail(scale: fmpq) -> Callable[[arb], arb]:
     """The tail of the quarter circle of variance scale^2."""
-    return scaled(lambda x: quarter_circle_tail(x, arb(1)), scale)
+    return law_distance.scaled(lambda x: law_distance.quarter_circle_tail(x, arb(1)), scale)
 
 
 # -- obligations
@@ -287,10 +273,10 @@ def obligations(stated: StatedDistances) -> Iterator[Obligation]:
 def change_of_sign(point: Solution) -> Iterator[Obligation]:
     """Of t^2 - d m(t) between tau - r and tau + r; from tau - r on it grows where the solution is the largest."""
     first, last = point.tau - point.radius, point.tau + point.radius
-    before = Shared(lambda: TruncatedWeights(point.beta2, first))
+    before = Shared(lambda: limit_law.TruncatedWeights(point.beta2, first))
     growth = Shared(lambda: before().growth(point.tokens))
     yield Obligation("fixed_point.below", first * first, "<=", lambda: point.tokens * before().variance)
-    after = lambda: point.tokens * TruncatedWeights(point.beta2, last).variance  # noqa: E731
+    after = lambda: point.tokens * limit_law.TruncatedWeights(point.beta2, last).variance  # noqa: E731
     yield Obligation("fixed_point.above", last * last, ">=", after)
     if point.largest:
         yield Obligation("fixed_point.growth", lambda: growth()[0], "<=", lambda: growth()[1], Part.WITNESS)
@@ -298,36 +284,30 @@ def change_of_sign(point: Solution) -> Iterator[Obligation]:
 
 def of_matrix(stated: StatedDistances, fields: Sequence[Field[Values]]) -> Iterator[Obligation]:
     """The obligations of bounds of these quantities of the matrix."""
-    matrix, law = stated.matrix, Shared(stated.law.at_precision)
+    matrix, law = stated.matrix, stated.law.enclosed
     if matrix is None:
         return
 
-    def in_arb() -> Distances:
-        return Distances(matrix.spectrum(ctx.prec).singular.values(), law(), stated.scales)
+    def beside_law(spectrum: matrices.Spectrum) -> Distances:
+        return Distances(spectrum.singular.values(), law(), stated.scales)
 
-    def in_doubles() -> Distances:
-        return Distances(matrix.spectrum_in_doubles(None).singular.values(), law(), stated.scales)
-
-    distances = InTiers[Distances](in_arb, in_doubles if matrix.stands_in_doubles else None)
+    in_doubles = (lambda: beside_law(matrix.spectrum_in_doubles(None))) if matrix.stands_in_doubles else None
+    distances = matrices.InTiers[Distances](lambda: beside_law(matrix.spectrum(ctx.prec)), in_doubles)
     for field in fields:
         if field in stated.asserts:
-            between, exact = partial(_between, field.name), field.name not in TAKES
+            between, exact = partial(Distances.between, name=field.name), field.name not in TAKES
             yield from between_bounds(field.name, distances, between, stated.asserts[field], exact=exact)
 
 
-def _between(name: str, distances: Distances) -> Between:
-    return distances.between(name)
-
-
 def between_bounds(
-    name: str, known: InTiers[T], number: Callable[[T], Between], stated: Values, *, exact: bool
+    name: str, known: matrices.InTiers[T], number: Callable[[T], Between], stated: Values, *, exact: bool
 ) -> Iterator[Obligation]:
     """That a number keeps its bounds: one obligation of each that is exactly known.
 
     Of others there are two, what shows the bound and what would refute it: the number lies on this side of `far`, and
     where that fails, the bound is false.
     """
-    low, high = partial(_low, number), partial(_high, number)
+    low, high = (lambda known: number(known).low), (lambda known: number(known).high)
     for field, relation in BOUNDS:
         if field in stated:
             near, far = (low, high) if field is AT_LEAST else (high, low)
@@ -335,14 +315,6 @@ def between_bounds(
             yield known.compared(called, near, relation, stated[field], part)
             if not exact:
                 yield known.compared(f"{called}.at_the_scale", far, relation, stated[field])
-
-
-def _low(number: Callable[[T], Between], known: T) -> arb | fmpq:
-    return number(known).low
-
-
-def _high(number: Callable[[T], Between], known: T) -> arb | fmpq:
-    return number(known).high
 
 
 _TITLE = "how far the singular values of one matrix are from the limit law of attention, and from quarter circles"

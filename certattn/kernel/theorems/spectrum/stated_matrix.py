@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flint import arb, fmpq
@@ -84,9 +84,9 @@ class StatedMatrix(ABC):
     """A matrix M, m x n, of a certificate."""
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """m and n: d and d where M is made of queries and keys."""
+        return self.inputs[-1].shape[0], self.inputs[-1].shape[0]
 
     @property
     @abstractmethod
@@ -198,10 +198,6 @@ class SoftmaxMatrix(StatedMatrix):
     causal: bool
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.keys.shape[0], self.keys.shape[0]
-
-    @property
     def inputs(self) -> Sequence[MatrixInput]:
         return [self.queries, self.keys]
 
@@ -222,10 +218,8 @@ class SoftmaxMatrix(StatedMatrix):
     def dense(self) -> Dense:
         from certattn.fast.attention_matrix import attention_matrix
 
-        return in_doubles(
-            self.inputs,
-            lambda queries, keys: attention_matrix(queries, keys, self.scale, centred=self.centred, causal=self.causal),
-        )
+        matrix = partial(attention_matrix, scale=self.scale, centred=self.centred, causal=self.causal)
+        return in_doubles(self.inputs, matrix)
 
 
 # -- reading

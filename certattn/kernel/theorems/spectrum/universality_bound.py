@@ -13,7 +13,7 @@ and for random queries only
     equivalence     |E s_M(-eta) - E s_Y(-eta)| <= at_most, M = sqrt(d) (A - 11'/d) of softmax attention A and
                     Y = alpha Z / sqrt(d) + beta S / sqrt(d), Z with independent N(0, 1) entries
 
-`mathematics.gaussian_equivalence` has the bounds. The witness for random queries has theta, cut and excess: how far a
+`gaussian_equivalence` has the bounds. The witness for random queries has theta, cut and excess: how far a
 normaliser may fall below its mean, how long a query may be, and how much larger than usual their matrix.
 """
 
@@ -30,40 +30,22 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Values, some_of
 from certattn.kernel.given.bounds import SIGNED, within
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
-from certattn.kernel.theorems.spectrum.mathematics.gaussian_equivalence import (
-    deviation_bound,
-    equivalence_bound,
-    linearisation,
-    mean_universality,
-    sizes_of,
-    universality_bound,
-)
-from certattn.kernel.theorems.spectrum.score_matrix import (
-    BETA,
-    CUT,
-    LAMBDA,
-    MOST,
-    SIZE,
-    THETA,
-    TYPICAL,
-    score_matrix,
-    typical,
-)
+from certattn.kernel.theorems.spectrum import gaussian_equivalence as equivalence
+from certattn.kernel.theorems.spectrum import score_matrix as matrix
 
 ETA = Field("eta", Rational(above=0), "eta > 0: resolvents are taken at -eta")
 QUERIES = Field("queries", Matrix(), "the queries, d x p: one a row")
-UNIVERSALITY = Field("universality", Record(MOST), "bound of what Gaussian columns change", required=False)
+UNIVERSALITY = Field("universality", Record(matrix.MOST), "bound of what Gaussian columns change", required=False)
 DEVIATION = Field("deviation", Rational(above=0), "how far from its mean")
-CONCENTRATION = Field("concentration", Record(DEVIATION, MOST), "bound of a probability", required=False)
+CONCENTRATION = Field("concentration", Record(DEVIATION, matrix.MOST), "bound of a probability", required=False)
 LINEARISATION = Field("linearisation", SIGNED, "bounds of E |Sigma - Sigma_lin|_F^2", required=False)
-EQUIVALENCE = Field("equivalence", Record(MOST), "bound of the whole way from attention to Y", required=False)
+EQUIVALENCE = Field("equivalence", Record(matrix.MOST), "bound of the whole way from attention to Y", required=False)
 EXCESS = Field("excess", Rational(), "excess > 0: |X| <= sqrt(d) + sqrt(p) + excess is typical")
 
-GIVEN = ByKey({"queries": Record(BETA, ETA, QUERIES), "d": Record(BETA, ETA, LAMBDA, SIZE)})
+GIVEN = ByKey({"queries": Record(matrix.BETA, ETA, QUERIES), "d": Record(matrix.BETA, ETA, matrix.LAMBDA, matrix.SIZE)})
 _ASSERTED = (UNIVERSALITY, CONCENTRATION, LINEARISATION, EQUIVALENCE)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
-WITNESS = Record(THETA, CUT, EXCESS)
+WITNESS = Record(matrix.THETA, matrix.CUT, EXCESS)
 
 
 def read_given(certificate: Certificate) -> Values:
@@ -73,10 +55,10 @@ def read_given(certificate: Certificate) -> Values:
     return given
 
 
-def random_scores(given: Values) -> ScoreMatrix | None:
+def random_scores(given: Values) -> matrix.ScoreMatrix | None:
     """The sizes of random queries; None for given ones, whose shape is looked at. Raises MalformedError."""
     if QUERIES not in given:
-        return score_matrix(given)
+        return matrix.score_matrix(given)
     if given[QUERIES].shape[0] < 2:
         raise given.node(QUERIES).malformed("at least 2 queries", "1 query")
     return None
@@ -100,42 +82,44 @@ def read(certificate: Certificate) -> Sections:
 def obligations(stated: Sections) -> Iterator[Obligation]:
     """Of random queries a condition on p before every mean over them, which is infinite otherwise."""
     given, asserts, hint, eta = stated.given, stated.asserts, stated.witness, stated.given[ETA]
-    scores = random_scores(given)
+    scores, sizes = random_scores(given), list[fmpq]()
     if hint is not None:
-        yield from typical(hint)
+        sizes = [hint[field] for field in (matrix.THETA, matrix.CUT, EXCESS)]
+        yield from matrix.typical(hint)
         yield Obligation("excess", hint[EXCESS], ">", fmpq(0), Part.WITNESS)
     if UNIVERSALITY in asserts and scores is None:
         yield _bounded("universality", lambda: _bound_of_given(given), asserts[UNIVERSALITY])
     if UNIVERSALITY in asserts and scores is not None:
         yield _finite("universality", scores, 8, Part.WITNESS)
-        mean = lambda: mean_universality(scores, eta, stated.hint[CUT], stated.hint[EXCESS])  # noqa: E731
+        mean = lambda: equivalence.mean_universality(scores, eta, *sizes[1:])  # noqa: E731
         yield _bounded("universality", mean, asserts[UNIVERSALITY], ("universality.finite", "cut", "excess"))
     if CONCENTRATION in asserts:
         d, deviation = given[QUERIES].shape[0] if scores is None else scores.d, asserts[CONCENTRATION][DEVIATION]
-        tail = lambda: deviation_bound(d, eta, deviation, scores is None)  # noqa: E731
+        tail = lambda: equivalence.deviation_bound(d, eta, deviation, scores is None)  # noqa: E731
         yield _bounded("concentration", tail, asserts[CONCENTRATION])
     if LINEARISATION in asserts and scores is not None:
         yield _finite("linearisation", scores, 4, Part.STATEMENT)
-        squares = lambda: linearisation(scores)  # noqa: E731
+        squares = lambda: equivalence.linearisation(scores)  # noqa: E731
         yield from within("linearisation", squares, asserts[LINEARISATION], needs=["linearisation.finite"])
     if EQUIVALENCE in asserts and scores is not None:
         yield _finite("equivalence", scores, 12, Part.WITNESS)
-        whole = lambda: equivalence_bound(scores, eta, *(stated.hint[f] for f in (THETA, CUT, EXCESS)))  # noqa: E731
-        yield _bounded("equivalence", whole, asserts[EQUIVALENCE], ("equivalence.finite", *TYPICAL, "excess"))
+        whole = lambda: equivalence.equivalence_bound(scores, eta, *sizes)  # noqa: E731
+        yield _bounded("equivalence", whole, asserts[EQUIVALENCE], ("equivalence.finite", *matrix.TYPICAL, "excess"))
 
 
 def _bounded(name: str, bound: Callable[[], arb], stated: Values, needs: Sequence[str] = ()) -> Obligation:
-    return Obligation(name, bound, "<=", stated[MOST], Part.WITNESS, needs)
+    return Obligation(name, bound, "<=", stated[matrix.MOST], Part.WITNESS, needs)
 
 
-def _finite(name: str, scores: ScoreMatrix, factor: int, part: Part) -> Obligation:
+def _finite(name: str, scores: matrix.ScoreMatrix, factor: int, part: Part) -> Obligation:
     """p > factor beta^2."""
     return Obligation(f"{name}.finite", fmpq(scores.p), ">", factor * scores.beta2, part)
 
 
 def _bound_of_given(given: Values) -> arb:
-    queries, beta2 = given[QUERIES].load(), given[BETA] * given[BETA]
-    return universality_bound(sizes_of(queries, beta2, ctx.prec), queries.rows, beta2, given[ETA])
+    queries, beta2 = given[QUERIES].load(), given[matrix.BETA] * given[matrix.BETA]
+    sizes = equivalence.sizes_of(queries, beta2, ctx.prec)
+    return equivalence.universality_bound(sizes, queries.rows, beta2, given[ETA])
 
 
 _TITLE = "the exponential scores of softmax attention beside Gaussian columns, with constants"

@@ -3,5 +3,5 @@
 A module, or a few, for each claim: `descent-trajectory`, `flow-trajectory`, `regression-risk`,
 `training-convergence`, `risk-gap` and `risk-transfer`.
 They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
-`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+`mathematics` and each other, where two need the same; no other chapter.
 """

@@ -21,54 +21,51 @@ Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer
 
 For `gronwall`, if within r of theta_0^inf, ..., theta_(K-1)^inf the gradients differ by at most g and
 |I - eta Hess R_inf| is at most 1 + eta nu, and g ((1 + eta nu)^K - 1)/nu <= r, then the stated bound holds for k <= K.
+
+Every step is an evaluation in balls, which grow by rounding alone, by some bits a step. More working precision than
+that leaves them as narrow as one likes.
+
+In the tube, where -mu <= Hess R_inf <= beta, nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes,
+from the centre to the border of such a ball, by at most r max(beta_L + mu, beta + mu_L).
+
+A context that is a law mu of tokens, keys and values at once, has m(a) = tau(a) and C(a) = tau'(a), its covariance
+under the tilt. The context of a regression task w, x ~ N(0, Sigma) and y = <w, x>, has keys x and values y:
+
+    m(a) = w'Sigma a,      C(a) = w'Sigma.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import count, islice
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Shared
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.given.attention import LAW, StatedLaw
+from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import BALLS, Number, natural_power
+from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
+from certattn.kernel.mathematics.laws import Law
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.concrete_prompts import (
-    ATTENTION_PROMPTS,
-    REGRESSION_PROMPTS,
-    StatedPrompts,
-    read_attention_prompts,
-    read_regression_prompts,
-)
-from certattn.kernel.theorems.training.mathematics.context_descent import (
-    EACH,
-    FINITE,
-    INFINITE,
-    LawContext,
-    Pair,
-    PopulationLoss,
-    TaskContext,
-    growth,
-    pairs,
-    tube_around,
-)
-from certattn.kernel.theorems.training.mathematics.context_losses import Loss, Trained, balls_of
-from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, START, A, B, CountUpTo, read_covariance
+from certattn.kernel.theorems.training import context_losses as contexts
+from certattn.kernel.theorems.training import regression as task
 
 # -- what is given
 
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 # So many steps take hours where prompts are short.
 MOST_STEPS = 100_000
-STEPS = Field("steps", CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
+STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
 TASKS = Field("tasks", Matrix(), "w_n of each prompt, one per row; left out: prompts of all tasks", required=False)
 U = Field("U", Matrix(), "the matrix U of the scores <z_i, U q>")
 V = Field("V", Matrix(), "the matrix V of the values V z_i")
@@ -76,12 +73,14 @@ WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
 LAWS = Field("laws", Listing(LAW), "law of the tokens of infinite prompts: one for all prompts, or one for each")
 
 REGRESSION, ATTENTION = "regression", "attention"
-OF_TASKS = Record(COVARIANCE, TASKS, START, STEP, STEPS, *REGRESSION_PROMPTS)
-OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *ATTENTION_PROMPTS)
+OF_TASKS = Record(task.COVARIANCE, TASKS, task.START, STEP, STEPS, *contexts.REGRESSION_PROMPTS)
+OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *contexts.ATTENTION_PROMPTS)
 GIVEN = Variant("model", {REGRESSION: OF_TASKS, ATTENTION: OF_LAWS})
 
 # -- what is asserted
 
+# Where two losses are compared: each at its own iterate, or both at one of the two.
+EACH, FINITE, INFINITE = "each", "finite", "infinite"
 BOUNDS = Field("at_most", Vector(), "one bound for every k = 0, ..., K, or K + 1 bounds, the first for k = 0")
 WHERE = Field("at", Choice((EACH, FINITE, INFINITE)), "each loss at its own iterate, or both at that of one")
 TUBE = Field("distance", Record(BOUNDS), "bounds of the distance of the two iterates", required=False)
@@ -93,8 +92,8 @@ AT_LEAST = Field("at_least", Rational(), "lower bound", required=False)
 RANGE = Record(AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])
 RADIUS = Field("radius", Rational(minimum=0), "largest distance of the iterate from this point")
 # Told apart by a key of the weights that the model trains.
-_POINT = ByKey({A.name: Record(A, B, RADIUS), U.name: Record(U, V, RADIUS)})
-CHECKPOINT_STEP = Field("step", CountUpTo(0, MOST_STEPS), "k")
+_POINT = ByKey({task.A.name: Record(task.A, task.B, RADIUS), U.name: Record(U, V, RADIUS)})
+CHECKPOINT_STEP = Field("step", task.CountUpTo(0, MOST_STEPS), "k")
 DISTANCE = Field("distance", RANGE, "range of |theta_k^L - theta_k^inf|", required=False)
 FINITE_POINT = Field(FINITE, _POINT, "a point near theta_k^L", required=False)
 INFINITE_POINT = Field(INFINITE, _POINT, "a point near theta_k^inf", required=False)
@@ -107,13 +106,159 @@ CHECKPOINTS = Field("checkpoints", Listing(CHECKPOINT), "what holds after some s
 TUBE_RADIUS = Field("radius", Rational(above=0), "r, the radius of the tube around the infinite iterates")
 GAP = Field("gap", Rational(above=0), "g, a bound of |grad R_L - grad R_inf| in the tube")
 RATE = Field("rate", Rational(above=0), "nu, with |I - eta Hess R_inf| <= 1 + eta nu in the tube")
-TUBE_STEPS = Field("steps", CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", required=False)
+TUBE_STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", False)
 _NUMBERS = Record(TUBE_RADIUS, GAP, RATE, TUBE_STEPS)
 GRONWALL = Field("gronwall", _NUMBERS, "the closed bound of the distance", required=False)
 
 _ASSERTED = (TUBE, RISK_GAP, GRADIENT_GAP, CHECKPOINTS, GRONWALL)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 WITNESS = Record(BITS)
+
+
+# -- infinite prompts
+
+
+@dataclass(frozen=True)
+class LawContext:
+    """All tokens of a law whose parameters are balls."""
+
+    law: Law
+
+    def moments(self, near: contexts.Near) -> contexts.Moments:
+        entries = near.box()
+        mean = self.law.tilted_mean(entries, BALLS)
+        return contexts.Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries, BALLS)))
+
+    def bend(self, near: contexts.Near, along: arb_mat) -> arb_mat:
+        return arb_mat(third_cumulant(self.law, near.box(), along.entries(), BALLS))
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """All tokens (x, <w, x>) of a regression task; `slope` is the row w'Sigma."""
+
+    slope: arb_mat
+
+    def moments(self, near: contexts.Near) -> contexts.Moments:
+        tilt = near.box()
+        return contexts.Moments(self.slope * arb_mat(len(tilt), 1, tilt), self.slope)
+
+    def bend(self, near: contexts.Near, along: arb_mat) -> arb_mat:
+        """0: m is linear."""
+        return arb_mat(self.slope.ncols(), self.slope.ncols())
+
+
+@dataclass(frozen=True)
+class PopulationLoss:
+    """R(A, b) over all tasks and queries, as in `regression`; U = A and V = (b).
+
+    The second derivative along (H, h) is |D Sigma^(1/2)|^2 + 2h <Sigma E Sigma, H> with D = h Sigma A + b Sigma H, and
+
+        |D Sigma^(1/2)|^2 <= (|Sigma A Sigma^(1/2)|^2 + b^2 lam^3) |(H, h)|^2,   lam >= the norm of Sigma.
+    """
+
+    regression: task.Regression
+    largest: arb
+
+    def at(self, point: contexts.Trained) -> contexts.Evaluation:
+        parameters = task.Parameters(task.BallMatrix(point.U), point.V[0, 0])
+        risk, gradient = self.regression.risk(parameters), self.regression.gradient(parameters)
+        return contexts.Evaluation(risk, contexts.Trained(gradient.A.balls, arb_mat([[gradient.b]])))
+
+    def curvatures(self, around: contexts.Trained, radius: arb) -> contexts.Curvatures:
+        A, b = task.BallMatrix(contexts.inflated_matrix(around.U, radius)), inflated(around.V[0, 0], radius)
+        covariance = self.regression.covariance
+        moved = covariance @ A
+        squares = (moved @ covariance).inner(moved) + b * b * natural_power(self.largest, 3)
+        rest = l2_norm(self.regression.residual(task.Parameters(A, b)).entries())
+        return contexts.Curvatures(squares + rest, rest)
+
+
+# -- two descents
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A point of a descent on a loss."""
+
+    loss: contexts.Loss
+    point: contexts.Trained
+
+    @cached_property
+    def evaluation(self) -> contexts.Evaluation:
+        """R and its gradient there."""
+        return self.loss.at(self.point)
+
+    def after(self, step: arb) -> Iterate:
+        """One step on."""
+        return Iterate(self.loss, self.point - self.evaluation.gradient.scaled(step))
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """theta_k of the descent on the finite prompts, and of that on the infinite ones."""
+
+    k: int
+    finite: Iterate
+    infinite: Iterate
+
+    def distance(self) -> arb:
+        """|theta_k^L - theta_k^inf|, which is 0 at the start: it is the same point, whatever its balls."""
+        return arb(0) if self.k == 0 else (self.finite.point - self.infinite.point).norm()
+
+    def compared(self, at: str) -> tuple[contexts.Evaluation, contexts.Evaluation]:
+        """R_L and R_inf with their gradients: `at` EACH's own iterate, or both at that of one."""
+        finite = self._finite_at_infinite if at == INFINITE else self.finite
+        infinite = self._infinite_at_finite if at == FINITE else self.infinite
+        return finite.evaluation, infinite.evaluation
+
+    def risk_gap(self, at: str) -> arb:
+        """|R_L - R_inf|."""
+        finite, infinite = self.compared(at)
+        return abs(finite.risk - infinite.risk)
+
+    def gradient_gap(self, at: str) -> arb:
+        """|grad R_L - grad R_inf|."""
+        finite, infinite = self.compared(at)
+        return (finite.gradient - infinite.gradient).norm()
+
+    @cached_property
+    def _finite_at_infinite(self) -> Iterate:
+        return Iterate(self.finite.loss, self.infinite.point)
+
+    @cached_property
+    def _infinite_at_finite(self) -> Iterate:
+        return Iterate(self.infinite.loss, self.finite.point)
+
+
+@dataclass(frozen=True)
+class Tube:
+    """What holds within r of theta_k^inf: bounds of |grad R_L - grad R_inf|, and of nu."""
+
+    gap: arb
+    rate: arb
+
+
+def tube_around(pair: Pair, radius: fmpq, step: arb) -> Tube:
+    """The bounds at one k."""
+    point, r = pair.infinite.point, arb(radius)
+    finite, infinite = pair.finite.loss.curvatures(point, r), pair.infinite.loss.curvatures(point, r)
+    change = (finite.upward + infinite.downward).max(infinite.upward + finite.downward)
+    rate = infinite.downward.max(infinite.upward - 2 / step)
+    return Tube(pair.gradient_gap(INFINITE) + change * r, rate)
+
+
+def growth(gap: Number, rate: Number, step: Number, steps: int) -> Number:
+    """g ((1 + eta nu)^k - 1)/nu."""
+    return gap * (natural_power(1 + step * rate, steps) - 1) / rate
+
+
+def pairs(finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb) -> Iterator[Pair]:
+    """Both descents from the same start, side by side, without end."""
+    left, right = Iterate(finite, start), Iterate(infinite, start)
+    for k in count():
+        yield Pair(k, left, right)
+        left, right = left.after(step), right.after(step)
 
 
 # -- what is stated
@@ -128,13 +273,9 @@ class Descents:
 
     model: str
     given: Values
-    prompts: StatedPrompts
-    infinite: Callable[[], Loss]
+    prompts: contexts.StatedPrompts
+    infinite: Callable[[], contexts.Loss]
     weights: tuple[ExactMatrix, ExactMatrix]
-
-    @property
-    def step(self) -> fmpq:
-        return self.given[STEP]
 
     @property
     def steps(self) -> int:
@@ -142,16 +283,17 @@ class Descents:
 
     def pairs(self) -> Iterator[Pair]:
         """Both, side by side, at the working precision."""
-        return pairs(self.prompts.loss(), self.infinite(), Trained.around(*self.weights), arb(self.step))
+        start = contexts.Trained.around(*self.weights)
+        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compared:
-    """A number that the pair of iterates after so many steps has, beside a bound. `value` may raise NoBound."""
+    """A number that the pair of iterates after so many steps has, None where nothing bounds it, beside a bound."""
 
     name: str
     step: int
-    value: Callable[[Pair], arb]
+    value: Callable[[Pair], arb | None]
     relation: Relation
     bound: fmpq
     part: Part = Part.STATEMENT
@@ -184,20 +326,21 @@ def read_given(certificate: Certificate) -> Descents:
 
 
 def _regression(given: Values) -> Descents:
-    covariance, tasks = read_covariance(given[COVARIANCE]), given.get(TASKS)
+    covariance, tasks = task.read_covariance(given[task.COVARIANCE]), given.get(TASKS)
     size = covariance.rows
-    given[START][A].require_shape(size, size, "like the covariance")
-    prompts = read_regression_prompts(given, size)
+    given[task.START][task.A].require_shape(size, size, "like the covariance")
+    prompts = contexts.read_regression_prompts(given, size)
     if tasks is not None:
         tasks.require_shape(prompts.count, size, "(a task per query)")
 
-    def infinite() -> Loss:
+    def infinite() -> contexts.Loss:
         if tasks is None:
-            return PopulationLoss(regression_of_balls(covariance), largest_eigenvalue(balls_of(covariance), ctx.prec))
+            regression = task.regression_of_balls(covariance)
+            return PopulationLoss(regression, largest_eigenvalue(regression.covariance.balls, ctx.prec))
         slopes = tasks.load() @ covariance
-        return prompts.loss_of([TaskContext(balls_of(slopes.take_rows([n]))) for n in range(prompts.count)])
+        return prompts.loss_of([TaskContext(contexts.balls_of(slopes.take_rows([n]))) for n in range(prompts.count)])
 
-    return Descents(REGRESSION, given, prompts, infinite, _weights(given[START]))
+    return Descents(REGRESSION, given, prompts, infinite, _weights(given[task.START]))
 
 
 def _attention(given: Values) -> Descents:
@@ -208,7 +351,7 @@ def _attention(given: Values) -> Descents:
             raise law.node.malformed(f"dimension {size}, like the first law", f"{law.dimension}")
     start[U].require_shape(size, None, "like the law of the tokens")
     start[V].require_shape(None, size, "like the law of the tokens")
-    prompts = read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
+    prompts = contexts.read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
     if len(laws) not in (1, prompts.count):
         expected = f"one law, or one for each of {counted(prompts.count, 'prompt')}"
         raise given.node(LAWS).malformed(expected, counted(len(laws), "law"))
@@ -218,33 +361,38 @@ def _attention(given: Values) -> Descents:
 
 
 def _weights(values: Values) -> tuple[ExactMatrix, ExactMatrix]:
-    if A in values:
-        return values[A].load(), ExactMatrix.row_vector([values[B]])
+    if task.A in values:
+        return values[task.A].load(), ExactMatrix.row_vector([values[task.B]])
     return values[U].load(), values[V].load()
 
 
 def _compared(asserts: Values, descents: Descents) -> Iterator[Compared]:
     if TUBE in asserts:
-        yield from _every_step(TUBE.name, Pair.distance, asserts[TUBE], descents.steps)
-    if RISK_GAP in asserts:
-        gap = partial(Pair.risk_gap, at=asserts[RISK_GAP][WHERE])
-        yield from _every_step(RISK_GAP.name, gap, asserts[RISK_GAP], descents.steps)
-    if GRADIENT_GAP in asserts:
-        gap = partial(Pair.gradient_gap, at=asserts[GRADIENT_GAP][WHERE])
-        yield from _every_step(GRADIENT_GAP.name, gap, asserts[GRADIENT_GAP], descents.steps)
+        yield from _every_step(TUBE, Pair.distance, asserts, descents.steps)
+    for field, gap in ((RISK_GAP, Pair.risk_gap), (GRADIENT_GAP, Pair.gradient_gap)):
+        if field in asserts:
+            yield from _every_step(field, partial(gap, at=asserts[field][WHERE]), asserts, descents.steps)
     for index, checkpoint in enumerate(asserts.items(CHECKPOINTS)):
         yield from _checkpoint(f"{CHECKPOINTS.name}[{index}]", checkpoint, descents)
 
 
-def _every_step(name: str, value: Callable[[Pair], arb], stated: Values, steps: int) -> Iterator[Compared]:
+def _every_step(field: Field[Values], value: Callable[[Pair], arb], asserts: Values, steps: int) -> Iterator[Compared]:
     """A bound for every k = 0, ..., K."""
-    vector, count = stated[BOUNDS], steps + 1
-    if vector.shape[1] not in (1, count):
-        expected = f"one bound, or {count} bounds for k = 0, ..., {steps}"
+    vector, number = asserts[field][BOUNDS], steps + 1
+    if vector.shape[1] not in (1, number):
+        expected = f"one bound, or {number} bounds for k = 0, ..., {steps}"
         raise vector.node.malformed(expected, counted(vector.shape[1], "bound"))
     bounds = vector.load().row(0)
-    for k, bound in enumerate(bounds * count if len(bounds) == 1 else bounds):
-        yield Compared(f"{name}[{k}]", k, value, "<=", bound)
+    for k, bound in enumerate(bounds * number if len(bounds) == 1 else bounds):
+        yield Compared(f"{field.name}[{k}]", k, value, "<=", bound)
+
+
+_RANGES: Sequence[tuple[Field[Values], Callable[[Pair], arb]]] = (
+    (DISTANCE, Pair.distance),
+    (FINITE_RISK, lambda pair: pair.finite.evaluation.risk),
+    (INFINITE_RISK, lambda pair: pair.infinite.evaluation.risk),
+)
+_ENDS: Sequence[tuple[Field[fmpq], Relation]] = ((AT_LEAST, ">="), (AT_MOST, "<="))
 
 
 def _checkpoint(name: str, stated: Values, descents: Descents) -> Iterator[Compared]:
@@ -252,30 +400,19 @@ def _checkpoint(name: str, stated: Values, descents: Descents) -> Iterator[Compa
     k = stated[CHECKPOINT_STEP]
     if k > descents.steps:
         raise stated.node(CHECKPOINT_STEP).malformed(f"a step up to K = {descents.steps}", f"{k}")
-    ranges: list[tuple[Field[Values], Callable[[Pair], arb]]] = [
-        (DISTANCE, Pair.distance),
-        (FINITE_RISK, lambda pair: pair.finite.evaluation.risk),
-        (INFINITE_RISK, lambda pair: pair.infinite.evaluation.risk),
-    ]
-    for field, value in ranges:
-        if field in stated and AT_LEAST in stated[field]:
-            yield Compared(f"{name}.{field.name}.at_least", k, value, ">=", stated[field][AT_LEAST])
-        if field in stated and AT_MOST in stated[field]:
-            yield Compared(f"{name}.{field.name}.at_most", k, value, "<=", stated[field][AT_MOST])
-    points: list[tuple[Field[tuple[str, Values]], Callable[[Pair], Trained]]] = [
-        (FINITE_POINT, lambda pair: pair.finite.point),
-        (INFINITE_POINT, lambda pair: pair.infinite.point),
-    ]
-    for point, iterate in points:
+    for field, value in _RANGES:
+        for end, relation in _ENDS:
+            if field in stated and end in stated[field]:
+                yield Compared(f"{name}.{field.name}.{end.name}", k, value, relation, stated[field][end])
+    for point in (FINITE_POINT, INFINITE_POINT):
         if point in stated:
-            near = _weights_like(descents, *stated[point])
-            distance = partial(_distance, iterate, near)
+            distance = partial(_distance, point is FINITE_POINT, _weights_like(descents, *stated[point]))
             yield Compared(f"{name}.{point.name}", k, distance, "<=", stated[point][1][RADIUS])
 
 
 def _weights_like(descents: Descents, form: str, stated: Values) -> tuple[ExactMatrix, ExactMatrix]:
     """The weights of a point that the model may reach. Raises MalformedError."""
-    first, second = (A.name, B.name) if descents.model == REGRESSION else (U.name, V.name)
+    first, second = (task.A.name, task.B.name) if descents.model == REGRESSION else (U.name, V.name)
     if form != first:
         expected = f"a point with {first} and {second}, which this model trains"
         raise stated.at.malformed(expected, f"a point with {form}")
@@ -285,8 +422,9 @@ def _weights_like(descents: Descents, form: str, stated: Values) -> tuple[ExactM
     return found
 
 
-def _distance(iterate: Callable[[Pair], Trained], point: tuple[ExactMatrix, ExactMatrix], pair: Pair) -> arb:
-    return (iterate(pair) - Trained.around(*point)).norm()
+def _distance(finite: bool, point: tuple[ExactMatrix, ExactMatrix], pair: Pair) -> arb:
+    iterate = pair.finite if finite else pair.infinite
+    return (iterate.point - contexts.Trained.around(*point)).norm()
 
 
 # -- the closed bound
@@ -309,7 +447,7 @@ def _in_tube(stated: Values, descents: Descents) -> list[Compared]:
         raise stated.node(TUBE_STEPS).malformed(f"at most K = {descents.steps} steps", f"{steps}")
     radius, gap, rate = stated[TUBE_RADIUS], stated[GAP], stated[RATE]
     # Two numbers are asked of each pair, one after the other.
-    tube = lru_cache(1)(lambda pair: tube_around(pair, radius, arb(descents.step)))
+    tube = lru_cache(1)(lambda pair: tube_around(pair, radius, arb(descents.given[STEP])))
     found = []
     for k in range(steps):
         found += [
@@ -320,69 +458,47 @@ def _in_tube(stated: Values, descents: Descents) -> list[Compared]:
     return found
 
 
-def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb:
-    """A bound over the tube, where the iterate is known well enough for it to be compared. Raises NoBound."""
+def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb | None:
+    """A bound over the tube, not finite where the iterate is not known well enough for it to be compared."""
     upper = bound.upper()
     if (pair.infinite.point.error() < _PART * radius) is not True:
         return arb.nan()
-    if upper.is_finite() is not True:
-        raise NoBound("no bound is found: the radius is too large")
-    return upper.union(upper * (1 - _PART))
+    return upper.union(upper * (1 - _PART)) if upper.is_finite() is True else None
 
 
-def _closing(stated: Values, descents: Descents) -> arb | fmpq:
+def _closing(stated: Values, descents: Descents) -> Number:
     """g ((1 + eta nu)^K - 1)/nu: exact where that is short, for the stated radius may be the bound itself."""
     steps = tube_steps(stated, descents)
     lift = fmpq if steps <= _EXACT_STEPS else arb
-    bound: arb | fmpq = growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.step), steps)
-    return bound
+    return growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.given[STEP]), steps)
 
 
 # -- what proves it
 
 
 def obligations(stated: StatedDescents) -> Iterator[Obligation]:
-    walk = Shared(lambda: Walk(stated))
-    yield from (_obligation(one, walk) for one in stated.compared)
+    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted))
+    sides = lambda one: Obligation(one.name, numbers.side(_known, one), one.relation, one.bound, one.part)  # noqa: E731
+    yield from map(sides, stated.compared)
     if GRONWALL in stated.asserts:
         bound = stated.asserts[GRONWALL]
         yield Obligation("gronwall.radius", partial(_closing, bound, stated.descents), "<=", bound[TUBE_RADIUS])
-        yield from (_obligation(one, walk) for one in stated.in_tube)
+        yield from map(sides, stated.in_tube)
 
 
-def _obligation(one: Compared, walk: Shared[Walk]) -> Obligation:
-    return Obligation(one.name, lambda: walk().value(one), one.relation, one.bound, one.part)
+def _walk(descents: Descents, wanted: Collection[Compared]) -> dict[Compared, arb | None]:
+    """Both descents at the working precision, as far as is asked for. Of each pair only numbers are kept."""
+    by_step: dict[int, list[Compared]] = {}
+    for one in wanted:
+        by_step.setdefault(one.step, []).append(one)
+    walk = islice(descents.pairs(), max(by_step) + 1)
+    return {one: one.value(pair) for pair in walk for one in by_step.get(pair.k, [])}
 
 
-class Walk:
-    """Both descents at the working precision, as far as they are asked for. Of each pair only numbers are kept."""
-
-    def __init__(self, stated: StatedDescents) -> None:
-        self._pairs = stated.descents.pairs()
-        self._by_step: dict[int, list[Compared]] = {}
-        for one in [*stated.compared, *stated.in_tube]:
-            self._by_step.setdefault(one.step, []).append(one)
-        self._next = 0
-        self._found: dict[str, arb | NoBound] = {}
-
-    def value(self, wanted: Compared) -> arb:
-        """What is compared. Raises NoBound."""
-        while self._next <= wanted.step:
-            pair = next(self._pairs)
-            for one in self._by_step.get(self._next, []):
-                self._found[one.name] = _value(one, pair)
-            self._next += 1
-        found = self._found[wanted.name]
-        if isinstance(found, NoBound):
-            raise found
-        return found
-
-
-def _value(one: Compared, pair: Pair) -> arb | NoBound:
-    try:
-        return one.value(pair)
-    except NoBound as reason:
-        return reason
+def _known(number: arb | None) -> arb:
+    if number is None:
+        raise NoBound("no bound is found: the radius is too large")
+    return number
 
 
 TITLE = "gradient descent on concrete prompts beside the same descent on infinite ones"

@@ -9,7 +9,7 @@ the Euclidean norm of all d^2 + 1 numbers. It may assert bounds of R at t_i, and
 the same |A|_F^2 - b^2 and sign of b; and a bound of the distance, at all times between t_(i-1) and t_i, from what moves
 evenly from one stated point to the next.
 
-Proof: a Taylor method that proves its own error (mathematics/validated_flow.py,
+Proof: a Taylor method that proves its own error (validated_flow.py,
 docs/claims/training/flow-trajectory.md). And, independent of it and exact but for one root, that the stated points may
 be on the flow at all, which conserves |A|_F^2 - b^2:
 
@@ -33,10 +33,8 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training import regression_task as task
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, balls_around, bayes_point, flat
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
-from certattn.kernel.theorems.training.mathematics.validated_flow import MOST_STEPS, Step, Stop, Vector, integrate
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, integrate, invariant_reach
 
 GIVEN = Record(task.COVARIANCE, task.START)
 
@@ -69,8 +67,8 @@ class StatedFlow:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    start: Parameters
-    places: list[Parameters]
+    start: task.Parameters
+    places: list[task.Parameters]
     order: int
 
     @property
@@ -95,7 +93,7 @@ def read(certificate: Certificate) -> StatedFlow:
     return StatedFlow(found.given, found.asserts, covariance, start, places, task.hinted(found.witness, ORDER, 0))
 
 
-def is_at_rest(covariance: ExactMatrix, start: Parameters) -> bool:
+def is_at_rest(covariance: ExactMatrix, start: task.Parameters) -> bool:
     """Whether b is 0 for ever: b = 0, and b' = tr(A'Sigma^2) = 0."""
     return bool(start.b == 0 and start.A.inner(covariance @ covariance) == 0)
 
@@ -125,7 +123,7 @@ def _of(flow: Shared[EnclosedFlow], index: int, number: Callable[[EnclosedFlow, 
     return lambda: number(flow(), index)
 
 
-def _reach(at: Parameters, radius: fmpq) -> arb:
+def _reach(at: task.Parameters, radius: fmpq) -> arb:
     return invariant_reach(arb(at.inner(at)).sqrt(), arb(radius))
 
 
@@ -163,8 +161,8 @@ class EnclosedFlow:
         if time in trajectory.found:
             return trajectory.found[time]
         # Enclosures that are narrow still: more precision would only add more steps.
-        if trajectory.stop is Stop.STEPS and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
-            raise NoBound(f"it takes more than {MOST_STEPS} steps")
+        if trajectory.is_cut and (trajectory.end.error < arb(2) ** -(ctx.prec // 2)) is True:
+            raise NoBound(f"it takes more than {trajectory.steps} steps")
         size = self._stated.covariance.rows
         return Enclosure([arb.nan()] * (size * size + 1), arb.pos_inf())
 
@@ -182,7 +180,7 @@ class EnclosedFlow:
         positive = (b > 0) is True
         if not positive and (b < 0) is not True:
             return arb.nan()
-        return _distance(found, flat(bayes_point(stated.covariance, stated.start.invariant(), positive)))
+        return _distance(found, task.flat(task.bayes_point(stated.covariance, stated.start.invariant(), positive)))
 
     def straying(self, index: int) -> arb:
         """The largest distance from the line that ends at a point."""
@@ -190,11 +188,11 @@ class EnclosedFlow:
         return self._strayings[index].largest
 
 
-def _vector(parameters: Parameters) -> Vector:
-    return flat(balls_around(parameters))
+def _vector(parameters: task.Parameters) -> list[arb]:
+    return task.flat(task.balls_around(parameters))
 
 
-def _distance(found: Enclosure, point: Vector) -> arb:
+def _distance(found: Enclosure, point: list[arb]) -> arb:
     """From a point, for everything enclosed."""
     gap = l2_norm([x - y for x, y in zip(found.centre, point, strict=True)])
     return inflated(gap, found.error).nonnegative_part()
@@ -212,8 +210,8 @@ class Straying:
 
     first: fmpq
     last: fmpq
-    origin: Vector
-    slope: Vector
+    origin: list[arb]
+    slope: list[arb]
     pieces: int
     _met: fmpq = field(init=False)
     _lower: arb = field(default_factory=lambda: arb(0))
@@ -245,6 +243,5 @@ class Straying:
         return self._lower.union(self._upper) if self._met == self.last else arb.nan()
 
 
-THEOREM = Theorem(
-    "flow-trajectory", "where the gradient flow of training in context is", GIVEN, ASSERTS, WITNESS, read, obligations
-)
+TITLE = "where the gradient flow of training in context is"
+THEOREM = Theorem("flow-trajectory", TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -31,22 +31,15 @@ from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import (
-    Parameters,
-    balls_around,
-    bayes_point,
-    exact_regression,
-    inverse_squares,
-)
-from certattn.kernel.theorems.training.regression_task import COVARIANCE, PARAMETERS, A, B, read_parameters, read_task
+from certattn.kernel.theorems.training import regression as task
 
 BAYES, SADDLE = "bayes", "saddle"
 
-AT = Field("parameters", PARAMETERS, "A and b, where the risk is looked at")
+AT = Field("parameters", task.PARAMETERS, "A and b, where the risk is looked at")
 RISK = Field("risk", Rational(), "R(A, b)", required=False)
-GRADIENT = Field("gradient", PARAMETERS, "dR/dA and dR/db", required=False)
+GRADIENT = Field("gradient", task.PARAMETERS, "dR/dA and dR/db", required=False)
 INVARIANT = Field("invariant", Rational(), "|A|_F^2 - b^2", required=False)
-ALONG = Field("along", PARAMETERS, "the direction (H, h), as A and b")
+ALONG = Field("along", task.PARAMETERS, "the direction (H, h), as A and b")
 SECOND = Field("value", Rational(), "the second derivative of R along (H, h)")
 SECOND_DERIVATIVE = Field("second_derivative", Record(ALONG, SECOND), "of R along a direction", required=False)
 STATIONARY = Field("stationary", Choice((BAYES, SADDLE)), "a point where the gradient vanishes", required=False)
@@ -56,10 +49,10 @@ PREDICTION = Field("value", Rational(), "b w'Sigma A x")
 PREDICTIONS = Field("predictions", Listing(Record(TASK, QUERY, PREDICTION)), "at stated w and x", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "largest error of b and of an entry of A")
 TRACE = Field("trace", Rational(), "tr(Sigma^-2), which is b^4 + invariant * b^2", required=False)
-BAYES_POINT = Record(A, B, RADIUS, TRACE)
+BAYES_POINT = Record(task.A, task.B, RADIUS, TRACE)
 ENDPOINT = Field("endpoint", BAYES_POINT, "the Bayes point with this invariant and sign of b", required=False)
 
-GIVEN = Record(COVARIANCE, AT)
+GIVEN = Record(task.COVARIANCE, AT)
 _ASSERTED = (RISK, GRADIENT, INVARIANT, SECOND_DERIVATIVE, STATIONARY, PREDICTIONS, ENDPOINT)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 WITNESS = Record()
@@ -73,18 +66,18 @@ class RiskAtPoint:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    at: Parameters
+    at: task.Parameters
 
 
 def read(certificate: Certificate) -> RiskAtPoint:
     """Every dimension checked. Raises MalformedError."""
     found = READ(certificate)
     asserts = found.asserts
-    covariance, at = read_task(found.given, AT)
+    covariance, at = task.read_task(found.given, AT)
     points = [asserts[field] for field in (GRADIENT, ENDPOINT) if field in asserts]
     points += [asserts[SECOND_DERIVATIVE][ALONG]] if SECOND_DERIVATIVE in asserts else []
     for point in points:
-        read_parameters(point, covariance.rows)
+        task.read_parameters(point, covariance.rows)
     for stated in asserts.items(PREDICTIONS):
         for vector in (stated[TASK], stated[QUERY]):
             vector.require_length(covariance.rows, "a token")
@@ -97,19 +90,20 @@ def read(certificate: Certificate) -> RiskAtPoint:
 
 def obligations(stated: RiskAtPoint) -> Iterator[Obligation]:
     Sigma, at, asserts = stated.covariance, stated.at, stated.asserts
-    task = exact_regression(Sigma)
+    regression = task.exact_regression(Sigma)
     if RISK in asserts:
-        yield Obligation("risk", asserts[RISK], "=", lambda: task.risk(at))
+        yield Obligation("risk", asserts[RISK], "=", lambda: regression.risk(at))
     if GRADIENT in asserts:
-        slope, truth = read_parameters(asserts[GRADIENT], Sigma.rows), Shared[Parameters](lambda: task.gradient(at))
+        slope = task.read_parameters(asserts[GRADIENT], Sigma.rows)
+        truth = Shared[task.Parameters](lambda: regression.gradient(at))
         yield Obligation("gradient.A", slope.A, "=", lambda: truth().A)
         yield Obligation("gradient.b", slope.b, "=", lambda: truth().b)
     if INVARIANT in asserts:
         yield Obligation("invariant", asserts[INVARIANT], "=", at.invariant)
     if SECOND_DERIVATIVE in asserts:
         second = asserts[SECOND_DERIVATIVE]
-        along = read_parameters(second[ALONG], Sigma.rows)
-        yield Obligation("second_derivative", second[SECOND], "=", lambda: task.second_derivative(at, along))
+        along = task.read_parameters(second[ALONG], Sigma.rows)
+        yield Obligation("second_derivative", second[SECOND], "=", lambda: regression.second_derivative(at, along))
     if STATIONARY in asserts and asserts[STATIONARY] == BAYES:
         yield Obligation("stationary", lambda: (Sigma @ at.A).scaled(at.b), "=", ExactMatrix.identity(Sigma.rows))
     elif STATIONARY in asserts:
@@ -121,19 +115,23 @@ def obligations(stated: RiskAtPoint) -> Iterator[Obligation]:
         yield from _endpoint(asserts[ENDPOINT], Sigma, at)
 
 
-def _prediction(name: str, stated: Values, Sigma: ExactMatrix, at: Parameters) -> Obligation:
+def _prediction(name: str, stated: Values, Sigma: ExactMatrix, at: task.Parameters) -> Obligation:
     w, query = stated[TASK].load(), stated[QUERY].load()
     return Obligation(name, stated[PREDICTION], "=", lambda: (w @ Sigma @ at.A @ query.T).entry(0, 0) * at.b)
 
 
-def _endpoint(stated: Values, Sigma: ExactMatrix, at: Parameters) -> Iterator[Obligation]:
+def _bayes_point(Sigma: ExactMatrix, at: task.Parameters) -> task.Parameters:
+    return task.bayes_point(Sigma, at.invariant(), (at.b > 0) is True)
+
+
+def _endpoint(stated: Values, Sigma: ExactMatrix, at: task.Parameters) -> Iterator[Obligation]:
     """The Bayes point with the invariant and the sign of the given parameters, beside what is stated of it."""
-    point, radius = read_parameters(stated, Sigma.rows), stated[RADIUS]
-    off = Shared[Parameters](lambda: bayes_point(Sigma, at.invariant(), (at.b > 0) is True) - balls_around(point))
+    point, radius = task.read_parameters(stated, Sigma.rows), stated[RADIUS]
+    off = Shared[task.Parameters](lambda: _bayes_point(Sigma, at) - task.balls_around(point))
     yield Obligation("endpoint.A", lambda: linf_norm(off().A.entries()), "<=", radius)
     yield Obligation("endpoint.b", lambda: abs(off().b), "<=", radius)
     if TRACE in stated:
-        yield Obligation("endpoint.trace", stated[TRACE], "=", lambda: inverse_squares(Sigma))
+        yield Obligation("endpoint.trace", stated[TRACE], "=", lambda: task.inverse_squares(Sigma))
 
 
 TITLE = "the risk of in-context regression at a point: its value, its gradient, and where it vanishes"

@@ -2,35 +2,57 @@
 
 Tokens (x_i, y_i) with x_i ~ N(0, Sigma), y_i = <w, x_i>, w ~ N(0, I), a query x ~ N(0, Sigma), attention with
 parameters (A, b). R_L(A, b) is the mean of half the squared error over prompts of L tokens, R(A, b) the risk of the
-infinite prompt (`mathematics.regression`). A certificate asserts one of
+infinite prompt (`regression`). A certificate asserts one of
 
     gap                         at_least <= R_L - R <= at_most, for given L, A and b
     length, excess, shortfall   R_L - R <= excess and R - R_L <= shortfall, for every L >= length and every A, b with
                                 |A|_F^2 <= A_squared, b^2 <= b_squared; one of the two bounds may be left out
 
-Boursier and Boyer 2026, section 4; `mathematics.risk_gap` has the formulas.
+Boursier and Boyer 2026, section 4.
 
 Over a ball the witness has a majorant of q. At given parameters it has sums of exponentials p of e^(-d v) close to q
-and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity
-
-    R_L - R = 1/2 E_x[ q (b^2 T - b^2 |tau|^2 + 2b <tau, x>) - 6 b^2 kappa |tau|^2 ],   x ~ N(0, Sigma);
-
-|q - p| <= e e^(theta v) with e from `mathematics.exponential_fits`, and averages of e^(-w v) times quadratic forms of x
-are determinants. With K = A'Sigma^2 A and 2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss
-is at most
+and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity (1) below; |q - p| <= e e^(theta v) with e from
+`exponential_fits`, and averages of e^(-w v) times quadratic forms of x are determinants. With K = A'Sigma^2 A and
+2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss is at most
 
     1/2 e_q E[e^(theta v) (b^2 T + x'(b^2 K + |b| (eta N + Sigma / eta)) x)] + 3 b^2 e_kappa E[e^(theta v) x'K x].
+
+With T = tr Sigma, tau = Sigma A x, v = x'A'Sigma A x, and q = E P_2, kappa = E[P_3 - P_2^2] at the length L and the
+variance v of the scores, P_k = sum p_i^k of the softmax weights p, the two risks differ by
+
+    (1)  R_L - R = 1/2 E_x[ q (b^2 T - b^2 |tau|^2 + 2b <tau, x>) - 6 b^2 kappa |tau|^2 ].
+
+For |A|_F <= rho_A and |b| <= rho_b, with lam the largest eigenvalue of Sigma, r = lam rho_A, g ~ N(0, 1), Q a
+nondecreasing convex function above q, and M_k = E[Q(r^2 g^2) g^(2k)]
+
+    (2)  R_L - R <= 1/2 (rho_b^2 T M_0 + Y),   Y = E[Q(r^2 g^2) (T + lam (g^2 - 1))] = T M_0 + lam (M_1 - M_0)
+    (3)  R - R_L <= 5/4 X + (X Y)^(1/2),       X = rho_b^2 lam r^2 M_1.
+
+Three kinds of such functions Q of the variance of the scores, with Q(v) >= q(L, v) for L >= 2, are
+
+    logistic    1/(1 + (L-1) e^(-v)) for v <= v_0 = log(L-1), its tangent 1/2 + (v - v_0)/4 beyond
+    power       theta^theta (1-theta)^(1-theta) (L-1)^(-theta) e^(theta v), 0 < theta <= 1
+    tabulated   linear between nodes (v_i, Q_i), v_0 = 0, and beyond the last node like before it
+
+They rest on 0 <= dq/dv <= q (1 - q), q(L, 0) = 1/L, and d^2 q/dv^2 >= -13/12 q. And q(L, v) does not increase with
+L: what is above q at one length is above it at every larger one.
+
+Of each the average E[Q(r^2 g^2) g^(2k)], g ~ N(0, 1), is enclosed, with
+
+    T_k(y) = E[g^(2k); g^2 > y] = 2^k Gamma(k + 1/2, y/2) / pi^(1/2)
+
+where the function is linear, and one integral for the logistic part. `docs/claims/training/risk-gap.md` has the proofs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
-from flint import arb, ctx, fmpq, fmpz
+from flint import acb, arb, ctx, fmpq, fmpz
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
@@ -52,31 +74,17 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.lognormal_laplace import within
+from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
+from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum, Miss, Samples, samples
-from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, is_positive_definite
-from certattn.kernel.theorems.training.mathematics.risk_gap import (
-    Ball,
-    Logistic,
-    Majorant,
-    Power,
-    QueryTerms,
-    Tabulated,
-    collision_factor,
-    spread_factor,
-)
-from certattn.kernel.theorems.training.regression_task import (
-    COVARIANCE,
-    PARAMETERS,
-    CountUpTo,
-    read_covariance,
-    read_task,
-)
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.exponential_fits import ExponentialSum, Miss, Samples, samples
 
 
 class Square(Scale):
@@ -90,11 +98,11 @@ class Square(Scale):
 
 
 PROMPT_LENGTH = Field("length", Count(2), "number L of tokens of a prompt")
-POINT = Field("parameters", PARAMETERS, "the parameters A and b of attention")
+POINT = Field("parameters", task.PARAMETERS, "the parameters A and b of attention")
 A_SQUARED = Field("A_squared", Square(), "the largest |A|_F^2, > 0: a rational or the root of one")
 B_SQUARED = Field("b_squared", Square(), "the largest b^2, > 0: a rational or the root of one")
 BALL = Field("ball", Record(A_SQUARED, B_SQUARED), "the parameters that are meant")
-GIVEN = ByKey({"ball": Record(COVARIANCE, BALL), "parameters": Record(COVARIANCE, PROMPT_LENGTH, POINT)})
+GIVEN = ByKey({"ball": Record(task.COVARIANCE, BALL), "parameters": Record(task.COVARIANCE, PROMPT_LENGTH, POINT)})
 
 AT_LEAST = Field("at_least", Rational(), "R_L - R is at least this", required=False)
 AT_MOST = Field("at_most", Rational(), "R_L - R is at most this", required=False)
@@ -113,7 +121,7 @@ GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2")
 KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]")
 NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared")
-ORDER = CountUpTo(1, 1000, hint="use more nodes")
+ORDER = task.CountUpTo(1, 1000, hint="use more nodes")
 ORDERS = Field("orders", Listing(ORDER), "of every piece but the first: compared at order + 1 points; at most 1000")
 
 
@@ -128,6 +136,183 @@ ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHO
 MAJORANTS = Variant("majorant", dict(zip(KINDS, (Record(), Record(THETA), Record(TABLE)), strict=True)))
 ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
 WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, *_FITS))
+
+
+# -d^2 q/dv^2 is at most this times q.
+MOST_CONCAVE = fmpq(13, 12)
+# Nodes are asked for again at every precision.
+_REMEMBERED = 1024
+
+
+# -- the formulas
+
+
+def collision_factors(b: Number) -> tuple[Number, Number, Number]:
+    """Of T, 2 <tau, x> and |tau|^2 in what multiplies q in (1)."""
+    return b * b, b, -b * b
+
+
+def spread_factor(b: Number) -> Number:
+    """Of |tau|^2, which with this multiplies kappa in (1)."""
+    return -6 * b * b
+
+
+@dataclass(frozen=True)
+class Ball:
+    """All (A, b) with |A|_F^2 <= rho_A^2, b^2 <= rho_b^2; T and lam of Sigma."""
+
+    A_squared: Number
+    b_squared: Number
+    trace: Number
+    largest: Number
+
+    def scale(self) -> Number:
+        """r^2 = lam^2 rho_A^2."""
+        return self.largest * self.largest * self.A_squared
+
+    def query_average(self, plain: Number, weighted: Number) -> Number:
+        """Y, from M_0 and M_1."""
+        return self.trace * plain + self.largest * (weighted - plain)
+
+    def excess(self, plain: Number, weighted: Number) -> Number:
+        """(2)."""
+        return (self.b_squared * self.trace * plain + self.query_average(plain, weighted)) / 2
+
+    def shortfall(self, plain: Number, weighted: Number, fn: Functions) -> Number:
+        """(3): the least of (5/2 + 1/eta) X/2 + eta Y/2 over eta > 0."""
+        X = self.b_squared * self.largest * self.scale() * weighted
+        Y = self.query_average(plain, weighted)
+        return 5 * X / 4 + fn.sqrt(X * Y)
+
+
+# -- majorants
+
+
+def outer_moment(k: int, y: arb) -> arb:
+    """T_k(y) = E[g^(2k); g^2 > y], y >= 0."""
+    return arb(2) ** k * (y / 2).gamma_upper(arb(k) + arb(fmpq(1, 2))) / arb.pi().sqrt()
+
+
+def ramp_average(k: int, start: arb, scale: arb) -> Number:
+    """E[(r^2 g^2 - start)_+ g^(2k)], start >= 0."""
+    y = start / scale
+    return ramp(start, scale, outer_moment(k, y), outer_moment(k + 1, y))
+
+
+def ramp(start: Number, scale: Number, lower: Number, upper: Number) -> Number:
+    """E[(r^2 g^2 - start)_+ g^(2k)] from T_k and T_(k+1) at start / r^2."""
+    return scale * upper - start * lower
+
+
+def chord_excess(step: Number, last: Number) -> Number:
+    """13/12 h^2/8 q: how far q exceeds its chord on a cell of width h where it is at most `last`."""
+    return MOST_CONCAVE * step * step / 8 * last
+
+
+def power_factor(theta: Number, length: Number, fn: Functions) -> Number:
+    """theta^theta (1-theta)^(1-theta) (L-1)^(-theta)."""
+    return fn.exp(log_peak(theta, fn) - theta * fn.log(length - 1))
+
+
+def power_moment(k: int, rest: Number, fn: Functions) -> Number:
+    """E[e^(theta r^2 g^2) g^(2k)] = (2k-1)!! (1 - 2 theta r^2)^(-k - 1/2), rest = 1 - 2 theta r^2 > 0."""
+    found = 1 / fn.sqrt(rest)
+    for odd in range(1, 2 * k, 2):
+        found = found * odd / rest
+    return found
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """The logistic bound up to v_0 = log(L-1), and its tangent there."""
+
+    length: int
+
+    def average(self, k: int, scale: arb, bits: int) -> Number:
+        """E[Q(r^2 g^2) g^(2k)] for r^2 = `scale` > 0, at the working precision; not finite where none is proved."""
+        start = arb(self.length - 1).log()
+        y = start / scale
+        if y.is_finite() is not True:
+            return arb.nan()
+        # The tangent is 1/2 and a quarter of a ramp.
+        beyond = outer_moment(k, y) / 2 + ramp_average(k, start, scale) / 4
+        return beyond + (self._logistic_part(k, scale, y.sqrt(), bits) if self.length > 2 else 0)
+
+    def _logistic_part(self, k: int, scale: arb, end: arb, bits: int) -> arb:
+        """2 int_0^end g^(2k) density(g) / (1 + (L-1) e^(-r^2 g^2)) dg; at poles off the line balls are not finite."""
+        share = arb(1) / (self.length - 1)
+        factor = share * 2 / (2 * arb.pi()).sqrt()
+
+        def integrand(g: acb) -> acb:
+            # (L-1) times what is wanted is about 1, whatever L is.
+            square = g * g
+            return square**k * (-square / 2).exp() / (share + (-scale * square).exp())
+
+        return factor * integral(integrand, arb(0), end, bits)
+
+
+@dataclass(frozen=True)
+class Power:
+    """A multiple of e^(theta v)."""
+
+    length: int
+    theta: fmpq
+
+    def average(self, k: int, scale: arb, bits: int) -> Number:
+        """The same: `power_factor` times `power_moment`, and not finite where the average is infinite."""
+        rest = 1 - 2 * self.theta * scale
+        if (rest > 0) is not True:
+            return arb.nan()
+        return power_factor(arb(self.theta), arb(self.length), BALLS) * power_moment(k, rest, BALLS)
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """Linear between the nodes (v_i, Q_i), 0 = v_0 < v_1 < ...; at least two of them."""
+
+    nodes: tuple[fmpq, ...]
+    values: tuple[fmpq, ...]
+
+    def slopes(self) -> list[fmpq]:
+        """Of every cell."""
+        ends = list(zip(self.nodes, self.values, strict=True))
+        return [(high - low) / (b - a) for (a, low), (b, high) in pairwise(ends)]
+
+    def least_bend(self) -> fmpq:
+        """The least of the first slope and the growths of the slope: Q is convex and nondecreasing where it is >= 0."""
+        slopes = self.slopes()
+        return min([slopes[0], *(b - a for a, b in pairwise(slopes))])
+
+    def average(self, k: int, scale: arb, bits: int) -> arb:
+        """The same: Q is its value at 0 and ramps that start at the nodes."""
+        moment = outer_moment(k, arb(0))
+        total, before = self.values[0] * moment, fmpq(0)
+        for start, slope in zip(self.nodes, self.slopes(), strict=False):
+            if slope != before:
+                total += (slope - before) * ramp_average(k, arb(start), scale)
+            before = slope
+        return total
+
+    def least_excess(self, length: int, bits: int) -> arb:
+        """A ball below the least of Q - q(L, .) up to the last node.
+
+        Between nodes of distance h q exceeds its chord by at most 13/12 h^2/8 times q at the right one.
+        """
+        q = [_collision(length, node, bits) for node in self.nodes]
+        above = [value - known for value, known in zip(self.values, q, strict=True)]
+        found = above[0]
+        for (a, b), (left, right), last in zip(pairwise(self.nodes), pairwise(above), q[1:], strict=False):
+            found = found.min(left.min(right) - chord_excess(b - a, last))
+        return found
+
+
+Majorant = Logistic | Power | Tabulated
+
+
+@lru_cache(_REMEMBERED)
+def _collision(length: int, variance: fmpq, bits: int) -> arb:
+    """q, to about `bits` bits."""
+    return PowerSums(length, variance, 2, bits).mean(2)
 
 
 # -- what is stated
@@ -167,9 +352,9 @@ def read(certificate: Certificate) -> StatedGap:
     if form == BALL.name:
         asserts = ASSERTS_OVER_BALL.read(certificate.asserts, reading)
         majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts[LENGTH])
-        return StatedGap(given, asserts, read_covariance(given[COVARIANCE]), majorant)
+        return StatedGap(given, asserts, task.read_covariance(given[task.COVARIANCE]), majorant)
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
-    covariance, parameters = read_task(given, POINT)
+    covariance, parameters = task.read_task(given, POINT)
     fits = _read_fits(FITS.read(certificate.witness, reading))
     whole = GapAtParameters(covariance, parameters, given[PROMPT_LENGTH], fits)
     return StatedGap(given, asserts, covariance, whole)
@@ -235,11 +420,10 @@ def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
         yield from _nodes_increase(majorant.nodes)
         yield from _of_table(majorant, stated.asserts[LENGTH])
     bounds = Shared(lambda: _bounds(stated, majorant))
-    for field in (EXCESS, SHORTFALL):
-        if field in stated.asserts:
-            yield Obligation(
-                field.name, partial(_bound, bounds, field), "<=", stated.asserts[field], Part.WITNESS, needs
-            )
+    if EXCESS in stated.asserts:
+        yield Obligation("excess", lambda: bounds()[0], "<=", stated.asserts[EXCESS], Part.WITNESS, needs)
+    if SHORTFALL in stated.asserts:
+        yield Obligation("shortfall", lambda: bounds()[1], "<=", stated.asserts[SHORTFALL], Part.WITNESS, needs)
 
 
 def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:
@@ -251,11 +435,7 @@ def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:
     yield Obligation("majorant.above", excess, ">=", zero, part, NODES_INCREASE)
 
 
-def _bound(bounds: Shared[dict[str, arb]], field: Field[fmpq]) -> arb:
-    return bounds()[field.name]
-
-
-def _bounds(stated: StatedGap, majorant: Majorant) -> dict[str, arb]:
+def _bounds(stated: StatedGap, majorant: Majorant) -> tuple[arb, arb]:
     """Of R_L - R and of R - R_L. Raises NoBound."""
     squares = stated.given[BALL]
     if isinstance(majorant, Power) and _has_average(stated.covariance, squares[A_SQUARED], majorant) is not True:
@@ -264,12 +444,12 @@ def _bounds(stated: StatedGap, majorant: Majorant) -> dict[str, arb]:
         raise NoBound(f"averages of e^(theta v) are infinite for theta = {theta}: {condition}. Take a smaller theta")
     ball = ball_of(stated.covariance, squares)
     plain, weighted = (majorant.average(k, ball.scale(), ctx.prec) for k in (0, 1))
-    return {"excess": ball.excess(plain, weighted), "shortfall": ball.shortfall(plain, weighted, BALLS)}
+    return ball.excess(plain, weighted), ball.shortfall(plain, weighted, BALLS)
 
 
 def ball_of(covariance: ExactMatrix, stated: Values) -> Ball:
     """All parameters that are meant, as balls at the working precision."""
-    largest = largest_eigenvalue(BallMatrix.around(covariance).balls, ctx.prec)
+    largest = largest_eigenvalue(task.BallMatrix.around(covariance).balls, ctx.prec)
     return Ball(scale_ball(stated[A_SQUARED]), scale_ball(stated[B_SQUARED]), arb(covariance.trace()), largest)
 
 
@@ -281,7 +461,7 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
     power, factor = covariance @ covariance, 2 * majorant.theta
     if isinstance(square, Surd):
         power, square, factor = power @ power, square.radicand, factor * factor
-    return is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
+    return task.is_positive_definite(ExactMatrix.identity(power.rows).scaled(1 / (factor * square)) - power)
 
 
 # -- at given parameters
@@ -311,7 +491,7 @@ class GapAtParameters:
     """R_L - R at (A, b), by these fits."""
 
     covariance: ExactMatrix
-    parameters: Parameters
+    parameters: task.Parameters
     length: int
     fits: Fits
 
@@ -331,13 +511,14 @@ class GapAtParameters:
 
     def _fitted(self, bits: int) -> arb:
         """The identity with the fits in the place of q and kappa."""
-        b, Sigma = self.parameters.b, self.covariance
-        moved: ExactMatrix = self.parameters.A.T @ Sigma
-        zero = Sigma - Sigma
-        forms = QueryTerms(_Form(fmpq(0), self._K), _Form(fmpq(0), moved + moved.T), _Form(Sigma.trace(), zero))
+        b, moved = self.parameters.b, self.parameters.A.T @ self.covariance
+        of_trace, of_cross, of_square = collision_factors(b)
+        of_q = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
         total = arb(0)
-        for fit, form in ((self.fits.q, collision_factor(b, forms)), (self.fits.kappa, spread_factor(b, forms))):
-            average = self._average(form.constant, form.matrix)
+        for fit, average in (
+            (self.fits.q, self._average(of_trace * self.covariance.trace(), of_q)),
+            (self.fits.kappa, self._average(fmpq(0), self._K.scaled(spread_factor(b)))),
+        ):
             with working_precision(bits + fit.extra_bits()):
                 for c, w in zip(fit.coefficients, fit.exponents(), strict=True):
                     total += c * average.exponential(w)
@@ -415,23 +596,6 @@ class GapAtParameters:
         worst: Miss = max(fit.misses(truth, self.fits.growth, bits), key=lambda part: part.bound)
         first = describe(worst.first)
         return f"beyond v = {first}" if worst.last is None else f"for {first} <= v <= {describe(worst.last)}"
-
-
-@dataclass(frozen=True)
-class _Form:
-    """constant + x'Mx, M symmetric, with the arithmetic that the formulas of `mathematics.risk_gap` need."""
-
-    constant: fmpq
-    matrix: ExactMatrix
-
-    def __add__(self, other: _Form) -> _Form:
-        return _Form(self.constant + other.constant, self.matrix + other.matrix)
-
-    def __sub__(self, other: _Form) -> _Form:
-        return _Form(self.constant - other.constant, self.matrix - other.matrix)
-
-    def __rmul__(self, factor: fmpq) -> _Form:
-        return _Form(factor * self.constant, self.matrix.scaled(factor))
 
 
 def _total(missed: dict[str, arb]) -> arb:

@@ -13,12 +13,38 @@ L of the length of the path from then on, so that (A, b) is within L e^(-c (t - 
 L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is; and bounds of R at some times.
 
 Proof: the run is enclosed up to a time, which the witness may say; there |A|_F^2 - b^2 and R bound b away from 0, for
-ever (mathematics/regression_rates.py, docs/claims/training/training-convergence.md).
+ever (below, and docs/claims/training/training-convergence.md).
+
+R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, and delta = |A|_F^2 - b^2. Let l and lam be the extreme eigenvalues of
+Sigma, and r = sqrt(2R) = |E Sigma^(1/2)|_F. Because bA = Sigma^-1 (I + E),
+
+    m <= |bA|_F <= M,   m = max(0, (tr Sigma - r sqrt(tr Sigma)) / sqrt(tr Sigma^4),
+                                   (tr Sigma^-2 - r sqrt(tr Sigma^-5)) / sqrt(tr Sigma^-2)),
+                        M = sqrt(tr Sigma^-2) + r / l^(3/2).
+
+b^2 (b^2 + delta) = |bA|_F^2 turns a bound p of |bA|_F into one of b^2,
+
+    z(delta, p) = (sqrt(delta^2 + 4p^2) - delta) / 2,
+
+and |grad R|^2 >= b^2 |Sigma E Sigma|_F^2 >= 2 l^3 b^2 R. m and the rates fall as R and delta grow, M and the curvature
+grow with R: what is proved at one point of a run, where R only falls, holds ever after.
+
+Levels. Let log R fall at least at the rate s(r) wherever R <= r, with s >= 0 and decreasing in r. From R_0, R is at
+most R_j = f^j R_0 (f = 3/4) after
+
+    T_j = sum_{i < j} n_i,     n_i >= log(1/f) / s(R_i),  rounded up to whole steps for descent,
+
+and at most R_j e^(-s(R_j) (t - T_j)) at every later t: a staircase that costs no step of the run itself, and reaches
+the rate of the limit however small the first one is. The flow's path is as short: -d sqrt(R) >= sqrt(c/2) |d theta|
+where R falls at the rate 2c, so between two levels it is no longer than sqrt(2/c(R_j)) (sqrt(R_j) - sqrt(R_(j+1))), and
+from the last one on than sqrt(2R_j/c(R_j)).
+
+Proofs: docs/claims/training/training-convergence.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,29 +59,11 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training import regression_task as task
-from certattn.kernel.theorems.training.mathematics.regression import (
-    BallMatrix,
-    Parameters,
-    balls_around,
-    exact_regression,
-    flat,
-    regression_of_balls,
-    shaped,
-    squared_factor,
-)
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
-from certattn.kernel.theorems.training.mathematics.regression_rates import (
-    DescentRates,
-    FlowRates,
-    RegressionStep,
-    covariance_constants,
-    length_below,
-    risk_after,
-)
-from certattn.kernel.theorems.training.mathematics.validated_flow import Stop, integrate
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, integrate
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")
@@ -91,8 +99,210 @@ DEFAULT_ORDER = 20
 MOST_STEPS = 100_000
 MOST_FLOW_STEPS = 2_000
 
-# A ball, or the exact number at the start.
-Known = arb | fmpq
+
+@dataclass(frozen=True)
+class CovarianceConstants:
+    """What the rates know of Sigma: its extreme eigenvalues, and traces of its powers."""
+
+    smallest: Number
+    largest: Number
+    trace: Number
+    trace_fourth: Number
+    trace_inverse_second: Number
+    trace_inverse_fifth: Number
+
+    def least_product(self, risk: Number, fn: Functions) -> Number:
+        """m: a lower bound of |bA|_F where the risk is at most so large."""
+        root = fn.sqrt(2 * risk)
+        far = (self.trace - root * fn.sqrt(self.trace)) / fn.sqrt(self.trace_fourth)
+        inverse_second = self.trace_inverse_second
+        near = (inverse_second - root * fn.sqrt(self.trace_inverse_fifth)) / fn.sqrt(inverse_second)
+        return fn.maximum(fn.maximum(far, near), 0 * risk)
+
+    def bayes_product(self, fn: Functions) -> Number:
+        """sqrt(tr Sigma^-2): |bA|_F where R = 0."""
+        return fn.sqrt(self.trace_inverse_second)
+
+    def largest_product(self, risk: Number, fn: Functions) -> Number:
+        """M: an upper bound of |bA|_F there."""
+        return self.bayes_product(fn) + fn.sqrt(2 * risk) / fn.sqrt(self.smallest) / self.smallest
+
+
+def covariance_constants(covariance: ExactMatrix) -> CovarianceConstants:
+    """The constants of a positive definite Sigma at the working precision; not finite where that is too low."""
+    sigma = task.BallMatrix.around(covariance)
+    inverse = task.BallMatrix(sigma.balls.inv(nonstop=True))
+    square, inverse_square = sigma @ sigma, inverse @ inverse
+    return CovarianceConstants(
+        smallest=1 / largest_eigenvalue(inverse.balls, ctx.prec),
+        largest=largest_eigenvalue(sigma.balls, ctx.prec),
+        trace=sigma.trace(),
+        trace_fourth=square.inner(square),
+        trace_inverse_second=inverse_square.trace(),
+        trace_inverse_fifth=inverse_square.inner(inverse_square @ inverse),
+    )
+
+
+@dataclass(frozen=True)
+class FlowRates:
+    """The flow (A, b)' = -grad R with the invariant delta, from a point whose risk is given."""
+
+    constants: CovarianceConstants
+    invariant: Number
+    fn: Functions
+
+    def rate(self, risk: Number) -> Number:
+        """c = l^3 z(delta, m): from there on R falls at least like e^(-2ct), and b^2 >= c / l^3."""
+        l = self.constants.smallest  # noqa: E741 - the mathematical name
+        return l * l * l * task.squared_factor(self.invariant, self.constants.least_product(risk, self.fn), self.fn)
+
+    def decay(self, risk: Number) -> Number:
+        """2c: log R falls at least so fast there, and no path from there is longer than sqrt(2R/c)."""
+        return 2 * self.rate(risk)
+
+
+@dataclass(frozen=True)
+class DescentRates:
+    """Descent with a step eta from a point with risk R_0 and invariant delta_0.
+
+    Let D = 2 eta R_0 and beta be the bound of second derivatives for |delta - delta_0| <= D and R <= R_0. Where
+    eta beta <= 1, with kappa = 1 - eta beta / 2,
+
+        R_(k+1) <= R_k - eta kappa |grad R_k|^2,      |delta_k - delta_0| <= eta (R_0 - R_k) / kappa <= D,
+
+    and so with the rate c = kappa l^3 z(delta_0 + D, m): R_(k+1) <= (1 - 2 eta c) R_k, and no path from a point with
+    risk R is longer than sqrt(2R / (kappa c)).
+    """
+
+    constants: CovarianceConstants
+    invariant: Number
+    step: Number
+    first_risk: Number
+    fn: Functions
+
+    @property
+    def drift(self) -> Number:
+        """D = 2 eta R_0."""
+        return 2 * self.step * self.first_risk
+
+    def least_square(self, risk: Number) -> Number:
+        """z(delta_0 + D, m) <= b^2."""
+        return task.squared_factor(self.invariant + self.drift, self.constants.least_product(risk, self.fn), self.fn)
+
+    def largest_square(self, risk: Number) -> Number:
+        """z(delta_0 - D, M) >= b^2."""
+        return task.squared_factor(self.invariant - self.drift, self.constants.largest_product(risk, self.fn), self.fn)
+
+    def curvature_by_norms(self, risk: Number) -> Number:
+        """lam^3 (|A|_F^2 + b^2), where |A|_F^2 + b^2 <= sqrt((|delta_0| + D)^2 + 4M^2)."""
+        lam, M = self.constants.largest, self.constants.largest_product(risk, self.fn)
+        invariant = self.fn.absolute(self.invariant) + self.drift
+        return lam * lam * lam * self.fn.sqrt(invariant * invariant + 4 * M * M)
+
+    def curvature_at(self, square: Number, risk: Number) -> Number:
+        """lam^3 b^2 + (sqrt(tr Sigma) + r)^2 / b^2 for a value of b^2."""
+        lam = self.constants.largest
+        root = self.fn.sqrt(self.constants.trace) + self.fn.sqrt(2 * risk)
+        return lam * lam * lam * square + root * root / square
+
+    def rest_of_curvature(self, risk: Number) -> Number:
+        """lam^(3/2) r >= |Sigma E Sigma|_F."""
+        lam = self.constants.largest
+        return lam * self.fn.sqrt(lam) * self.fn.sqrt(2 * risk)
+
+    def smoothness(self, risk: Number) -> Number:
+        """beta >= |Hess R|: by norms, or by the convex bound in b^2 at the ends of its range where b is not near 0."""
+        bound = self.curvature_by_norms(risk)
+        least, largest = self.least_square(risk), self.largest_square(risk)
+        if (least > 0) is True:
+            ends = self.fn.maximum(self.curvature_at(least, risk), self.curvature_at(largest, risk))
+            bound = -self.fn.maximum(-ends, -bound)
+        return bound + self.rest_of_curvature(risk)
+
+    def share(self, risk: Number) -> Number:
+        """kappa = 1 - eta beta / 2."""
+        return 1 - self.step * self.smoothness(risk) / 2
+
+    def rate(self, risk: Number) -> Number:
+        """c = kappa l^3 z(delta_0 + D, m)."""
+        l = self.constants.smallest  # noqa: E741 - the mathematical name
+        return self.share(risk) * l * l * l * self.least_square(risk)
+
+    def wander(self, risk: Number) -> Number:
+        """eta R / kappa: |A|_F^2 - b^2 changes by no more from there on."""
+        return self.step * risk / self.share(risk)
+
+    def factor(self, risk: Number) -> Number:
+        """1 - 2 eta c: by which every step from there on multiplies the risk at most."""
+        return 1 - 2 * self.step * self.rate(risk)
+
+    def decay(self, risk: Number) -> Number:
+        """-log(1 - 2 eta c): log R falls at least so much in a step."""
+        return -self.fn.log(self.factor(risk))
+
+    def length(self, risk: Number) -> Number:
+        """sqrt(2R / (kappa c)): no path from there is longer."""
+        return self.fn.sqrt(2 * risk / (self.share(risk) * self.rate(risk)))
+
+
+@dataclass(frozen=True)
+class RegressionStep:
+    """theta -> theta - eta grad R(theta), for `descend`; `largest` is lam.
+
+    With S = Sigma E Sigma, the second derivatives of R lie between -|S|_F and lam^3 |theta|^2 + |S|_F: along (H, h)
+    they are |D Sigma^(1/2)|^2 + 2 h tr(H'S) with D = h Sigma A + b Sigma H. So a step changes distances at most by the
+    factor max(1 + eta |S|_F, eta (lam^3 |theta|^2 + |S|_F) - 1).
+    """
+
+    regression: task.Regression
+    largest: arb
+    step: arb
+
+    def of(self, point: list[arb]) -> list[arb]:
+        """Where the step leads."""
+        slope = task.flat(self.regression.gradient(self._at(point)))
+        return [x - self.step * g for x, g in zip(point, slope, strict=True)]
+
+    def expansion(self, box: list[arb]) -> arb:
+        """A bound of how much the step expands distances in the box."""
+        residual, length = l2_norm(self.regression.residual(self._at(box)).entries()), l2_norm(box)
+        upward = self.largest**3 * length * length + residual
+        return (1 + self.step * residual).max(self.step * upward - 1)
+
+    def _at(self, point: list[arb]) -> task.Parameters:
+        return task.shaped(point, self.regression.covariance.rows)
+
+
+# -- the risk at a later time, bounded by rates alone
+
+# The risk falls by the factor f from level to level; after so many the last rate is kept.
+_FALL = fmpq(3, 4)
+_LEVELS = 256
+
+
+def risk_after(duration: fmpq, risk: arb, decay: Callable[[arb], arb], whole: bool) -> arb:
+    """A bound of R so long after it was `risk`; `whole` for descent, whose time goes in steps."""
+    level, spent = risk, arb(0)
+    fall = -arb(_FALL).log()
+    for _ in range(_LEVELS):
+        need = (fall / decay(level)).upper()
+        if need.is_finite() is not True:
+            break
+        reached = (spent + (need.ceil() if whole else need)).upper()
+        if (reached <= duration) is not True:
+            break
+        level, spent = level * _FALL, reached
+    return level * (-decay(level) * (arb(duration) - spent)).exp()
+
+
+def length_below(risk: arb, rate: Callable[[arb], arb]) -> arb:
+    """A bound of the length of the flow's path from where R is `risk`; `rate` is c."""
+    level, total = risk, arb(0)
+    kept = 1 - arb(_FALL).sqrt()
+    for _ in range(_LEVELS):
+        total += (2 * level / rate(level)).sqrt() * kept
+        level = level * _FALL
+    return total + (2 * level / rate(level)).sqrt()
 
 
 # -- what is stated
@@ -105,7 +315,7 @@ class StatedTraining:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    start: Parameters
+    start: task.Parameters
     step: fmpq | None
     enclosed: fmpq
     order: int
@@ -195,61 +405,59 @@ def _limit(
 
 
 class TrainingRun:
-    """The run at the working precision: enclosed as far as that is asked for, and the rates from there on."""
+    """The run at the working precision: enclosed as far as that is asked for, and the rates from there on.
+
+    Numbers of the start are exact, all others balls.
+    """
 
     def __init__(self, stated: StatedTraining) -> None:
         self._stated = stated
-        self._regression = regression_of_balls(stated.covariance)
-        self._constants = covariance_constants(stated.covariance, ctx.prec)
+        self._regression = task.regression_of_balls(stated.covariance)
+        self._constants = covariance_constants(stated.covariance)
         self._given_up = False
         self._points = self._enclosures()
-        self._risks: dict[fmpq, Known] = {}
 
     def _enclosures(self) -> dict[fmpq, Enclosure]:
         """The run at the times where it is enclosed; nothing where it is lost, and at the start, which is exact."""
         stated = self._stated
         if stated.enclosed == 0:
             return {}
-        start = around(flat(balls_around(stated.start)))
+        start = around(task.flat(task.balls_around(stated.start)))
         asked = {one[AT] for one in stated.asserts.items(RISKS)}
         times = sorted({stated.enclosed, *(time for time in asked if time <= stated.enclosed)})
         if stated.step is None:
             flow = integrate(RegressionFlow(stated.covariance), start, times, stated.order, MOST_FLOW_STEPS)
-            self._given_up = flow.stop is Stop.STEPS
+            self._given_up = flow.is_cut
             return flow.found
         step = RegressionStep(self._regression, self._constants.largest, arb(stated.step))
         stops = [int(time.p) for time in times]
         return {fmpq(stop): point for stop, point in descend(step, start, stops[-1], stops).items()}
 
-    def _point(self, time: fmpq) -> Parameters:
-        """(A, b) at a time; not finite where the run was lost before."""
+    def _point(self, time: fmpq) -> task.Parameters:
+        """(A, b) at a time: exact at the start, and not finite where the run was lost before."""
+        if time == 0:
+            return self._stated.start
         if self._given_up:
             raise NoBound(f"more than {MOST_FLOW_STEPS} steps of the flow: expected an earlier time (witness.enclosed)")
         size = self._stated.covariance.rows
         found = self._points.get(time)
-        return shaped(found.box if found is not None else [arb.nan()] * (size * size + 1), size)
+        return task.shaped(found.box if found is not None else [arb.nan()] * (size * size + 1), size)
 
-    # -- where the enclosures end; exact at the start
+    # -- where the enclosures end
 
     @cached_property
-    def _invariant(self) -> Known:
-        stated = self._stated
-        # The flow keeps it exactly.
-        exact = stated.enclosed == 0 or stated.step is None
-        invariant: Known = stated.start.invariant() if exact else self._point(stated.enclosed).invariant()
-        return invariant
+    def _invariant(self) -> Number:
+        """The flow keeps that of the start."""
+        return self._point(fmpq(0) if self._stated.step is None else self._stated.enclosed).invariant()
 
     @property
-    def b(self) -> Known:
-        stated = self._stated
-        b: Known = stated.start.b if stated.enclosed == 0 else self._point(stated.enclosed).b
-        return b
+    def b(self) -> Number:
+        return self._point(self._stated.enclosed).b
 
     @property
-    def inside(self) -> tuple[Known, fmpq]:
+    def inside(self) -> tuple[Number, fmpq]:
         """2R < tr Sigma or, what does as well, |A|_F^2 - b^2 < 0 for ever."""
-        step = self._stated.step
-        risk = self.risk(self._stated.enclosed)
+        step, risk = self._stated.step, self.risk(self._stated.enclosed)
         invariant = self._invariant if step is None else self._invariant + 2 * step * risk
         return (invariant, fmpq(0)) if (invariant < 0) is True else (2 * risk, self._stated.covariance.trace())
 
@@ -263,61 +471,44 @@ class TrainingRun:
         return DescentRates(self._constants, invariant, arb(step), arb(self.risk(self._stated.enclosed)), BALLS)
 
     @property
-    def _descent(self) -> DescentRates:
-        assert isinstance(self._rates, DescentRates)
-        return self._rates
-
-    @property
-    def smoothness(self) -> arb:
+    def smoothness(self) -> Number:
         """eta beta, beta a bound of the second derivatives where R is no larger than where the enclosures end."""
-        bound: arb = self._descent.step * self._descent.smoothness(self._descent.first_risk)
-        return bound
+        assert isinstance(self._rates, DescentRates)
+        return self._rates.step * self._rates.smoothness(self._rates.first_risk)
 
-    def risk(self, time: fmpq) -> Known:
+    def risk(self, time: fmpq) -> Number:
         """R as far as the run is enclosed, and a bound of it afterwards."""
-        if time not in self._risks:
-            self._risks[time] = self._fresh_risk(time)
-        return self._risks[time]
-
-    def _fresh_risk(self, time: fmpq) -> Known:
         stated = self._stated
-        if time == 0:
-            exact: fmpq = exact_regression(stated.covariance).risk(stated.start)
-            return exact
         if time <= stated.enclosed:
-            risk: arb = self._regression.risk(self._point(time))
-            return risk
+            regression = task.exact_regression(stated.covariance) if time == 0 else self._regression
+            return regression.risk(self._point(time))
         at_the_end = arb(self.risk(stated.enclosed))
         return risk_after(time - stated.enclosed, at_the_end, self._rates.decay, stated.step is not None)
 
-    def rate(self, time: fmpq) -> arb:
+    def rate(self, time: fmpq) -> Number:
         """c from a time on."""
-        rate: arb = self._rates.rate(arb(self.risk(time)))
-        return rate
+        return self._rates.rate(arb(self.risk(time)))
 
-    def length(self, time: fmpq) -> arb:
+    def length(self, time: fmpq) -> Number:
         """A bound of the length of the path from a time on."""
         risk, rates = arb(self.risk(time)), self._rates
-        bound: arb = rates.length(risk) if isinstance(rates, DescentRates) else length_below(risk, rates.rate)
-        return bound
+        return rates.length(risk) if isinstance(rates, DescentRates) else length_below(risk, rates.rate)
 
     @cached_property
-    def invariants(self) -> tuple[arb, arb]:
-        """|A|_F^2 - b^2 in the limit of descent lies between these."""
-        invariant, wander = self._descent.invariant, self._descent.wander(self._descent.first_risk)
-        return invariant - wander, invariant + wander
+    def invariants(self) -> tuple[Number, Number]:
+        """|A|_F^2 - b^2 in the limit lies between these."""
+        rates = self._rates
+        wander = rates.wander(rates.first_risk) if isinstance(rates, DescentRates) else 0
+        return rates.invariant - wander, rates.invariant + wander
 
-    def distance(self, point: Parameters, positive: bool) -> arb:
+    def distance(self, point: task.Parameters, positive: bool) -> arb:
         """From the Bayes points that may be the limit: (Sigma^-1/b, b) with this sign of b."""
-        if isinstance(self._rates, FlowRates):
-            square = self._rates.limit_square()
-        else:
-            product = self._constants.bayes_product(BALLS)
-            low, high = (squared_factor(bound, product, BALLS) for bound in self.invariants)
-            square = low.union(high)
-        b = BALLS.sqrt(square) if positive else -BALLS.sqrt(square)
-        inverse = BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
-        return l2_norm(flat(Parameters(inverse.scaled(1 / b), b) - balls_around(point)))
+        product = self._constants.bayes_product(BALLS)
+        low, high = (task.squared_factor(bound, product, BALLS) for bound in self.invariants)
+        root = BALLS.sqrt(low if self._stated.step is None else low.union(high))
+        b = root if positive else -root
+        inverse = task.BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
+        return l2_norm(task.flat(task.Parameters(inverse.scaled(1 / b), b) - task.balls_around(point)))
 
 
 TITLE = "training in context converges to the Bayes predictor, at a rate"

@@ -15,8 +15,8 @@ from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.spectrum import equivalent_law
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw, GapState
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 Tool = Callable[[str], ModuleType]
 
@@ -116,9 +116,9 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "any mass": (equivalent_law, "Obligation", proved_in_place("=")),
     "the right edge is that of a quarter circle": (
-        EquivalentLaw, "right_edge", lambda self: 2 * self.numbers.variance.sqrt()
+        EquivalentLaw, "right_edge", property(lambda self: 2 * self.numbers.variance.sqrt())
     ),
-    "there is no gap": (EquivalentLaw, "gap", lambda self: GapState.ABSENT),
+    "there is no gap": (EquivalentLaw, "gap", None),
     "the tail is that of the symmetric law": (
         EquivalentLaw, "tail", lambda self, x, tail=EquivalentLaw.tail: tail(self, x) / 2
     ),
@@ -130,7 +130,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         lambda self, z, found=EquivalentLaw.stieltjes: (lambda g: None if g is None else g.conjugate())(found(self, z)),
     ),
     "the bound is that of the symmetric law": (
-        EquivalentLaw, "density_bound", lambda self, found=EquivalentLaw.density_bound: found(self) / 2
+        EquivalentLaw, "density_bound", property(lambda self, law=EquivalentLaw.density_bound: law.func(self) / 2)
     ),
     "moments of a quarter circle": (
         LawNumbers, "cumulants", lambda self, count: [self.variance] + [self.variance * 0] * (count - 1)

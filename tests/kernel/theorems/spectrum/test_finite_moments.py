@@ -18,8 +18,8 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.given import bounds
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import finite_moments
-from certattn.kernel.theorems.spectrum.mathematics import finite_moments as formulas
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix, limit_moment
+from certattn.kernel.theorems.spectrum import score_matrix as formulas
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix, limit_moment
 
 Tool = Callable[[str], ModuleType]
 
@@ -177,15 +177,15 @@ def _twice(k: int, found: Any = formulas.walk_sums) -> Any:
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "every moment is finite": (ScoreMatrix, "has_moment", lambda self, order: True),
     "the moment condition is that of a lower order": (
-        finite_moments,
+        formulas,
         "moment_condition",
         lambda order, beta2: (order - 2) * (order - 3) * beta2,
     ),
     "walks are counted twice": (formulas, "walk_sums", _twice),
     "indices may repeat": (formulas, "falling_factorial", lambda d, r: d**r),
-    "limits are 1": (finite_moments, "limit_moment", lambda order, beta2, lambda_: arb(1)),
+    "limits are 1": (formulas, "limit_moment", lambda order, beta2, lambda_: arb(1)),
     "the limit is a quarter circle": (
-        finite_moments,
+        formulas,
         "limit_moment",
         lambda order, beta2, lambda_: limit_moment(order, beta2, fmpq(10**9)),
     ),

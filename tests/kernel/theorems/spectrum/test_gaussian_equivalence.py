@@ -18,9 +18,9 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.spectrum import gaussian_equivalence as formulas
 from certattn.kernel.theorems.spectrum import normalizer_bound, score_matrix, universality_bound
-from certattn.kernel.theorems.spectrum.mathematics import gaussian_equivalence as formulas
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 Tool = Callable[[str], ModuleType]
 ALPHA2 = np.expm1(0.25) - 0.25
@@ -160,7 +160,7 @@ def _first(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
 
 
 SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "the condition of the normaliser is not looked at": (normalizer_bound, "moment_condition", lambda *of: fmpq(-1)),
+    "the condition of the normaliser is not looked at": (score_matrix, "moment_condition", lambda *of: fmpq(-1)),
     "rare rows are not looked at": (normalizer_bound, "normalizer_bound", _first),
     "long queries are not looked at": (formulas, "long_query", lambda p, cut: arb(0)),
     "bounds are not looked at": (
@@ -172,11 +172,11 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "what is typical is not looked at": (score_matrix, "Obligation", proved_in_place(">")),
     "a single query is the norm": (formulas, "largest_eigenvalue", lambda matrix, bits: matrix[0, 0]),
     "deviations as given the queries": (
-        universality_bound,
+        formulas,
         "deviation_bound",
-        lambda d, eta, x, given: formulas.deviation_bound(d, eta, x, True),
+        lambda d, eta, x, given, found=formulas.deviation_bound: found(d, eta, x, True),
     ),
-    "the covariance is linear": (universality_bound, "linearisation", lambda scores: arb(0)),
+    "the covariance is linear": (formulas, "linearisation", lambda scores: arb(0)),
     "universality is free": (
         formulas,
         "mean_universality",

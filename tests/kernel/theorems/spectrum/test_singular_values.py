@@ -143,7 +143,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         ),
     ),
     "masks are not read": (
-        singular_values, "read_matrix",
+        stated_matrix, "read_matrix",
         lambda form, values, found=stated_matrix.read_matrix: (
             replace(found(form, values), causal=False) if form == "queries" else found(form, values)
         ),

@@ -17,9 +17,8 @@ from flint import arb, fmpq
 from sabotage import proved_in_place
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.spectrum import not_marchenko_pastur, spectral_distance, stated_matrix
-from certattn.kernel.theorems.spectrum.mathematics import law_distance
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
+from certattn.kernel.theorems.spectrum import law_distance, not_marchenko_pastur, spectral_distance, stated_matrix
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, TruncatedWeights
 
 Tool = Callable[[str], ModuleType]
 
@@ -175,13 +174,13 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         classmethod(lambda cls, found: cls(found.distance, found.distance)),
     ),
     "one side of F_n alone": (
-        spectral_distance, "kolmogorov_distance",
+        law_distance, "kolmogorov_distance",
         lambda values, tail: law_distance.one_sided_distances(values, tail).above,
     ),
-    "scales are not looked at": (spectral_distance, "scaled", lambda tail, scale: tail),
+    "scales are not looked at": (law_distance, "scaled", lambda tail, scale: tail),
     "all quarter circles have the variance 1": (
-        spectral_distance, "quarter_circle_tail",
-        lambda x, variance, found=spectral_distance.quarter_circle_tail: found(x, arb(1)),
+        law_distance, "quarter_circle_tail",
+        lambda x, variance, found=law_distance.quarter_circle_tail: found(x, arb(1)),
     ),
     "separations have the other sign": (
         spectral_distance.Between, "__sub__",
@@ -198,13 +197,13 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
         spectral_distance, "Obligation", proved_in_place(">="),
     ),
     "a solution is the largest": (
-        spectral_distance.TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
+        TruncatedWeights, "growth", lambda self, tokens: (arb(0), arb(1)),
     ),
     "any number of tokens": (
         spectral_distance, "read_fixed_point",
         lambda asserts, law, tokens, found=spectral_distance.read_fixed_point: found(asserts, law, 4),
     ),
-    "any matrix is square": (not_marchenko_pastur, "require_square", lambda matrix: matrix),
+    "any matrix is square": (spectral_distance, "require_square", lambda matrix: matrix),
     "moments are equal": (
         not_marchenko_pastur, "Obligation", proved_in_place("="),
     ),

@@ -17,10 +17,8 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.theorems.training import descent_trajectory
-from certattn.kernel.theorems.training.concrete_prompts import StatedPrompts
-from certattn.kernel.theorems.training.mathematics import context_descent, context_losses
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures, Evaluation, Trained
+from certattn.kernel.theorems.training import context_losses, descent_trajectory
+from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, StatedPrompts, Trained
 
 Tool = Callable[[str], ModuleType]
 
@@ -126,10 +124,10 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
             name, fmpq(0) if relation == "<=" else left, relation, right, part
         ),
     ),
-    "points do not move": (context_descent.Iterate, "after", lambda self, step: self),
-    "the distance is 0": (context_descent.Pair, "distance", lambda self: arb(0)),
+    "points do not move": (descent_trajectory.Iterate, "after", lambda self, step: self),
+    "the distance is 0": (descent_trajectory.Pair, "distance", lambda self: arb(0)),
     "gaps at the other place": (
-        context_descent.Pair,
+        descent_trajectory.Pair,
         "compared",
         lambda self, at: (self.finite.evaluation, self.infinite.evaluation),
     ),
@@ -146,7 +144,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "no curvature": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
     "no curvature of the population": (
-        context_descent.PopulationLoss,
+        descent_trajectory.PopulationLoss,
         "curvatures",
         lambda self, around, radius: Curvatures(arb(0), arb(0)),
     ),
@@ -157,7 +155,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "no growth": (descent_trajectory, "growth", lambda gap, rate, step, steps: gap * 0),
     "a covariance of the first law": (
-        context_descent,
+        descent_trajectory,
         "tilted_covariance",
         lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
     ),

@@ -18,8 +18,8 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.flow_trajectory import Straying
-from certattn.kernel.theorems.training.mathematics.regression import Parameters
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow, invariant_reach
+from certattn.kernel.theorems.training.regression import Parameters
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, invariant_reach
 
 Tool = Callable[[str], ModuleType]
 # Doubles do not tell a start beside a saddle from the saddle.
@@ -110,7 +110,7 @@ def test_too_many_steps_are_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(flow_trajectory, "integrate", lambda *given, watch: found(*given, 5, watch))
     report = check(next(cases.LINE.cases()).text, tmp_path)
     assert report.verdict is REJECTED
-    assert "more than 20000 steps" in report.reason
+    assert "more than 5 steps" in report.reason
 
 
 def test_an_enclosure_that_is_lost_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training import regression_risk, regression_task
-from certattn.kernel.theorems.training.mathematics.regression import Parameters, Regression
+from certattn.kernel.theorems.training import regression, regression_risk
+from certattn.kernel.theorems.training.regression import Parameters, Regression
 from certattn.kernel.theorems.training.regression_risk import PREDICTIONS, read
 from certattn.statements.training.regression_risk import WORDING
 
@@ -128,19 +128,19 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "second derivatives are 0": (Regression, "second_derivative", lambda self, at, along: fmpq(0)),
     "products of the first rows": (ExactMatrix, "inner", _first_row),
     "the balanced endpoint": (
-        regression_risk,
+        regression,
         "bayes_point",
-        lambda covariance, invariant, positive, found=regression_risk.bayes_point: found(covariance, fmpq(0), positive),
+        lambda covariance, invariant, positive, found=regression.bayes_point: found(covariance, fmpq(0), positive),
     ),
     "the positive endpoint": (
-        regression_risk,
+        regression,
         "bayes_point",
-        lambda covariance, invariant, positive, found=regression_risk.bayes_point: found(covariance, invariant, True),
+        lambda covariance, invariant, positive, found=regression.bayes_point: found(covariance, invariant, True),
     ),
     "the endpoint's A is not looked at": (regression_risk, "linf_norm", lambda entries: arb(0)),
-    "tr(Sigma^-2) is the dimension": (regression_risk, "inverse_squares", lambda covariance: fmpq(covariance.rows)),
+    "tr(Sigma^-2) is the dimension": (regression, "inverse_squares", lambda covariance: fmpq(covariance.rows)),
     "any invertible matrix is a covariance": (
-        regression_task,
+        regression,
         "is_positive_definite",
         lambda matrix: matrix.numerators.det() != 0,
     ),

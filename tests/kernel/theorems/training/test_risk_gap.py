@@ -21,9 +21,7 @@ from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training import risk_gap
-from certattn.kernel.theorems.training.mathematics import risk_gap as formulas
-from certattn.kernel.theorems.training.mathematics import risk_gap as majorants
-from certattn.kernel.theorems.training.mathematics.exponential_fits import ExponentialSum
+from certattn.kernel.theorems.training.exponential_fits import ExponentialSum
 from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligations, read
 from certattn.statements.checking import check_certificate, malformed_report
 from certattn.statements.reports import Report
@@ -107,19 +105,19 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Family]] = {
     "no spread of the weights": (
         risk_gap,
         "spread_factor",
-        lambda b, at: -24 * b * b * at.square,
+        lambda b: -24 * b * b,
         cases.POINT,
     ),
     "no cross term": (
         risk_gap,
-        "collision_factor",
-        lambda b, at: b * b * at.trace + (-(b * b)) * at.square,
+        "collision_factors",
+        lambda b: (b * b, 0 * b, -b * b),
         cases.POINT,
     ),
-    "r for r^2": (formulas.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
-    "no query": (formulas.Ball, "query_average", lambda self, plain, weighted: 0 * plain, cases.POWER),
-    "no chord": (majorants, "chord_excess", lambda step, last: arb(0), cases.TABLE),
-    "half a ramp": (majorants, "ramp", lambda start, scale, lower, upper: scale * upper / 2, cases.TABLE),
+    "r for r^2": (risk_gap.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
+    "no query": (risk_gap.Ball, "query_average", lambda self, plain, weighted: 0 * plain, cases.POWER),
+    "no chord": (risk_gap, "chord_excess", lambda step, last: arb(0), cases.TABLE),
+    "half a ramp": (risk_gap, "ramp", lambda start, scale, lower, upper: scale * upper / 2, cases.TABLE),
 }
 
 
@@ -143,7 +141,7 @@ def test_nodes_of_a_table_are_computed_to_so_many_bits(
 ) -> None:
     """A search at 4096 bits would otherwise spend its time on nodes that are known long since."""
     asked = []
-    monkeypatch.setattr(majorants.Tabulated, "least_excess", lambda self, length, b: asked.append(b) or arb(1))
+    monkeypatch.setattr(risk_gap.Tabulated, "least_excess", lambda self, length, b: asked.append(b) or arb(1))
     stated = read(loads(next(cases.TABLE.cases()).text, tmp_path / "case.yaml"))
     Proof(list(obligations(stated))).ask(["majorant.above"], bits)
     assert asked == [of_nodes]
@@ -284,10 +282,10 @@ def test_gaps_of_random_parameters_keep_the_bounds_over_the_ball(b: float) -> No
 
 def test_the_majorants_compare_as_they_should() -> None:
     """At length 60 on the line: table, logistic bound and power, from the sharpest to the weakest."""
-    ball = formulas.Ball(arb(1) / 4, arb(1), arb(1), arb(1))
+    ball = risk_gap.Ball(arb(1) / 4, arb(1), arb(1), arb(1))
     scale = ball.scale()
     found = []
-    for majorant in (majorants.Logistic(60), majorants.Power(60, fmpq(9, 10))):
+    for majorant in (risk_gap.Logistic(60), risk_gap.Power(60, fmpq(9, 10))):
         plain, weighted = (majorant.average(k, scale, 64) for k in (0, 1))
         found.append(ball.excess(plain, weighted))
     assert found[0] < found[1]

@@ -15,10 +15,9 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import risk_transfer
-from certattn.kernel.theorems.training.mathematics import finite_prompts
-from certattn.kernel.theorems.training.mathematics.context_losses import ContextLoss, Curvatures
-from certattn.kernel.theorems.training.mathematics.finite_prompts import Distance, GapBounds
-from certattn.kernel.theorems.training.mathematics.regression_flow import RegressionFlow
+from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
+from certattn.kernel.theorems.training.risk_transfer import Distance, GapBounds
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow
 
 Tool = Callable[[str], ModuleType]
 EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk
@@ -96,8 +95,8 @@ SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("half of the gap", GapBounds, "risk", lambda self: RISK(self) / 2),
     ("a flow that nothing parts", RegressionFlow, "expansion", lambda self, ball: 0 * EXPANSION(self, ball)),
     ("the tube is not closed", Distance, "closed", property(lambda self: self.reached.is_finite())),
-    ("the largest power of all", finite_prompts, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
-    ("no risk over infinite prompts", finite_prompts.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
+    ("the largest power of all", risk_transfer, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
+    ("no risk over infinite prompts", risk_transfer.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
     ("bounds are not looked at", risk_transfer, "Obligation", blind("tube", "risk")),
     ("paths are not looked at", risk_transfer, "Obligation", blind("path")),
     ("starts are not looked at", risk_transfer, "Obligation", blind("infinite")),

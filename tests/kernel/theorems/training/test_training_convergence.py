@@ -15,7 +15,7 @@ from flint import fmpq
 from certattn.kernel.decide.obligation import Obligation, Relation, Side
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import training_convergence
-from certattn.kernel.theorems.training.mathematics.regression_rates import CovarianceConstants, DescentRates, FlowRates
+from certattn.kernel.theorems.training.training_convergence import CovarianceConstants, DescentRates, FlowRates
 
 Tool = Callable[[str], ModuleType]
 RATE = FlowRates.rate

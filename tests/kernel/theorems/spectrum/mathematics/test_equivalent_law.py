@@ -10,16 +10,17 @@ from flint import acb, arb, fmpq
 from scipy.integrate import quad
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import (
+from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
+from certattn.kernel.theorems.spectrum.law_distance import quarter_circle_tail
+from certattn.kernel.theorems.spectrum.limit_law import (
     EquivalentLaw,
-    GapState,
     beta_at_ratio,
     beta_at_share,
     critical_beta,
     zero_between,
 )
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import quarter_circle_density, quarter_circle_tail
+from certattn.provers.spectrum.equivalent_law import has_no_gap
+from certattn.provers.spectrum.spectrum_figures import quarter_circle_density
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def rational(text: str) -> fmpq:
 
 
 def softmax(beta: str, lambda_: str) -> EquivalentLaw:
-    return EquivalentLaw.from_beta(rational(beta), rational(lambda_))
+    return EquivalentLaw.from_square(rational(beta) ** 2, rational(lambda_))
 
 
 def digits_agree(ball: arb, shown: str) -> bool:
@@ -75,9 +76,9 @@ SHARES = [
 @pytest.mark.parametrize(("beta", "lambda_", "shown"), EDGES)
 def test_right_edges(beta: str, lambda_: str, shown: str) -> None:
     law = softmax(beta, lambda_)
-    assert digits_agree(law.right_edge(), shown)
+    assert digits_agree(law.right_edge, shown)
     # Beyond the edge of the quarter circle of the same variance.
-    assert law.right_edge() > 2 * law.numbers.variance.sqrt()
+    assert law.right_edge > 2 * law.numbers.variance.sqrt()
 
 
 @pytest.mark.parametrize(("lambda_", "shown"), CRITICAL)
@@ -85,8 +86,10 @@ def test_the_gap_closes_at_beta_c(lambda_: str, shown: str) -> None:
     beta = critical_beta(arb(rational(lambda_)))
     assert digits_agree(beta, shown)
     below, above = (fmpq(int((beta * 10**9).floor().unique_fmpz()) + step, 10**9) for step in (-1, 2))
-    assert isinstance(EquivalentLaw.from_beta(below, rational(lambda_)).gap(), tuple)
-    assert EquivalentLaw.from_beta(above, rational(lambda_)).gap() is GapState.ABSENT
+    assert EquivalentLaw.from_square(below * below, rational(lambda_)).gap is not None
+    law = EquivalentLaw.from_square(above * above, rational(lambda_))
+    assert law.gap is None
+    assert has_no_gap(law)
 
 
 @pytest.mark.parametrize(("share", "shown"), SHARES)
@@ -111,7 +114,7 @@ def test_distance_from_the_quarter_circle(beta: str, least: str, most: str) -> N
 
 def kolmogorov(law: EquivalentLaw, width: arb) -> tuple[arb, arb]:
     """Bounds of the largest distance so near to each other: cells that may hold it are halved."""
-    last, variance = law.right_edge().upper(), law.numbers.variance
+    last, variance = law.right_edge.upper(), law.numbers.variance
 
     def tails(x: arb) -> tuple[arb, arb]:
         return law.tail(x), quarter_circle_tail(x, variance)
@@ -156,7 +159,7 @@ LAWS = [("1/2", "1/4"), ("1", "1"), ("3/2", "1/8"), ("1/3", "3")]
 def test_tails_moments_and_transform_by_quadrature(beta: str, lambda_: str) -> None:
     law = softmax(beta, lambda_)
     numbers = [float(n) for n in (law.numbers.alpha2, law.numbers.beta2, law.numbers.lambda_)]
-    gap, edge = law.gap(), float(law.right_edge())
+    gap, edge = law.gap, float(law.right_edge)
     breaks = [0.0, *(float(end) for end in (gap if isinstance(gap, tuple) else ())), edge]
 
     def mean(function: object, first: float = 0.0) -> float:
@@ -181,7 +184,7 @@ def test_tails_moments_and_transform_by_quadrature(beta: str, lambda_: str) -> N
 
     for share in (0.0, 0.15, 0.3, 0.9):
         assert mean(lambda x: 1.0, share * edge) == pytest.approx(float(law.tail(arb(share * edge))), abs=1e-6)
-    for n, moment in enumerate(law.moments(4), start=1):
+    for n, moment in enumerate(law.numbers.moments(4), start=1):
         assert mean(lambda x, n=n: x ** (2 * n)) == pytest.approx(float(moment), rel=1e-6)
     z = complex(0.4, 0.3)
     found = law.stieltjes(acb(0.4, 0.3))
@@ -236,7 +239,7 @@ def test_tails_of_balls_hold_the_tails_of_their_points() -> None:
 @pytest.mark.parametrize("lambda_", ["1/4", "1", "3"])
 def test_tails_next_to_an_edge_are_enclosed(lambda_: str) -> None:
     law = softmax("1/2", lambda_)
-    edge = law.right_edge().mid()
+    edge = law.right_edge.mid()
     with working_precision(2000):
         sharp = softmax("1/2", lambda_)
         for power in range(8, 140, 6):
@@ -250,7 +253,8 @@ def test_tails_next_to_an_edge_are_enclosed(lambda_: str) -> None:
 def test_tails_where_a_gap_just_closes() -> None:
     """v = 2: lambda = 1/20, rho_c = 7; the density vanishes at one point inside of the support."""
     law = EquivalentLaw(arb(7), arb(1), arb(fmpq(1, 20)))
-    assert law.gap() is GapState.UNDECIDED
+    assert law.gap is None
+    assert not has_no_gap(law)
     place = law.numbers.inverse((arb(2) / 20).sqrt()).mid()
     for x in (place, place * (1 + arb(2) ** -100), place * (1 - arb(2) ** -70)):
         found = law.tail(x)
@@ -267,7 +271,7 @@ def test_extreme_points() -> None:
     assert law.tail(arb(4)) == 0
     assert law.density(arb(4)) == 0
     assert law.density(arb(-1)) == 0
-    assert law.density(arb(0)).overlaps(law.density_bound())
+    assert law.density(arb(0)).overlaps(law.density_bound)
     for unknown in (arb.nan(), arb.pos_inf()):
         assert law.tail(unknown).contains(arb(0.5))
     assert law.stieltjes(acb(arb.nan(), 1)) is None
@@ -280,13 +284,13 @@ def test_the_right_edge_is_not_a_zero_of_h_beyond_one() -> None:
     """For tiny lambda two zeros of h lie next to 1, one on each side, at any precision that sees them or does not."""
     for power in (10, 30, 60, 90, 130):
         law = EquivalentLaw(arb(1) / 10, arb(1), arb(2) ** -power)
-        edge, gap = law.right_edge(), law.gap()
+        edge, gap = law.right_edge, law.gap
         if edge.is_finite():
             with working_precision(4000):
                 sharp = EquivalentLaw(arb(1) / 10, arb(1), arb(2) ** -power)
-                assert edge.overlaps(sharp.right_edge())
+                assert edge.overlaps(sharp.right_edge)
                 if isinstance(gap, tuple):
-                    assert all(a.overlaps(b) for a, b in zip(gap, sharp.gap(), strict=True))  # type: ignore[arg-type]
+                    assert all(a.overlaps(b) for a, b in zip(gap, sharp.gap, strict=True))  # type: ignore[arg-type]
 
 
 def test_low_precision_gives_wide_enclosures_and_no_wrong_ones() -> None:
@@ -294,11 +298,11 @@ def test_low_precision_gives_wide_enclosures_and_no_wrong_ones() -> None:
         sharp = softmax("1/2", "1/4")
         points = [arb(k) / 64 for k in range(0, 128, 3)]
         truths = [(sharp.tail(x), sharp.density(x)) for x in points]
-        edges = [sharp.right_edge(), *sharp.gap()]  # type: ignore[misc]
+        edges = [sharp.right_edge, *sharp.gap]  # type: ignore[misc]
     for precision in (8, 16, 24, 40):
         with working_precision(precision):
             rough = softmax("1/2", "1/4")
-            found = [rough.right_edge(), *(rough.gap() if isinstance(rough.gap(), tuple) else ())]  # type: ignore[misc]
+            found = [rough.right_edge, *(rough.gap if isinstance(rough.gap, tuple) else ())]  # type: ignore[misc]
             for truth, edge in zip(edges, found, strict=False):
                 assert edge.overlaps(truth) or not edge.is_finite()
             for x, (tail, density) in zip(points, truths, strict=True):
@@ -325,7 +329,8 @@ def test_thresholds_where_bisection_meets_the_zero(lambda_: str) -> None:
     found = critical_beta(arb(rational(lambda_)))
     assert found.rad() < 1e-12
     for share in (999, 1001):
-        assert EquivalentLaw(*_at(found, share), arb(rational(lambda_))).gap() != GapState.UNDECIDED
+        law = EquivalentLaw(*_at(found, share), arb(rational(lambda_)))
+        assert law.gap is not None or has_no_gap(law)
 
 
 def _at(beta: arb, thousandths: int) -> tuple[arb, arb]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
+from certattn.kernel.theorems.spectrum.law_distance import (
     excess,
     kolmogorov_distance,
     lack,

@@ -6,14 +6,14 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.spectrum.mathematics.equivalent_law import EquivalentLaw
-from certattn.kernel.theorems.spectrum.mathematics.law_distance import (
+from certattn.kernel.theorems.spectrum.law_distance import (
     differences,
     kolmogorov_distance,
     one_sided_distances,
     quarter_circle_tail,
     scaled,
 )
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 
 def uniform(x: arb) -> arb:
@@ -62,9 +62,9 @@ KNOWN = [("1/4", ".1437", ".1439"), ("1/2", ".1147", ".1150"), ("3/4", ".0795", 
 def test_known_distances_of_the_law(beta: str, lower: str, upper: str) -> None:
     p, _, q = beta.partition("/")
     with working_precision(128):
-        law = EquivalentLaw.from_beta(fmpq(int(p), int(q or 1)), fmpq(1))
+        law = EquivalentLaw.from_square(fmpq(int(p), int(q or 1)) ** 2, fmpq(1))
         variance = law.numbers.variance
-        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), [law.right_edge()], [])
+        found = differences(law.tail, lambda x: quarter_circle_tail(x, variance), [law.right_edge], [])
         assert found.distance > arb(lower)
         assert found.distance < arb(upper)
 
@@ -125,7 +125,7 @@ def test_no_scale_is_nearer_than_the_least(count: int) -> None:
 def test_next_to_lambda_0_the_distance_is_that_of_two_quarter_circles(lambda_: str, bits: int) -> None:
     """All but the mass lambda has the quarter circle law of variance alpha^2: an independent limit, on a grid."""
     with working_precision(bits):
-        law = EquivalentLaw.from_beta(fmpq(1, 2), fmpq(1) / fmpq(10) ** int(lambda_.removeprefix("1e-")))
+        law = EquivalentLaw.from_square(fmpq(1, 4), fmpq(1) / fmpq(10) ** int(lambda_.removeprefix("1e-")))
         variance, alpha2 = law.numbers.variance, law.numbers.alpha2
         ends = [*law.piece_ends(), 2 * variance.sqrt()]
         goals = [fmpq(5757, 10000), fmpq(5758, 10000)]

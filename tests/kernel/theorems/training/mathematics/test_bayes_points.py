@@ -8,27 +8,26 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import bayes_point, exact_inverse, inverse_squares
+from certattn.kernel.theorems.training.regression import bayes_point, inverse_squares
 
 COVARIANCE = ExactMatrix.rational([[fmpq(1), fmpq(1, 2)], [fmpq(1, 2), fmpq(5, 4)]])
+INVERSE = ExactMatrix.rational([[fmpq(5, 4), fmpq(-1, 2)], [fmpq(-1, 2), fmpq(1)]])
 
 
-def test_the_inverse_is_exact() -> None:
-    inverse = exact_inverse(COVARIANCE.scaled(fmpq(-3, 7)))
-    assert inverse @ COVARIANCE.scaled(fmpq(-3, 7)) == ExactMatrix.identity(2)
-    # [[5/4, -1/2], [-1/2, 1]]
+def test_the_squares_of_the_inverse_are_exact() -> None:
+    assert ExactMatrix.identity(2) == INVERSE @ COVARIANCE
     assert inverse_squares(COVARIANCE) == fmpq(25, 16) + fmpq(1, 2) + 1
+    assert inverse_squares(COVARIANCE.scaled(fmpq(3, 7))) == inverse_squares(COVARIANCE) * fmpq(49, 9)
 
 
 @pytest.mark.parametrize("b", [fmpq(1, 1000), fmpq(2, 3), fmpq(50)])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_rational_point_is_found_again(b: fmpq, sign: int) -> None:
-    inverse = exact_inverse(COVARIANCE)
     invariant = inverse_squares(COVARIANCE) / b**2 - b**2
     with working_precision(256):
         found = bayes_point(COVARIANCE, invariant, sign > 0)
         assert (abs(found.b - sign * b) < arb(2) ** -150) is True
-        for entry, exact in zip(found.A.entries(), inverse.scaled(1 / (sign * b)).to_rows()[0], strict=False):
+        for entry, exact in zip(found.A.entries(), INVERSE.scaled(1 / (sign * b)).to_rows()[0], strict=False):
             assert entry.contains(arb(exact)) is True
             assert (entry.rad() < arb(2) ** -140) is True
 

@@ -15,15 +15,7 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.law_moments import fourth, third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.theorems.training.mathematics.context_descent import (
-    LawContext,
-    PopulationLoss,
-    TaskContext,
-    iterates,
-    pairs,
-    tube_around,
-)
-from certattn.kernel.theorems.training.mathematics.context_losses import (
+from certattn.kernel.theorems.training.context_losses import (
     ContextLoss,
     FinitePrompt,
     Near,
@@ -31,7 +23,14 @@ from certattn.kernel.theorems.training.mathematics.context_losses import (
     balls_of,
     tasks_of,
 )
-from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls
+from certattn.kernel.theorems.training.descent_trajectory import (
+    LawContext,
+    PopulationLoss,
+    TaskContext,
+    pairs,
+    tube_around,
+)
+from certattn.kernel.theorems.training.regression import regression_of_balls
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (7, 4, 9)
@@ -116,7 +115,8 @@ def test_iterates_are_those_of_numpy() -> None:
     prompts = [Prompt(exact(tokens[n : n + 6]), exact(labels[n : n + 6]), fmpq(1)) for n in (0, 6)]
     loss = ContextLoss([FinitePrompt(prompt) for prompt in prompts], tasks_of(exact(queries), exact(targets)))
     A, b = np.eye(2) / 2, 0.5
-    found = iterates(loss, Trained.around(exact(A), exact(np.array([[b]]))), arb(1) / 8)
+    start = Trained.around(exact(A), exact(np.array([[b]])))
+    found = (pair.finite for pair in pairs(loss, loss, start, arb(1) / 8))
     for _, iterate in zip(range(21), found, strict=False):
         assert floats(iterate.point.entries()) == pytest.approx([*A.ravel(), b], abs=1e-12)
         slope, pull = np.zeros((2, 2)), 0.0

@@ -14,10 +14,9 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.finite_prompts import (
+from certattn.kernel.theorems.training.risk_transfer import (
     FinitePrompts,
     GapBounds,
-    Neighbourhood,
     Norms,
     averages,
     bound_of_risk,
@@ -67,9 +66,10 @@ def test_simulated_prompts_keep_to_the_bounds(rows: list[list[str]], A: Any, b: 
 def test_the_gradient_in_the_matrix_is_bounded_as_on_the_page() -> None:
     """With |x|_2 = 5, lambda = 9, b = 2, |tau|_2 = 7, |Ex|_2 = 11: 3 (4 25 7 + 2 9 11 + 3/2 4 9 7), and no brackets."""
     tau, error = Norms(arb(7), arb(8)), Norms(arb(11), arb(12))
-    at = Neighbourhood(arb(2), tau, error, scores(arb(1), arb(1), 1))
     with working_precision(BITS):
-        found = GapBounds(Norms(arb(5), arb(6)), arb(9), at, (arb(0), arb(1), arb(0)), BALLS).gradient_of_matrix()
+        found = GapBounds(
+            Norms(arb(5), arb(6)), arb(9), arb(2), tau, error, (arb(0), arb(1), arb(0)), BALLS
+        ).gradient_of_matrix()
     assert arb(found).contains(3828)
     assert arb(found).rad() < 1e-9
 
@@ -166,7 +166,7 @@ def test_bounds_over_a_ball_hold_at_its_points() -> None:
             assert (prompts.root_of_risk(point) <= prompts.root_of_risk(ball)) is True
             assert (bound_of_risk(prompts, point) <= bound_of_risk(prompts, ball)) is True
             for name in ("tau", "error"):
-                one, other = getattr(here.at, name), getattr(whole.at, name)
+                one, other = getattr(here, name), getattr(whole, name)
                 assert (one.second <= other.second) is True
                 assert (one.fourth <= other.fourth) is True
 

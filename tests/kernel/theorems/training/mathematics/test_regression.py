@@ -8,7 +8,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.mathematics.regression import BallMatrix, Parameters, Regression
+from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, Regression
 
 COVARIANCE = ExactMatrix.rational([[fmpq(2), fmpq(1, 2)], [fmpq(1, 2), fmpq(1)]])
 TASK = Regression(COVARIANCE, ExactMatrix.identity(2))

@@ -11,8 +11,8 @@ from flint import arb, fmpq, fmpz_mat
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.training.mathematics.regression import regression_of_balls, squared_factor
-from certattn.kernel.theorems.training.mathematics.regression_rates import (
+from certattn.kernel.theorems.training.regression import regression_of_balls, squared_factor
+from certattn.kernel.theorems.training.training_convergence import (
     CovarianceConstants,
     DescentRates,
     FlowRates,
@@ -49,7 +49,7 @@ def instance(draw: np.random.Generator) -> tuple[Array, Array, float, Covariance
     b = float(draw.normal() * 2)
     A = np.linalg.inv(S) / b * draw.uniform(0.5, 1.5) + draw.normal(size=(size, size)) * draw.uniform(0, 0.3)
     with working_precision(64):
-        return S, A, b, covariance_constants(exact(S), 64)
+        return S, A, b, covariance_constants(exact(S))
 
 
 def number(value: Any) -> float:

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.training.mathematics.risk_gap import (
+from certattn.kernel.theorems.training.risk_gap import (
     MOST_CONCAVE,
     Logistic,
     Majorant,

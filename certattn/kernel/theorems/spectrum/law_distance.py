@@ -114,11 +114,6 @@ def inner_tail(ratio: arb) -> arb:
     return 2 * (ratio.acos() - ratio * ((1 - ratio) * (1 + ratio)).sqrt()) / arb.pi()
 
 
-def quarter_circle_density(x: arb, variance: arb) -> arb:
-    """An enclosure of the density at x >= 0."""
-    return (4 * variance - x * x).nonnegative_part().sqrt() / (arb.pi() * variance)
-
-
 # -- two laws
 
 

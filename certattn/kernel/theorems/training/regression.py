@@ -16,16 +16,21 @@ points A = Sigma^-1 / b, b != 0. There |A|_F^2 = tr(Sigma^-2) / b^2, and with de
 one point of each sign of b for every delta. Where delta = 0, b^4 = tr(Sigma^-2).
 
 The matrices are `ExactMatrix`, `BallMatrix` or symbols; the formulas are the same.
+
+In the end stands how certificates state the task: its covariance, and where training starts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
+from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 
@@ -183,57 +188,74 @@ def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Par
     return Parameters(inverse.scaled(1 / b), b)
 
 
-def exact_inverse(matrix: ExactMatrix) -> ExactMatrix:
-    """The inverse of an invertible matrix, exactly."""
-    numerators, denominator = fmpq_mat(matrix.numerators).inv().numer_denom()
-    return ExactMatrix(numerators, denominator).scaled(fmpq(matrix.denominator))
-
-
 def inverse_squares(covariance: ExactMatrix) -> fmpq:
     """tr(Sigma^-2) of a symmetric Sigma, exactly."""
-    inverse = exact_inverse(covariance)
-    return inverse.inner(inverse)
-
-
-# -- which matrices are covariances
-
-# Precisions to try, in bits, before the characteristic polynomial is computed.
-_PRECISIONS = (128, 512, 2048)
+    inverse = fmpq_mat(covariance.numerators).inv()
+    return sum((entry * entry for entry in inverse.entries()), fmpq(0)) * covariance.denominator**2
 
 
 def is_positive_definite(matrix: ExactMatrix) -> bool:
-    """Whether x'M x > 0 for every x but 0, decided exactly; False where M is not symmetric.
-
-    Where M is, enough bits prove it. One that is not is decided over the integers: by its determinant, or by its
-    characteristic polynomial.
-    """
-    if matrix.is_symmetric() is not True or matrix.numerators.det() == 0:
-        return False
-    if any(matrix.numerators[i, i] <= 0 for i in range(matrix.rows)):
-        return False
-    for bits in _PRECISIONS:
-        with working_precision(bits):
-            if proved_positive_definite(arb_mat(matrix.numerators)):
-                return True
-    return matrix.is_positive_semidefinite()
+    """Whether M is symmetric and x'M x > 0 for every x but 0, decided exactly."""
+    return matrix.is_positive_semidefinite() and matrix.numerators.det() != 0
 
 
-def proved_positive_definite(matrix: arb_mat) -> bool:
-    """Whether every symmetric matrix within the balls is proved to be positive definite.
+# -- as certificates state it
 
-    M = [[P, Q], [Q', S]] is if and only if P and S - Q'P^-1 Q are (Schur).
-    """
-    size = matrix.nrows()
-    if size == 1:
-        return (matrix[0, 0] > 0) is True
-    half = size // 2
-    rows = matrix.tolist()
-    P, Q = arb_mat([row[:half] for row in rows[:half]]), arb_mat([row[half:] for row in rows[:half]])
-    S = arb_mat([row[half:] for row in rows[half:]])
-    if proved_positive_definite(P) is not True:
-        return False
-    try:
-        rest = S - Q.transpose() * P.solve(Q)
-    except ZeroDivisionError:
-        return False
-    return proved_positive_definite(rest)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CountUpTo(Count):
+    """A plain integer that is no larger than `most`, of something: more would take a check too long."""
+
+    most: int
+    noun: str = ""
+    hint: str = ""
+
+    def read(self, node: Node, reading: Reading) -> int:
+        value = super().read(node, reading)
+        if value > self.most:
+            most, found = (counted(number, self.noun) if self.noun else str(number) for number in (self.most, value))
+            raise node.malformed(f"at most {most}", found, self.hint)
+        return value
+
+
+COVARIANCE = Field("covariance", Matrix(), "covariance Sigma of tokens and query: d x d, positive definite")
+A = Field("A", Matrix(), "the matrix A of the scores <x_i, A x>, d x d")
+B = Field("b", Rational(), "the factor b of the values b y_i")
+PARAMETERS = Record(A, B)
+START = Field("start", PARAMETERS, "where training starts")
+
+LOWER = Field("lower", Rational(), "lower bound")
+UPPER = Field("upper", Rational(), "upper bound")
+BOUNDS = Record(LOWER, UPPER)
+
+
+def read_covariance(stated: MatrixInput) -> ExactMatrix:
+    """Sigma, proved to be positive definite exactly. Raises MalformedError."""
+    stated.require_shape(stated.shape[0], stated.shape[0], "for a covariance")
+    covariance = stated.load()
+    if covariance.is_symmetric() is not True:
+        raise stated.node.malformed("a symmetric covariance", "a matrix that is not symmetric")
+    if is_positive_definite(covariance) is not True:
+        found = "a singular matrix" if covariance.numerators.det() == 0 else "a matrix with a negative eigenvalue"
+        raise stated.node.malformed("a positive definite covariance", found)
+    return covariance
+
+
+def read_parameters(values: Values, dimension: int) -> Parameters:
+    """A and b as exact numbers. Raises MalformedError."""
+    values[A].require_shape(dimension, dimension, "like the covariance")
+    return Parameters(values[A].load(), values[B])
+
+
+def read_task(given: Values, point: Field[Values] = START) -> tuple[ExactMatrix, Parameters]:
+    """Sigma, and a point (A, b). Raises MalformedError."""
+    covariance = read_covariance(given[COVARIANCE])
+    return covariance, read_parameters(given[point], covariance.rows)
+
+
+def hinted(witness: Values | None, field: Field[T], default: T) -> T:
+    """What the witness says, if there is one, or else the default."""
+    stated = witness.get(field) if witness is not None else None
+    return default if stated is None else stated

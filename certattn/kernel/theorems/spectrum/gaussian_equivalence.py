@@ -20,7 +20,7 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.mathematics.balls import table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
-from certattn.kernel.theorems.spectrum.mathematics.finite_moments import ScoreMatrix
+from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 
 def long_query(p: int, cut: fmpq) -> arb:
@@ -107,9 +107,8 @@ def sizes_of(queries: ExactMatrix, beta2: fmpq, bits: int) -> CovarianceSizes:
         square += sum((entry * entry for entry in Sigma[i]), arb(0))
     # X'X / p has the same largest eigenvalue as XX'/p, and may be smaller.
     gram = G if queries.rows <= queries.columns else (queries.T @ queries).scaled(fmpq(1, queries.columns))
-    return CovarianceSizes(
-        largest_eigenvalue(arb_mat(table_of_balls(gram, arb(1))), bits), longest, slopes, trace, square
-    )
+    norm = largest_eigenvalue(arb_mat(table_of_balls(gram, arb(1))), bits)
+    return CovarianceSizes(norm, longest, slopes, trace, square)
 
 
 def mean_sizes(scores: ScoreMatrix, cut: fmpq, excess: fmpq) -> CovarianceSizes:

@@ -1,5 +1,0 @@
-"""The mathematics that only theorems about singular values need.
-
-Exact numbers and balls in, exact numbers and balls out. It imports the kernel's `mathematics` and itself, knows no
-certificate, and decides nothing.
-"""
