@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import (
-    Field,
-    Kind,
-    Listing,
-    Rational,
-    Reading,
-    Record,
-    Scale,
-    Values,
-    Variant,
-)
+from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Scale, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
@@ -43,23 +32,26 @@ GAUSSIAN = Record(MEAN, COVARIANCE)
 
 @dataclass(frozen=True)
 class StatedLaw:
-    """A law with exact parameters, where it stands, and `worded`: its description for what is drawn from it.
+    """A law with exact parameters, and how it is stated: the form and its fields."""
 
-    Numbers in an array file are named by the file, which may be called anything: no text is replaced afterwards.
-    """
-
-    node: Node
+    kind: str
+    values: Values
     law: Law
-    worded: Callable[[str], str]
 
     @property
-    def words(self) -> str:
-        """The description, for tokens."""
-        return self.worded("tokens")
+    def node(self) -> Node:
+        """Where it stands."""
+        return self.values.at
 
     @property
     def dimension(self) -> int:
         return self.law.dimension
+
+    def require_dimension(self, dimension: int, what: str) -> None:
+        """Refuse a law of vectors of another dimension than `what`."""
+        if self.dimension != dimension:
+            expected = f"a law in dimension {dimension}, that of {what}"
+            raise self.node.malformed(expected, f"one in dimension {self.dimension}")
 
 
 class LawKind(Kind[StatedLaw]):
@@ -67,7 +59,7 @@ class LawKind(Kind[StatedLaw]):
 
     def read(self, node: Node, reading: Reading) -> StatedLaw:
         kind, values = LAW_FORMS.read(node, reading)
-        return _BUILD[kind](node, values)
+        return StatedLaw(kind, values, _BUILD[kind](values))
 
 
 LAW = LawKind()
@@ -98,16 +90,6 @@ def read_gaussian(values: Values) -> Gaussian:
     return Gaussian(mean.load().row(0), covariance.to_rows())
 
 
-def gaussian_words(values: Values) -> str:
-    """The parameters of N(mean, covariance)."""
-    return f"mean {values[MEAN].words()} and covariance {values[COVARIANCE].words()}"
-
-
-def _gaussian(node: Node, values: Values) -> StatedLaw:
-    parameters = gaussian_words(values)
-    return StatedLaw(node, read_gaussian(values), lambda what: f"Gaussian {what} of {parameters}")
-
-
 def _sizes(values: Values) -> list[fmpq]:
     sizes = values[SIZES].load().row(0)
     for index, size in enumerate(sizes):
@@ -116,54 +98,38 @@ def _sizes(values: Values) -> list[fmpq]:
     return sizes
 
 
-def _rademacher(node: Node, values: Values) -> StatedLaw:
-    sizes = values[SIZES].words()
-    law = Rademacher(_sizes(values))
-    return StatedLaw(node, law, lambda what: f"{what} of independent signs (Rademacher) of sizes {sizes}")
-
-
-def _box(node: Node, values: Values) -> StatedLaw:
-    half_widths = values[SIZES].words()
-    law = Box(_sizes(values))
-    return StatedLaw(node, law, lambda what: f"{what} uniform on the box of half-widths {half_widths}")
-
-
-def _atoms(node: Node, values: Values) -> StatedLaw:
+def _atoms(values: Values) -> Atoms:
     points = values[POINTS].load()
     weights = values.get(WEIGHTS) or [fmpq(1, points.rows)] * points.rows
     if len(weights) != points.rows:
         raise values.node(WEIGHTS).malformed(f"{points.rows} weights, one per atom")
-    _require_total(weights, node)
-    law = Atoms(points.to_rows(), weights)
-    atoms = f"{counted(points.rows, 'atom')} {values[POINTS].words()}"
-    shares = ExactMatrix.row_vector(weights)
-    return StatedLaw(node, law, lambda what: f"{what} drawn from {atoms} of weights {shares}")
+    return Atoms(points.to_rows(), _of_total_one(weights, values))
 
 
-def _mixture(node: Node, values: Values) -> StatedLaw:
+def _mixture(values: Values) -> Mixture:
     components = values[COMPONENTS]
     laws = [component[COMPONENT_LAW] for component in components]
     for law in laws:
         if law.dimension != laws[0].dimension:
             raise law.node.malformed(f"dimension {laws[0].dimension}, like the first component", f"{law.dimension}")
     weights = [component[COMPONENT_WEIGHT] for component in components]
-    _require_total(weights, node)
-    mixed = Mixture([law.law for law in laws], weights)
-
-    def worded(what: str) -> str:
-        parts = (f"{law.worded(what)} with probability {describe(w)}" for law, w in zip(laws, weights, strict=True))
-        return f"{what} from a mixture ({'; '.join(parts)})"
-
-    return StatedLaw(node, mixed, worded)
+    return Mixture([law.law for law in laws], _of_total_one(weights, values))
 
 
-def _require_total(weights: list[fmpq], node: Node) -> None:
+def _of_total_one(weights: list[fmpq], law: Values) -> list[fmpq]:
     total = sum(weights, fmpq(0))
     if total != 1:
-        raise node.malformed("weights that sum to exactly 1", f"a sum of {describe(total)}")
+        raise law.at.malformed("weights that sum to exactly 1", f"a sum of {describe(total)}")
+    return weights
 
 
-_BUILD = {"gaussian": _gaussian, "rademacher": _rademacher, "box": _box, "atoms": _atoms, "mixture": _mixture}
+_BUILD: Mapping[str, Callable[[Values], Law]] = {
+    "gaussian": read_gaussian,
+    "rademacher": lambda values: Rademacher(_sizes(values)),
+    "box": lambda values: Box(_sizes(values)),
+    "atoms": _atoms,
+    "mixture": _mixture,
+}
 
 # -- weights and scale
 
@@ -215,19 +181,6 @@ class Weights:
         """V, d_v x d."""
         return _or_identity(self.V, self.dimension)
 
-    def words(self) -> str:
-        named = {"U": self.U, "V": self.V} if self.U is not None else {"K": self.K, "Q": self.Q, "V": self.V}
-        shown = [f"{name} = {'I' if m is None else m.words()}" for name, m in named.items()]
-        return ", ".join(shown)
-
-    def score_words(self) -> str:
-        """What of them enters the scores."""
-        if self.U is not None:
-            return f"U = {self.U.words()}"
-        named = {"K": self.K, "Q": self.Q}
-        shown = [f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items()]
-        return f"U = K'Q, {', '.join(shown)}"
-
 
 def _or_identity(matrix: MatrixInput | None, size: int) -> ExactMatrix:
     return matrix.load() if matrix is not None else ExactMatrix.identity(size)
@@ -235,8 +188,7 @@ def _or_identity(matrix: MatrixInput | None, size: int) -> ExactMatrix:
 
 def read_weights(values: Values, dimension: int) -> Weights:
     """K, Q, V or U, V for tokens of that dimension, shapes checked against each other."""
-    K, Q, V = values.get(KEY_WEIGHTS), values.get(QUERY_WEIGHTS), values.get(VALUE_WEIGHTS)
-    U = values.get(BILINEAR)
+    K, Q, V, U = map(values.get, (KEY_WEIGHTS, QUERY_WEIGHTS, VALUE_WEIGHTS, BILINEAR))
     weights = Weights(dimension, K, Q, V, U)
     if U is not None:
         U.require_shape(dimension, None, "for tokens of that dimension")

@@ -14,7 +14,6 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
 
 AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
 AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
@@ -52,39 +51,7 @@ def within(
             yield Obligation(f"{name}.{field.name}", number, relation, bound, part, needs, by_tier)
 
 
-@dataclass(frozen=True)
-class Range:
-    """at_least <= quantity <= at_most; one of them may be missing."""
-
-    at_least: fmpq | None
-    at_most: fmpq | None
-
-    @property
-    def bounds(self) -> dict[str, fmpq]:
-        """By their names, those that are stated."""
-        stated = {AT_LEAST.name: self.at_least, AT_MOST.name: self.at_most}
-        return {name: bound for name, bound in stated.items() if bound is not None}
-
-    def words(self) -> str:
-        """Such as "at least 1 and at most 2"."""
-        return " and ".join(f"{name.replace('_', ' ')} {describe(bound)}" for name, bound in self.bounds.items())
-
-    def latex(self, quantity: str) -> str:
-        """Such as 1 <= x <= 2, as a formula."""
-        low = rf"{describe(self.at_least)} \le " if self.at_least is not None else ""
-        high = rf" \le {describe(self.at_most)}" if self.at_most is not None else ""
-        return f"{low}{quantity}{high}"
-
-
-def read_range(values: Values) -> Range:
-    """Bounds of one number. Raises MalformedError where there is none."""
-    some_bound(values)
-    return Range(values.get(AT_LEAST), values.get(AT_MOST))
-
-
 # -- for each query
-
-_SHOWN_MATRICES = 4
 
 
 @dataclass(frozen=True)
@@ -145,12 +112,6 @@ class StatedMatrices:
             raise self.node.malformed(f"{queries} matrices, one per query", f"a list of {len(self.parts)}")
         for part in self.parts:
             part.require_shape(rows, columns, "like each of these matrices")
-
-    def words(self) -> str:
-        shown = [part.words() for part in self.parts[:_SHOWN_MATRICES]]
-        if len(self.parts) > _SHOWN_MATRICES:
-            shown.append(f"{len(self.parts) - _SHOWN_MATRICES} more as stated")
-        return ", ".join(shown)
 
     def entries(self, query: int, rows: int) -> list[fmpq]:
         """The entries of the matrix of a query, row by row; it has so many rows."""

@@ -229,14 +229,3 @@ def read_causal(given: Values, field: Field[int], prompt: StatedPrompt) -> int |
 def seen_tokens(prompt: StatedPrompt, causal: int | None) -> tuple[int, ...]:
     """How many of the first tokens each query sees."""
     return tuple(prompt.length if causal is None else causal + i for i in range(prompt.count))
-
-
-def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
-    """What a sentence says of it after it has named the queries and the prompt."""
-    return "" if causal is None else sight_of_queries(prompt.count, causal)
-
-
-def sight_of_queries(count: int, first: int) -> str:
-    """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
-    more = ", every further query one more" if count > 1 else ""
-    return f", of which the first query sees the first {first}{more}"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.given.bounds import read_range
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
 from certattn.statements.prompts.random_prompts import FORMULAS, error_words
+from certattn.statements.ranges import range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SENTENCES = {
@@ -20,13 +21,13 @@ _SENTENCES = {
 
 
 def statement(stated: StatedGradientError) -> Statement:
-    error, bounds = stated.error, read_range(stated.bounds)
+    error, bounds = stated.error, stated.bounds
     latex = [rf"\mathbb E\, {FORMULAS[error.gradient]}^2"]
-    if bounds.at_least is not None:
+    if AT_LEAST in bounds:
         latex.insert(0, r"x \le")
-    if bounds.at_most is not None:
+    if AT_MOST in bounds:
         latex.append(r"\le y")
-    return Statement(f"{error_words(error)} the mean of D^2 is {bounds.words()}.", " ".join(latex))
+    return Statement(f"{error_words(error)} the mean of D^2 is {range_words(bounds)}.", " ".join(latex))
 
 
 def sentence(stated: StatedGradientError, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from certattn.kernel.given.bounds import read_range
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mean_squares import NOTHING
 from certattn.kernel.theorems.prompts.output_mean_square import (
@@ -15,6 +14,7 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
     StatedMeanSquare,
 )
 from certattn.statements.prompts.random_prompts import prompt_words
+from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Statement, Wording
 
 _QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
@@ -32,17 +32,17 @@ def statement(stated: StatedMeanSquare) -> Statement:
     over = " and the query" if isinstance(prompt, AveragedPrompt) else ""
     words, latex = [], []
     if MEAN_SQUARE in asserts:
-        bounds = read_range(asserts[MEAN_SQUARE])
-        words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {bounds.words()}")
-        latex.append(bounds.latex(r"\mathbb E |T_L - T|^2"))
+        bounds = asserts[MEAN_SQUARE]
+        words.append(f"the mean of |T_L - T|^2 over the prompt{over} is {range_words(bounds)}")
+        latex.append(range_latex(bounds, r"\mathbb E |T_L - T|^2"))
     if MEAN in asserts:
         value, radius = asserts[MEAN][VALUE].load(), describe(asserts[MEAN][RADIUS])
         words.append(f"the mean of T_L - T is {value} up to {radius} in every coordinate")
         latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le r")
     if COLLISION in asserts:
-        bounds = read_range(asserts[COLLISION])
-        words.append(f"the mean of sum p_i^2 is {bounds.words()}")
-        latex.append(bounds.latex(r"\mathbb E \sum_i p_i^2"))
+        bounds = asserts[COLLISION]
+        words.append(f"the mean of sum p_i^2 is {range_words(bounds)}")
+        latex.append(range_latex(bounds, r"\mathbb E \sum_i p_i^2"))
     return Statement(
         f"For {prompt_words(prompt)}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
         f"infinite-prompt limit, {', and '.join(words)}.",

@@ -15,6 +15,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     VALUE_DIRECTION,
     StatedTokens,
 )
+from certattn.statements.given import matrices_words
 
 
 def token_words(stated: StatedTokens) -> str:
@@ -28,10 +29,10 @@ def label_words(given: Values) -> str:
 
 def _words(given: Values) -> str:
     if KEYS in given:
-        words = f"keys {given[KEYS].words()}"
+        words = f"keys {matrices_words(given[KEYS])}"
         return f"{words}, scores {', '.join(part.words() for part in given[SCORES])}" if SCORES in given else words
     keys = given[KEY_MAP].words() if KEY_MAP in given else "I"
-    words = f"tokens x {given[TOKENS].words()}, keys W x with W = {keys}"
+    words = f"tokens x {matrices_words(given[TOKENS])}, keys W x with W = {keys}"
     if VALUE_DIRECTION not in given:
         return words
     return f"{words}, scores Y v'x with v = {given[VALUE_DIRECTION].words()} and labels Y {label_words(given)}"

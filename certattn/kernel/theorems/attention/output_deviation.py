@@ -219,10 +219,9 @@ def read(certificate: Certificate) -> AssertedDeviation:
         outputs, inputs = prompt.output_dimension, prompt.query_dimension
         values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
         values[LIMIT_OFFSET].require_length(outputs, "an output")
-    if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
-        law = values[TOKEN_LAW]
+    if kind == "law":
         what = "a token" if prompt.weights is not None else "key and value side by side"
-        raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
+        values[TOKEN_LAW].require_dimension(prompt.law_dimension, what)
     bounds = ASSERTS.read(certificate.asserts, reading)[DEVIATION]
     witness = WITNESS.read(certificate.witness, reading) if certificate.witness is not None else None
     region = _read_region(given, prompt.query_dimension, bounds, witness)
@@ -233,7 +232,7 @@ def read(certificate: Certificate) -> AssertedDeviation:
     stated = AssertedDeviation(prompt, kind, values, bounds, region, read_causal(given, CAUSAL, prompt))
     if region is not None and kind == "law" and not isinstance(stated.limit, AffineMap):
         expected = "over a region, a law for which attention is proved to be an affine map"
-        raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
+        raise values[TOKEN_LAW].node.malformed(expected, f"one of kind {values[TOKEN_LAW].kind}")
     return stated
 
 

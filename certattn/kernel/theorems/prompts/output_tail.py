@@ -93,7 +93,7 @@ class StatedNorm:
             return sum_of_bounds(self.rules)
         law = prompt.law.law
         if not isinstance(law, Gaussian):
-            raise NoBound(f"the method mean-square is for Gaussian tokens, and these are {prompt.law.words}: use rules")
+            raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
         mean_square = logistic_bounds(prompt, law).ranges["mean_square"].upper
         assert mean_square is not None
         found: arb = markov(mean_square(), self.stated[EXCEEDS])

@@ -97,8 +97,7 @@ def read_given(certificate: Certificate) -> Compared:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
     prompt, law = read_prompt(form, values), values[TOKEN_LAW]
-    if law.dimension != prompt.law_dimension:
-        raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of a token", law.words)
+    law.require_dimension(prompt.law_dimension, "a token")
     if prompt.count != 1:
         expected = "one query; of an array of several, `rows` takes one"
         raise values.node(QUERIES).malformed(expected, f"{prompt.count} queries")
