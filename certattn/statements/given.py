@@ -6,7 +6,10 @@ from flint import fmpq
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.attention import (
+from certattn.kernel.given.attention import Weights
+from certattn.kernel.given.bounds import StatedBounds, StatedMatrices
+from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.token_laws import (
     COMPONENT_LAW,
     COMPONENT_WEIGHT,
     COMPONENTS,
@@ -16,10 +19,7 @@ from certattn.kernel.given.attention import (
     SIZES,
     WEIGHTS,
     StatedLaw,
-    Weights,
 )
-from certattn.kernel.given.bounds import StatedBounds, StatedMatrices
-from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 

@@ -232,6 +232,10 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.given.attention")
 
     @cached_property
+    def token_laws(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.given.token_laws")
+
+    @cached_property
     def prompts(self) -> Any:
         return self._module(f"{_ROOT}.kernel.given.prompts")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.attention import COVARIANCE, MEAN
+from certattn.kernel.given.token_laws import COVARIANCE, MEAN
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import (

@@ -27,23 +27,9 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Relation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    COVARIANCE,
-    GAUSSIAN,
-    KEY_WEIGHTS,
-    LAW,
-    MEAN,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_gaussian,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values, some_of
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import COVARIANCE, GAUSSIAN, LAW, MEAN, StatedLaw, read_gaussian
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
@@ -53,7 +39,7 @@ from certattn.kernel.mathematics.reals import square
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the queries, for the pushforward", required=False)
 _SHARED = (TOKEN_LAW, VALUE_WEIGHTS, SCALE, QUERY_LAW)
-GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = weighted_forms("law", *_SHARED)
 
 MATRIX = Field("matrix", Matrix(), "T(z) = offset + scale * matrix z")
 OFFSET = Field("offset", Vector(), "T(0)")

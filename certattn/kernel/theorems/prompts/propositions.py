@@ -35,7 +35,6 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relatio
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import (
-    ByKey,
     Choice,
     Count,
     Field,
@@ -46,18 +45,8 @@ from certattn.kernel.document.schema import (
     at_most_one_of,
     some_of,
 )
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    KEY_WEIGHTS,
-    LAW,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -84,7 +73,7 @@ CONSTANTS = Field(
     "constants", Record(C1, C2), "c1 and c2, for the published form; all of them if left out", required=False
 )
 _SHARED = (TOKEN_LAW, QUERY_LAW, VALUE_WEIGHTS, SCALE, SIGMA, LENGTH, CONSTANTS)
-GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = weighted_forms("law", *_SHARED)
 
 GRADIENT = Field("gradient", Choice(("V", "U")), "with respect to V or U")
 PUBLISHED = Field(

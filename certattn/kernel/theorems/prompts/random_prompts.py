@@ -14,18 +14,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    KEY_WEIGHTS,
-    LAW,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
@@ -37,13 +27,7 @@ QUERY = Field("query", Vector(), "the query z; the tilt is scale * U z with U = 
 
 _SHARED = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH)
 # A tilt, or a query with U, or with K and Q.
-RANDOM_PROMPT = ByKey(
-    {
-        "tilt": Record(TILT, *_SHARED),
-        "U": Record(BILINEAR, QUERY, SCALE, *_SHARED),
-        "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, QUERY, SCALE, *_SHARED),
-    }
-)
+RANDOM_PROMPT = ByKey({"tilt": Record(TILT, *_SHARED), **weighted_forms("law", QUERY, SCALE, *_SHARED).forms})
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Rational, Record, Values, Variant, some_of
-from certattn.kernel.given.attention import LAW, StatedLaw
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.concrete_prompts import (
