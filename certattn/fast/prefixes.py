@@ -15,16 +15,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from certattn.fast.attention import StoredPrompt
-from certattn.fast.attention_matrix import (
+from certattn.fast.balls import Ball, difference, product
+from certattn.fast.exponential import (
+    LARGEST_SCORE_ERROR,
     RAISED,
     Mask,
+    beta,
     exponentials,
     first_of,
+    relative_error,
+    require_reach,
+    score_errors,
     scores_of_seen,
     share_error,
 )
-from certattn.fast.balls import Ball, difference, product
-from certattn.fast.exponential import LARGEST_SCORE_ERROR, beta, relative_error, require_reach, score_errors
 from certattn.fast.rows import gathered, norm_bounds
 from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError

@@ -103,9 +103,7 @@ class Sums:
         else:
             np.matmul(self.queries, keys.T, out=scores)
         # After the scores: they have brought the keys into the cache, in the fastest way.
-        squares = block.key_squares
-        if squares is None:
-            squares = computed_squares(keys, scratch.array("squares", tokens))
+        squares = computed_squares(keys, scratch.array("squares", tokens))
         largest, least = scores.max(axis=1), float(scores.min())
         require_reach(least, float(largest.max()))
         # No block has a smaller K than those before it: its weights are small instead, and no factor is needed.
