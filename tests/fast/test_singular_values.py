@@ -9,8 +9,7 @@ import pytest
 from flint import arb, arb_mat, fmpq
 
 from certattn.fast import attention_matrix as tested
-from certattn.fast import exponential
-from certattn.fast import rows, singular_values
+from certattn.fast import exponential, rows, singular_values
 from certattn.fast.rows import Dense
 from certattn.fast.singular_values import FloatFactors
 from certattn.kernel.errors import RefusedError

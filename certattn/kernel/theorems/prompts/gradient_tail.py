@@ -42,7 +42,6 @@ from certattn.kernel.theorems.prompts.tail_rules import (
     LEVELS,
     PROBABILITY,
     Framed,
-    Pair,
     ProductTail,
     Rule,
     StatedRules,
@@ -136,8 +135,7 @@ def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Fra
     left, right, tails = outputs.frame @ prompt.values(), tokens.frame, []
     for i in range(left.rows):
         for j in range(i if symmetric else 0, right.rows):
-            pair = Pair(prompt, left.take_rows([i]), right.take_rows([j]))
-            tails += [ProductTail(pair, sign, levels.entry(i, j)) for sign in (1, -1)]
+            tails += ProductTail.both(prompt, left.take_rows([i]), right.take_rows([j]), levels.entry(i, j))
     return Entries(levels.to_rows(), paired(stated, ENTRY_BOUNDS, tails, "two per entry, for + and -"))
 
 

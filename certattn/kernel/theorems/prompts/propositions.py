@@ -61,7 +61,7 @@ from certattn.kernel.theorems.prompts.mathematics.query_gaussians import (
     quadratic,
     weighted_queries,
 )
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_sub_gaussian, mean_and_covariance
+from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
 QUERY_LAW = Field("queries", LAW, "law of the queries, of mean 0")
@@ -203,9 +203,8 @@ def read_given(certificate: Certificate) -> Setting:
     weights = read_weights(values, law.dimension)
     queries.require_dimension(weights.query_dimension, "the queries that U or Q takes")
     for stated in (law, queries):
-        mean, _ = mean_and_covariance(stated.law)
-        if mean.is_zero() is not True:
-            raise stated.node.malformed("a law of mean 0, as the proposition supposes", f"one of mean {mean}")
+        if is_centred(stated.law) is not True:
+            raise stated.node.malformed("a law of mean 0, as the proposition supposes", "one of another mean")
     return Setting(values, law, queries, weights, read_scale(values))
 
 
