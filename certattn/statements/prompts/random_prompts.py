@@ -5,9 +5,8 @@ from __future__ import annotations
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.given.attention import Weights
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.gradients import GradientError
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
-from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, RandomPrompt
+from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, GradientError, RandomPrompt
 from certattn.statements.given import gaussian_words, law_words, score_matrix_words
 
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}

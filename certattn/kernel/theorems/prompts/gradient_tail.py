@@ -32,8 +32,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
-from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
+from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     ENTRY_RULES,

@@ -28,9 +28,15 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
+from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import logistic_bounds
+from certattn.kernel.mathematics.reals import square
+from certattn.kernel.theorems.prompts.mathematics.mean_square import (
+    GaussianShape,
+    gaussian_mean_square,
+    logistic,
+    markov,
+)
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -94,10 +100,9 @@ class StatedNorm:
         law = prompt.law.law
         if not isinstance(law, Gaussian):
             raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
-        mean_square = logistic_bounds(prompt, law).ranges["mean_square"].upper
-        assert mean_square is not None
-        found: arb = markov(mean_square(), self.stated[EXCEEDS])
-        return found
+        shape = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
+        q = logistic(prompt.length, arb(shape.variance), BALLS)
+        return arb(markov(gaussian_mean_square(q, 0, shape.spread, shape.shift), self.stated[EXCEEDS]))
 
 
 @dataclass(frozen=True)
