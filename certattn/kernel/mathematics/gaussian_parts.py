@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law, Mixture, Vector, dot
+from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law, Vector, dot, leaves
 from certattn.kernel.mathematics.reals import Real, Surd, square
 
 
@@ -56,20 +56,15 @@ class Plane:
 
 def gaussian_parts(law: Law) -> list[tuple[fmpq, Gaussian]] | None:
     """The law as a mixture of Gaussians, atoms among them, with probabilities; None for other laws."""
-    if isinstance(law, Gaussian):
-        return [(fmpq(1), law)]
-    if isinstance(law, Atoms):
-        zero = [[fmpq(0)] * law.dimension for _ in range(law.dimension)]
-        return [(w, Gaussian(point, zero)) for w, point in zip(law.weights, law.points, strict=True)]
-    if isinstance(law, Mixture):
-        found = []
-        for weight, component in zip(law.weights, law.components, strict=True):
-            parts = gaussian_parts(component)
-            if parts is None:
-                return None
-            found += [(weight * share, part) for share, part in parts]
-        return found
-    return None
+    zero, found = [[fmpq(0)] * law.dimension] * law.dimension, list[tuple[fmpq, Gaussian]]()
+    for weight, part in leaves(law, fmpq(1)):
+        if isinstance(part, Gaussian):
+            found.append((weight, part))
+        elif isinstance(part, Atoms):
+            found += [(weight * w, Gaussian(y, zero)) for w, y in zip(part.weights, part.points, strict=True)]
+        else:
+            return None
+    return found
 
 
 def exact_part(weight: fmpq, law: Gaussian, base: ExactMatrix, scale: Real, direction: ExactMatrix) -> Part:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 
 from flint import arb, fmpq
@@ -184,16 +184,11 @@ class Display:
 
     def at(self, length: int) -> arb:
         """Without c1, at the working precision."""
-        found: arb = display(arb(length), arb(self.rho), arb(self.sigma), BALLS)
-        return found
+        return arb(display(arb(length), arb(self.rho), arb(self.sigma), BALLS))
 
     def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
         """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
-        first, *rest = (bound(arb(length)) / self.at(length) for length in lengths)
-        worst: arb = first
-        for ratio in rest:
-            worst = worst.max(ratio)
-        return worst
+        return reduce(arb.max, (bound(arb(length)) / self.at(length) for length in lengths))
 
 
 def read_given(certificate: Certificate) -> Setting:
@@ -323,8 +318,7 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
 
 
 def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
-    found: arb = logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS)
-    return found
+    return arb(logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS))
 
 
 def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
@@ -343,8 +337,7 @@ def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values)
     bounds = Shared(partial(query_box_bounds, setting, error))
 
     def bound(length: arb) -> arb:
-        found: arb = bounds().mean_square(length, arb(t), BALLS)
-        return found
+        return arb(bounds().mean_square(length, arb(t), BALLS))
 
     if start > 2:
         before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))
