@@ -59,6 +59,7 @@ from certattn.kernel.theorems.spectrum.mathematics import (
     spectrum_shape,
 )
 from certattn.kernel.theorems.training.mathematics import exponential_fits, risk_gap
+from certattn.statements import digits
 
 mp = mpmath.mp.clone()
 mp.prec = 1600
@@ -808,9 +809,9 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
         )
         yield "exponential_value.is_binary64", given, exponential_value.is_binary64(exact(value)) is (true == value)
         if true is not None:
-            shown = exponential_value.hexadecimal(exact(true))
+            shown = digits.hexadecimal(exact(true))
             yield (
-                "exponential_value.hexadecimal",
+                "digits.hexadecimal",
                 shown,
                 Fraction(float.fromhex(shown)) == true if true else shown == "0",
             )

@@ -143,15 +143,6 @@ def to_nearest(value: fmpq) -> fmpq | None:
     return nearest if abs(nearest) < _OVERFLOW else None
 
 
-def hexadecimal(value: fmpq) -> str:
-    """A fraction with a power of two below, exactly, as certificates write hex floats."""
-    if value == 0:
-        return "0"
-    exponent, size = value.q.bit_length() - 1, int(abs(value.p))
-    zeros = (size & -size).bit_length() - 1
-    return f"{'-' if value < 0 else ''}0x{size >> zeros:x}p{zeros - exponent}"
-
-
 def is_binary64(value: fmpq) -> bool:
     """Whether a rational is a finite binary64 number."""
     exponent = value.q.bit_length() - 1

@@ -17,7 +17,7 @@ from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.law_moments import form, fourth, minus, spread
+from certattn.kernel.mathematics.law_moments import form, fourth, minus, product_trace, tilted_covariance
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
@@ -165,7 +165,8 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     tau = law.tilted_mean(a, BALLS)
     doubled = (law.log_mgf(twice, BALLS) - 2 * law.log_mgf(a, BALLS)).exp()
     shift = form(G, minus(law.tilted_mean(twice, BALLS), tau))
-    second = tilted_second_moment(doubled, spread(law, twice, G, BALLS), shift)
+    spread = product_trace(G, tilted_covariance(law, twice, BALLS))
+    second = tilted_second_moment(doubled, spread, shift)
     tail = normaliser_tail(prompt.length, t, arb(rate), doubled, BALLS).min(arb(1))
     rest = (prompt.length * fourth(law, tau, G) * tail).nonnegative_part().sqrt()
     return arb(general_mean_square(second, prompt.length, t, rest))
