@@ -196,10 +196,6 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.weighted_sums")
 
     @cached_property
-    def gaussian_parts(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.mathematics.gaussian_parts")
-
-    @cached_property
     def capped_sums(self) -> Any:
         return self._module(f"{_ROOT}.kernel.mathematics.capped_sums")
 

@@ -6,8 +6,8 @@ from flint import fmpq
 
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.capped_sums import Part, plane
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.gaussian_parts import Part, plane
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bounded_parts
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant

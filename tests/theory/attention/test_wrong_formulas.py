@@ -43,7 +43,7 @@ SUMS, MGF, SERIES, SUPPORTS = (
     "kernel.theorems.prompts.mathematics.series", "kernel.theorems.prompts.mathematics.weighted_sums",
 )  # fmt: skip
 IMAGE = "kernel.theorems.prompts.infinite_prompt_operator"
-PARTS, CAPPED = "kernel.mathematics.gaussian_parts", "kernel.mathematics.capped_sums"
+PARTS = CAPPED = "kernel.mathematics.capped_sums"
 MEAN_SQUARE, LAW_MOMENTS, POWERS = (
     "kernel.theorems.prompts.mathematics.mean_square",
     "kernel.mathematics.law_moments",

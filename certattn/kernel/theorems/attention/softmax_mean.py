@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from flint import arb, arb_mat, ctx, fmpq
 
@@ -66,19 +66,6 @@ SMALLEST, LARGEST = f"{EIGENVALUES.name}.at_least", f"{EIGENVALUES.name}.at_most
 GIVEN = prompt_forms()
 ASSERTS = Record(*ASSERTED, rules=[some_of(*ASSERTED)])
 WITNESS = Record(BITS)
-
-
-class Weighted(Protocol):
-    """A prompt under the softmax weights of a query, in one arithmetic or another."""
-
-    def output_off(self, stated: ExactMatrix) -> list[arb]:
-        """T(q) - stated."""
-
-    def log_normaliser(self) -> arb:
-        """log Z(q)."""
-
-    def covariance(self, of: str) -> arb_mat:
-        """Cov(x, y) as COVARIANCES has them."""
 
 
 @dataclass(frozen=True)
@@ -263,6 +250,10 @@ class StoredWeighted:
     def covariance(self, of: str) -> arb_mat:
         """Cov(x, y)."""
         return self.covariances[of]
+
+
+# A prompt under the softmax weights of a query, in one arithmetic or another.
+Weighted = WeightedPrompt | StoredWeighted
 
 
 def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:

@@ -31,11 +31,19 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import normal_tail, row_of_balls
-from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound
+from certattn.kernel.mathematics.capped_sums import (
+    MOST_HEIGHT,
+    Cap,
+    Capped,
+    capped,
+    capped_bound,
+    exact_part,
+    gaussian_parts,
+    plane,
+)
+from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.gaussian_parts import Part as GaussianPart
-from certattn.kernel.mathematics.gaussian_parts import exact_part, gaussian_parts, plane
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
