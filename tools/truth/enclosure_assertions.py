@@ -59,7 +59,6 @@ from certattn.kernel.theorems.spectrum.mathematics import (
     spectrum_shape,
 )
 from certattn.kernel.theorems.training.mathematics import exponential_fits, risk_gap
-from certattn.statements import digits
 
 mp = mpmath.mp.clone()
 mp.prec = 1600
@@ -808,13 +807,6 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
             (found is None) == (true is None) and (found is None or found == exact(true or Fraction(0))),
         )
         yield "exponential_value.is_binary64", given, exponential_value.is_binary64(exact(value)) is (true == value)
-        if true is not None:
-            shown = digits.hexadecimal(exact(true))
-            yield (
-                "digits.hexadecimal",
-                shown,
-                Fraction(float.fromhex(shown)) == true if true else shown == "0",
-            )
         drawn = Fraction(rng.getrandbits(200) - 2**199, rng.getrandbits(150) | 1) * Fraction(2) ** rng.randint(
             -1100, 60
         )
