@@ -112,8 +112,8 @@ class Kernel:
         return self._module(f"{_ROOT}.fast.exponential_bound")
 
     @cached_property
-    def exponential_value(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.arithmetic.exponential_value")
+    def binary64_exponential(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.arithmetic.binary64_exponential")
 
     @cached_property
     def chosen_tokens(self) -> Any:
@@ -168,16 +168,12 @@ class Kernel:
         return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.covariance_error")
 
     @cached_property
-    def query_gaussians(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.query_gaussians")
-
-    @cached_property
     def every_length(self) -> Any:
         return self._module(f"{_ROOT}.kernel.mathematics.every_length")
 
     @cached_property
-    def box_bounds(self) -> Any:
-        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.box_bounds")
+    def over_queries(self) -> Any:
+        return self._module(f"{_ROOT}.kernel.theorems.prompts.mathematics.over_queries")
 
     @cached_property
     def propositions(self) -> Any:

@@ -31,7 +31,7 @@ def _edited(module: str, old: str, new: str) -> Kernel:
 
 
 LAWS, FUNCTIONS, OPERATORS = "kernel.mathematics.laws", "kernel.mathematics.functions", "kernel.mathematics.operator"
-BOUND, VALUE = "fast.exponential_bound", "kernel.theorems.arithmetic.exponential_value"
+BOUND, VALUE = "fast.exponential_bound", "kernel.theorems.arithmetic.binary64_exponential"
 SOFTMAX, EXACT, BALLS = "kernel.mathematics.softmax", "kernel.mathematics.exact_matrix", "kernel.mathematics.balls"
 MOMENTS, SPECTRUM, ASSERTIONS = (
     "kernel.mathematics.softmax_moments",

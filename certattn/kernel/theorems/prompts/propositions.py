@@ -16,7 +16,7 @@ The display is E |error|^2 in L2(nu) <= c1 sigma^6 ln L / L^rho, rho = c2 / sigm
 
 The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
-length is looked at. Box tokens and queries: by the bound of `box_bounds`, with t of the witness; from the length
+length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
 largest error there is.
 """
@@ -53,10 +53,11 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import Real, describe, square
-from certattn.kernel.theorems.prompts.mathematics.box_bounds import BoxBounds, TokenBox
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
-from certattn.kernel.theorems.prompts.mathematics.query_gaussians import (
+from certattn.kernel.theorems.prompts.mathematics.over_queries import (
+    BoxBounds,
     QueryPolynomial,
+    TokenBox,
     constant,
     quadratic,
     weighted_queries,
