@@ -173,13 +173,6 @@ def read_prompt(form: str, given: Values) -> StatedPrompt:
     return prompt
 
 
-def differences(
-    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
-) -> list[list[arb]]:
-    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
-    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
-
-
 def compared_to_mean(
     prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
 ) -> list[tuple[list[arb], list[arb]]]:

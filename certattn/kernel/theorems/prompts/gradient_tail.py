@@ -34,11 +34,9 @@ from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
-    BOUNDS,
     ENTRY_RULES,
     EXCEEDS,
-    FRAME,
-    LEVELS,
+    FRAMED,
     PROBABILITY,
     Framed,
     ProductTail,
@@ -53,9 +51,8 @@ ENTRY_LEVELS = Field("levels", Matrix(), "levels >= 0, a row per output, a colum
 ENTRY_BOUNDS: Field[StatedRules] = Field(
     "bounds", Listing(ENTRY_RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
 )
-_FRAMED = Record(FRAME, LEVELS, BOUNDS)
-OUTPUTS = Field("outputs", _FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
-TOKENS = Field("tokens", _FRAMED, "a frame of tokens")
+OUTPUTS = Field("outputs", FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
+TOKENS = Field("tokens", FRAMED, "a frame of tokens")
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
 
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)

@@ -42,7 +42,7 @@ from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     EXCEEDS,
     FRAME,
-    LEVELS,
+    FRAMED,
     PROBABILITY,
     RULES,
     Framed,
@@ -66,9 +66,7 @@ DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
 METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, for Gaussian tokens")
-NORM_FORMS = ByKey(
-    {METHOD.name: Record(METHOD), FRAME.name: Record(FRAME, LEVELS, BOUNDS), BOUNDS.name: Record(BOUNDS)}
-)
+NORM_FORMS = ByKey({METHOD.name: Record(METHOD), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])

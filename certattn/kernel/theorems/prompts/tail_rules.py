@@ -118,6 +118,7 @@ PROBABILITY = Field("probability", Probability(), "delta, a bound of the probabi
 FRAME = Field("frame", Matrix(), "vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite")
 LEVELS = Field("levels", Vector(), "levels >= 0, one per row of the frame")
 BOUNDS: Field[StatedRules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
+FRAMED = Record(FRAME, LEVELS, BOUNDS)
 
 MOST_SCORE_VARIANCE = 1000
 

@@ -24,7 +24,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field
 from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, weighted_forms
-from certattn.kernel.given.prompts import QUERIES, TOKENS, StatedPrompt, differences, read_prompt
+from certattn.kernel.given.prompts import QUERIES, TOKENS, StatedPrompt, compared_to_mean, read_prompt
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -56,7 +56,8 @@ class Compared:
 
     def difference(self) -> list[arb]:
         """T - T_inf, at the working precision."""
-        (found,) = differences(self.prompt, self.prompt.exact, self.limit, self.prompt.stated_queries)
+        prompt = self.prompt
+        ((found, _),) = compared_to_mean(prompt, prompt.exact, self.limit, prompt.stated_queries)
         return found
 
     def random(self) -> RandomPrompt:
@@ -105,7 +106,7 @@ def obligations(stated: StatedPromptBesideLaw) -> Iterator[Obligation | NoProof]
         heights.append((output_tail.NORM.name, NORMS[norm[output_tail.NORM_NAME]], norm[EXCEEDS]))
     for name, value, eps in heights:
         enclosed = {tier: (partial(_only_proved, value, off), eps) for tier, off in fast.items()}
-        yield Obligation(HERE + name, partial(_of, value, difference), "<=", eps, fast=enclosed)
+        yield Obligation(HERE + name, partial(_measured, value, difference), "<=", eps, fast=enclosed)
     yield from output_tail.obligations(tail)
 
 
@@ -116,11 +117,11 @@ def _along(direction: ExactMatrix) -> Value:
     return lambda difference: dot(row_of_balls(direction.row(0)), difference)
 
 
-def _of(value: Value, difference: Shared[list[arb]]) -> arb:
+def _measured(value: Value, difference: Callable[[], list[arb]]) -> arb:
     return value(difference())
 
 
-def _only_proved(value: Value, difference: Shared[list[arb]]) -> Range:
+def _only_proved(value: Value, difference: Callable[[], list[arb]]) -> Range:
     """A refutation ends the check; Arb, which proves the tail as well, is to be the one that finds it."""
     return Range(value(difference()), arb(0))
 
