@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certattn.fast.balls import Ball, difference, in_two_doubles, product, rounded, rounded_scale
+from certattn.fast.balls import Ball, difference, product, rounded, rounded_scale
 from certattn.fast.enclosures import Enclosures
 from certattn.fast.rows import StoredRows, norm_bounds
 from certattn.fast.sums import Wanted, sweep
-from certattn.fast.tight import SplitQuery, TightEnclosures, TightlyWanted
 from certattn.fast.units import UNDERFLOW, UNIT, UP, Floats
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
@@ -75,20 +74,7 @@ class StoredPrompt:
         return maps[left], maps[right or left]
 
     @_QUIETLY
-    def tight_moments(self, stated: ExactMatrix) -> Moments:
-        """The same without covariances, by the tight tier: to the last places. Raises Binary64Error."""
-        tilts = in_two_doubles(stated @ self.score_map.T, self.scale)
-        found = [TightEnclosures(sweep(self.chunks(), TightlyWanted(SplitQuery.of(*tilt)))) for tilt in tilts]
-        normalisers = [enclosures.normaliser() for enclosures in found]
-        return Moments(
-            np.array([exponent for exponent, _ in normalisers]),
-            _stacked([ball for _, ball in normalisers]),
-            self.mapped(_stacked([enclosures.mean() for enclosures in found])),
-            [],
-        )
-
-    @_QUIETLY
-    def beside_surrogate(self, stated: ExactMatrix) -> BesideSurrogate:
+    def beside_surrogate(self, stated: ExactMatrix) -> tuple[Ball, Ball]:
         """V m(a) and V (m(a) - m(0) - C(0) a) for every row of `stated`. Raises Binary64Error."""
         queries, radius = self.effective(stated)
         # The plain moments are those of one more query, 0.
@@ -102,7 +88,7 @@ class StoredPrompt:
         slopes = product(tilts, Ball(covariance.middle.T, covariance.radius.T))
         plain = Ball(means.middle[count:], means.radius[count:])
         own = Ball(means.middle[:count], means.radius[:count])
-        return BesideSurrogate(self.mapped(own), self.mapped(difference(difference(own, plain), slopes)))
+        return self.mapped(own), self.mapped(difference(difference(own, plain), slopes))
 
     def effective(self, stated: ExactMatrix) -> tuple[Floats, Floats]:
         """a for every query: doubles, and bounds on |a_true - a|_2."""
@@ -118,14 +104,6 @@ class StoredPrompt:
 
 
 @dataclass(frozen=True)
-class BesideSurrogate:
-    """By query: attention, and how far it is off the linear map with the moments of the tokens that the query sees."""
-
-    means: Ball
-    off: Ball
-
-
-@dataclass(frozen=True)
 class Moments:
     """By query: Z = 2^exponent z with z in the ball `normaliser`, the means, the covariances if any."""
 
@@ -133,10 +111,6 @@ class Moments:
     normaliser: Ball
     means: Ball
     covariances: list[Ball]
-
-
-def _stacked(balls: list[Ball]) -> Ball:
-    return Ball(np.stack([ball.middle for ball in balls]), np.stack([ball.radius for ball in balls]))
 
 
 def _as_ball(matrix: ExactMatrix) -> Ball:

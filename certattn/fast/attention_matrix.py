@@ -14,35 +14,31 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, fmpq
-from numpy.typing import NDArray
 
 from certattn.fast.balls import rounded_scale
 from certattn.fast.exponential import (
-    DEPTH,
     LARGEST_SCORE_ERROR,
-    LN2,
-    Work,
+    RAISED,
     beta,
-    exp_shifted,
+    exponentials,
+    first_of,
     relative_error,
     require_reach,
     score_errors,
+    scores_of_seen,
+    share_error,
 )
 from certattn.fast.rows import Dense, computed_squares, frobenius_bound, norm_bound, norm_bounds
-from certattn.fast.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
+from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.linearization import Stage, normaliser_excess
 from certattn.kernel.mathematics.reals import Real
 
-Mask = NDArray[np.bool_]
-
 # Doubles in a block of scores.
 _BLOCK = 2**19
 # Entries are looked at as multiples of 2^-q up to this q: two of them fill a double.
 _FINEST_GRID = 26
-# More than raised weights can change in a row: they and the true ones are below 2^-998 of the largest.
-RAISED = 2.0**-900
 
 
 @dataclass(frozen=True)
@@ -141,17 +137,6 @@ def _on_grid(matrix: Floats, grid: int) -> bool:
     return bool((np.floor(scaled) == scaled).all())
 
 
-def first_of(tokens: int, seen: Floats) -> Mask:
-    """Which tokens queries see that see the first `seen` of them, a row for each query."""
-    return np.arange(tokens)[None, :] < seen[:, None]
-
-
-def scores_of_seen(scores: Floats, visible: Mask) -> Floats:
-    """Scores where what is not seen has the largest that is, so that it reaches no limit; every row sees something."""
-    largest = np.where(visible, scores, -np.inf).max(axis=1)
-    return np.where(visible, scores, largest[:, None])
-
-
 def _rows(
     scores: Floats, factor: float, off: Floats, centred: bool, seen: Floats | None
 ) -> tuple[Floats, Floats, Normalisers]:
@@ -186,27 +171,6 @@ def _rows(
     # |W / v - 1| <= weight for the weights themselves, and |sum v / z - 1| <= rounding.
     radii = (sums * (weight + rounding + weight * rounding) + size * (RAISED + 8 * UNDERFLOW)) * UP
     return values, errors * UP, Normalisers(exponent[:, 0], sums, radii)
-
-
-def exponentials(scores: Floats, largest: Floats) -> tuple[Floats, Floats]:
-    """K and 2^-K e^s by row, for scores within reach of `require_reach` whose largest are known; overwrites them.
-
-    Scores that are far below the largest are raised first: see RAISED.
-    """
-    exponent = np.floor(largest / LN2)[:, None]
-    np.maximum(scores, (exponent - DEPTH) * LN2, out=scores)
-    weights = np.empty_like(scores)
-    exp_shifted(scores, exponent, weights, Work(weights.shape))
-    return exponent, weights
-
-
-def share_error(weight: Floats, total: float) -> Floats:
-    """A bound of |p / (v / z) - 1| for p = W / sum W, |W / v - 1| <= weight, and |sum v / z - 1| <= total.
-
-    (1 + b) / ((1 - g) (1 - b)) - 1 <= (2 b + g) / ((1 - g) (1 - b)).
-    """
-    found: Floats = (2 * weight + total) * UP / ((1 - total) * (1 - weight) * DOWN) * UP
-    return found
 
 
 # -- the stages of `mathematics.linearization`

@@ -67,12 +67,6 @@ class Work:
         self.factor: Floats = np.empty(shape, np.float64)
         self.index: NDArray[np.int64] = np.empty(shape, np.int64)
 
-    def rows(self, count: int) -> Work:
-        """The same memory for an array of fewer rows."""
-        part = Work.__new__(Work)
-        part.value, part.factor, part.index = self.value[:count], self.factor[:count], self.index[:count]
-        return part
-
 
 def exp_shifted(s: Floats, K: int | Floats, out: Floats, work: Work, tail: Floats | None = None) -> Floats:
     """out = 2^-K e^(s + tail) (1 + eps), |eps| <= `exponential_bound.relative_error`; s is overwritten.
@@ -118,16 +112,12 @@ def exp_shifted(s: Floats, K: int | Floats, out: Floats, work: Work, tail: Float
 # -- its error
 
 
+@cache
 def relative_error(*, tail: bool = False) -> float:
     """The proved bound for the constants that this process runs, with or without a tail.
 
     Raises BoundNotProvedError where there is no proof.
     """
-    return _own_bound(tail)
-
-
-@cache
-def _own_bound(tail: bool) -> float:
     with working_precision(PROOF_BITS):
         return _float_above(relative_error_bound(own_exponential(tail=tail)))
 
@@ -194,3 +184,42 @@ def score_errors(dimension: int, query_norm: Floats, query_radius: Floats, key_n
     slope: Floats = (gamma(dimension) * query_norm + query_radius) * UP
     shift: Floats = 4 * dimension * UNDERFLOW * (1 + key_norm + query_norm) * UP
     return slope, shift
+
+
+# -- rows of scores, of which a query may see the first alone
+
+Mask = NDArray[np.bool_]
+# More than raised weights can change in a row: they and the true ones are below 2^-998 of the largest.
+RAISED = 2.0**-900
+
+
+def first_of(tokens: int, seen: Floats) -> Mask:
+    """Which tokens queries see that see the first `seen` of them, a row for each query."""
+    return np.arange(tokens)[None, :] < seen[:, None]
+
+
+def scores_of_seen(scores: Floats, visible: Mask) -> Floats:
+    """Scores where what is not seen has the largest that is, so that it reaches no limit; every row sees something."""
+    largest = np.where(visible, scores, -np.inf).max(axis=1)
+    return np.where(visible, scores, largest[:, None])
+
+
+def exponentials(scores: Floats, largest: Floats) -> tuple[Floats, Floats]:
+    """K and 2^-K e^s by row, for scores within reach of `require_reach` whose largest are known; overwrites them.
+
+    Scores that are far below the largest are raised first: see RAISED.
+    """
+    exponent = np.floor(largest / LN2)[:, None]
+    np.maximum(scores, (exponent - DEPTH) * LN2, out=scores)
+    weights = np.empty_like(scores)
+    exp_shifted(scores, exponent, weights, Work(weights.shape))
+    return exponent, weights
+
+
+def share_error(weight: Floats, total: float) -> Floats:
+    """A bound of |p / (v / z) - 1| for p = W / sum W, |W / v - 1| <= weight, and |sum v / z - 1| <= total.
+
+    (1 + b) / ((1 - g) (1 - b)) - 1 <= (2 b + g) / ((1 - g) (1 - b)).
+    """
+    found: Floats = (2 * weight + total) * UP / ((1 - total) * (1 - weight) * DOWN) * UP
+    return found

@@ -14,17 +14,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certattn.fast.attention import BesideSurrogate, StoredPrompt
-from certattn.fast.attention_matrix import (
+from certattn.fast.attention import StoredPrompt
+from certattn.fast.balls import Ball, difference, product
+from certattn.fast.exponential import (
+    LARGEST_SCORE_ERROR,
     RAISED,
     Mask,
+    beta,
     exponentials,
     first_of,
+    relative_error,
+    require_reach,
+    score_errors,
     scores_of_seen,
     share_error,
 )
-from certattn.fast.balls import Ball, difference, product
-from certattn.fast.exponential import LARGEST_SCORE_ERROR, beta, relative_error, require_reach, score_errors
 from certattn.fast.rows import gathered, norm_bounds
 from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
@@ -37,7 +41,7 @@ _BLOCK = 2**19
 
 
 @np.errstate(all="ignore")
-def beside_surrogate_of_prefixes(prompt: StoredPrompt, stated: ExactMatrix, seen: Sequence[int]) -> BesideSurrogate:
+def beside_surrogate_of_prefixes(prompt: StoredPrompt, stated: ExactMatrix, seen: Sequence[int]) -> tuple[Ball, Ball]:
     """V m(a) and V (m(a) - m(0) - C(0) a) for every row of `stated`, over the first `seen` tokens of each.
 
     Every query sees a token at least. Raises Binary64Error.
@@ -53,7 +57,7 @@ def beside_surrogate_of_prefixes(prompt: StoredPrompt, stated: ExactMatrix, seen
     found = [_weights(queries[part], radius[part], keys, sight[part]) for part in parts]
     means = _joined([product(softmax, values) for softmax, _ in found])
     off = _joined([product(difference(softmax, linear), values) for softmax, linear in found])
-    return BesideSurrogate(prompt.mapped(means), prompt.mapped(off))
+    return prompt.mapped(means), prompt.mapped(off)
 
 
 def _tokens(prompt: StoredPrompt) -> tuple[Floats, Ball]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,6 @@ _CARRIERS = {name: np.dtype(name).newbyteorder("<") for name in EXACT_TYPES if n
 _CARRIERS["bfloat16"] = np.dtype("<u2")
 # Of types with subnormal numbers that are normal as doubles: an integer as wide, fraction bits, the least number.
 _FRACTION_BITS = {"float16": (np.uint16, 10, 2.0**-24), "float32": (np.uint32, 23, 2.0**-149)}
-# Rows at a time where squares are computed beforehand.
-_ROWS = 2048
 
 
 def computed_squares(rows: Floats, out: Floats | None = None) -> Floats:
@@ -55,14 +53,10 @@ def larger(first: float, second: float) -> float:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Rows as they are stored: a two-dimensional array, and the certificate's name of its number type.
-
-    squares: `computed_squares` of the rows where they are known, which saves time (`with_squares`).
-    """
+    """Rows as they are stored: a two-dimensional array, and the certificate's name of its number type."""
 
     stored: Stored
     dtype: str
-    squares: Floats | None = None
 
     def __post_init__(self) -> None:
         # int64 and longdouble would be rounded on the way to doubles.
@@ -79,15 +73,6 @@ class StoredRows:
     def shape(self) -> tuple[int, int]:
         rows, columns = self.stored.shape
         return rows, columns
-
-    def with_squares(self) -> StoredRows:
-        """The same rows with the squares of their norms, for the second sweep over them and those that follow."""
-        rows, columns = self.shape
-        squares, room = np.empty(rows), np.empty((_ROWS, columns))
-        for first in range(0, rows, _ROWS):
-            last = min(first + _ROWS, rows)
-            computed_squares(self.block(first, last, room), squares[first:last])
-        return replace(self, squares=squares)
 
     def block(self, start: int, stop: int, scratch: Floats) -> Floats:
         """Rows start:stop as doubles: themselves where they are, else in `scratch`."""
@@ -117,14 +102,10 @@ def _restore_subnormals(part: Stored, room: Floats, carrier: type, fraction_bits
 
 @dataclass(frozen=True)
 class Block:
-    """Some tokens: their keys and values, k rows each; the same array where a token is both.
-
-    key_squares: `computed_squares` of the keys, where they are known.
-    """
+    """Some tokens: their keys and values, k rows each; the same array where a token is both."""
 
     keys: Floats
     values: Floats
-    key_squares: Floats | None = None
 
 
 def blocks(keys: StoredRows, values: StoredRows, start: int, stop: int, size: int) -> Iterator[Block]:
@@ -134,8 +115,7 @@ def blocks(keys: StoredRows, values: StoredRows, start: int, stop: int, size: in
     for first in range(start, stop, size):
         last = min(first + size, stop)
         block = keys.block(first, last, key_room)
-        squares = None if keys.squares is None else keys.squares[first:last]
-        yield Block(block, block if values is keys else values.block(first, last, value_room), squares)
+        yield Block(block, block if values is keys else values.block(first, last, value_room))
 
 
 # -- whole matrices

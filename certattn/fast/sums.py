@@ -18,6 +18,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Generic, Protocol, Self, TypeVar
@@ -103,9 +104,7 @@ class Sums:
         else:
             np.matmul(self.queries, keys.T, out=scores)
         # After the scores: they have brought the keys into the cache, in the fastest way.
-        squares = block.key_squares
-        if squares is None:
-            squares = computed_squares(keys, scratch.array("squares", tokens))
+        squares = computed_squares(keys, scratch.array("squares", tokens))
         largest, least = scores.max(axis=1), float(scores.min())
         require_reach(least, float(largest.max()))
         # No block has a smaller K than those before it: its weights are small instead, and no factor is needed.
@@ -294,11 +293,11 @@ def sweep(chunks: Iterable[tuple[StoredRows, StoredRows]], wanted: Plan[A], thre
             shares = _shares(tokens, tokens * columns * wanted.multiplications, threads)
             while len(workers) < len(shares):
                 workers.append(_Worker(wanted))
-            jobs = [_Job(keys, values, first, last, size) for first, last in shares]
-            if len(jobs) == 1:
-                workers[0].add(jobs[0])
+            if len(shares) == 1:
+                workers[0].add(keys, values, shares[0], size)
             else:
-                list(pool.map(_Worker.add_in_thread, workers, jobs))
+                jobs = [partial(worker.add_in_thread, keys, values, size=size) for worker in workers]
+                list(pool.map(lambda job, share: job(share), jobs, shares))
     found = [worker.sums for worker in workers if worker.sums is not None]
     if not found:
         raise ValueError("a prompt without tokens")
@@ -314,17 +313,6 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Tokens first:last of a chunk, in blocks of `size`."""
-
-    keys: StoredRows
-    values: StoredRows
-    first: int
-    last: int
-    size: int
-
-
 class _Worker(Generic[A]):
     """What one thread adds up, and its scratch."""
 
@@ -333,18 +321,19 @@ class _Worker(Generic[A]):
         self._scratch = Scratch()
         self.sums: A | None = None
 
-    def add_in_thread(self, job: _Job) -> None:
+    def add_in_thread(self, keys: StoredRows, values: StoredRows, share: tuple[int, int], size: int) -> None:
         # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
         set_default()
         require_sound_arithmetic()
-        self.add(job)
+        self.add(keys, values, share, size)
 
-    def add(self, job: _Job) -> None:
+    def add(self, keys: StoredRows, values: StoredRows, share: tuple[int, int], size: int) -> None:
+        """Some of the tokens of a chunk, in blocks of `size`."""
         # Sums of sums: no path through them is long, however many chunks there are.
-        sums = self._wanted.empty(job.values.shape[1])
+        sums = self._wanted.empty(values.shape[1])
         # What is not finite is noticed afterwards, and refused.
         with np.errstate(all="ignore"):
-            for block in blocks(job.keys, job.values, job.first, job.last, job.size):
+            for block in blocks(keys, values, *share, size):
                 sums.add(block, self._scratch)
         if self.sums is None:
             self.sums = sums
@@ -381,10 +370,8 @@ class Scratch:
 
     def array(self, name: str, *shape: int) -> Floats:
         """The array of this name, in this shape; what was taken under this name before is overwritten."""
-        found = self._arrays.get((name, shape))
-        return self._cut(name, shape) if found is None else found
-
-    def _cut(self, name: str, shape: tuple[int, ...]) -> Floats:
+        if (name, shape) in self._arrays:
+            return self._arrays[name, shape]
         size = prod(shape)
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < size:

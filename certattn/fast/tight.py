@@ -20,12 +20,14 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from certattn.fast.balls import Ball
+from certattn.fast.attention import Moments, StoredPrompt
+from certattn.fast.balls import Ball, in_two_doubles
 from certattn.fast.exponential import DEPTH, LARGEST_SCORE_ERROR, LN2, beta, exp_shifted, relative_error, require_reach
 from certattn.fast.rows import Block, computed_squares, larger, norm_bound, norm_bounds
-from certattn.fast.sums import Scratch
+from certattn.fast.sums import Scratch, sweep
 from certattn.fast.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_rounding_to_nearest
 from certattn.kernel.errors import RefusedError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # -- numbers cut into parts
 #
@@ -450,3 +452,27 @@ class TightEnclosures:
         # sum w |b| |v - m|, |m| <= |middle| + rho; and |v - m| <= 2 max |v| where a score was raised.
         moved = self._stray_moment + (size + rho) * self._stray + 2 * self._size * self._omega
         return Ball(middle, (rho + moved / self._rest) * UP)
+
+
+# -- prompts
+
+
+@np.errstate(all="ignore")
+def tight_moments(prompt: StoredPrompt, stated: ExactMatrix) -> Moments:
+    """Means and normalisers under the softmax weights of every row of `stated`, to the last places.
+
+    Raises Binary64Error.
+    """
+    tilts = in_two_doubles(stated @ prompt.score_map.T, prompt.scale)
+    found = [TightEnclosures(sweep(prompt.chunks(), TightlyWanted(SplitQuery.of(*tilt)))) for tilt in tilts]
+    normalisers = [enclosures.normaliser() for enclosures in found]
+    return Moments(
+        np.array([exponent for exponent, _ in normalisers]),
+        _stacked([ball for _, ball in normalisers]),
+        prompt.mapped(_stacked([enclosures.mean() for enclosures in found])),
+        [],
+    )
+
+
+def _stacked(balls: list[Ball]) -> Ball:
+    return Ball(np.stack([ball.middle for ball in balls]), np.stack([ball.radius for ball in balls]))

@@ -15,8 +15,6 @@ from certattn.kernel.errors import GuardError, RefusedError
 
 Floats = NDArray[np.float64]
 
-BINARY64 = f"binary64 with proved bounds (numpy {np.__version__})"
-
 UNIT = 2.0**-53
 # The largest error of an operation whose result underflows, flushed to zero or not.
 UNDERFLOW = 2.0**-1022

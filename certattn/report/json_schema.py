@@ -23,7 +23,7 @@ from certattn.kernel.document.schema import (
     Text,
     Variant,
 )
-from certattn.kernel.given.attention import LAW_FORMS, LawKind
+from certattn.kernel.given.token_laws import LAW_FORMS, LawKind
 
 Schema = dict[str, Any]
 

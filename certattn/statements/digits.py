@@ -171,3 +171,12 @@ def _end(side: Enclosure, *, upper: bool) -> Enclosure:
 def _midpoint(text: str) -> str:
     shown = text.strip("[").split(" +/-")[0]
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def hexadecimal(value: fmpq) -> str:
+    """A fraction with a power of two below, exactly, as certificates write hex floats."""
+    if value == 0:
+        return "0"
+    exponent, size = value.q.bit_length() - 1, int(abs(value.p))
+    zeros = (size & -size).bit_length() - 1
+    return f"{'-' if value < 0 else ''}0x{size >> zeros:x}p{zeros - exponent}"

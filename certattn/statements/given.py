@@ -1,11 +1,81 @@
-"""What is given of prompts and queries, in words."""
+"""What is given of laws, weights, prompts and queries, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from flint import fmpq
+
+from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
+from certattn.kernel.given.attention import Weights
 from certattn.kernel.given.each_query import StatedBounds
 from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.token_laws import (
+    COMPONENT_LAW,
+    COMPONENT_WEIGHT,
+    COMPONENTS,
+    COVARIANCE,
+    MEAN,
+    POINTS,
+    SIZES,
+    WEIGHTS,
+    StatedLaw,
+)
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+
+# Of many matrices so many are written out.
+_SHOWN = 4
+
+
+def law_words(law: StatedLaw, what: str = "tokens") -> str:
+    """A law, as what is drawn from it.
+
+    Numbers in an array file are named by the file, which may be called anything: no text is replaced afterwards.
+    """
+    values = law.values
+    if law.kind == "gaussian":
+        return f"Gaussian {what} of {gaussian_words(values)}"
+    if law.kind == "rademacher":
+        return f"{what} of independent signs (Rademacher) of sizes {values[SIZES].words()}"
+    if law.kind == "box":
+        return f"{what} uniform on the box of half-widths {values[SIZES].words()}"
+    if law.kind == "atoms":
+        points = values[POINTS]
+        stated = values.get(WEIGHTS)
+        shares = ExactMatrix.row_vector(stated if stated is not None else [fmpq(1, points.shape[0])] * points.shape[0])
+        return f"{what} drawn from {counted(points.shape[0], 'atom')} {points.words()} of weights {shares}"
+    parts = (
+        f"{law_words(component[COMPONENT_LAW], what)} with probability {describe(component[COMPONENT_WEIGHT])}"
+        for component in values[COMPONENTS]
+    )
+    return f"{what} from a mixture ({'; '.join(parts)})"
+
+
+def gaussian_words(values: Values) -> str:
+    """The parameters of N(mean, covariance)."""
+    return f"mean {values[MEAN].words()} and covariance {values[COVARIANCE].words()}"
+
+
+def weights_words(weights: Weights) -> str:
+    """All of them that are stated, and I for those that are not."""
+    value = "I" if weights.V is None else weights.V.words()
+    return f"{_score_matrices(weights)}, V = {value}"
+
+
+def score_matrix_words(weights: Weights) -> str:
+    """What of them enters the scores."""
+    matrices = _score_matrices(weights)
+    return matrices if weights.U is not None else f"U = K'Q, {matrices}"
+
+
+def _score_matrices(weights: Weights) -> str:
+    if weights.U is not None:
+        return f"U = {weights.U.words()}"
+    named = {"K": weights.K, "Q": weights.Q}
+    return ", ".join(f"{name} = {'I' if matrix is None else matrix.words()}" for name, matrix in named.items())
 
 
 def prompt_words(prompt: StatedPrompt) -> str:
@@ -14,7 +84,7 @@ def prompt_words(prompt: StatedPrompt) -> str:
     if values is not None:
         inputs = f"keys: {first.words()}, values: {values.words()}"
     else:
-        weights = f", {prompt.weights.words()}" if prompt.weights is not None else ""
+        weights = f", {weights_words(prompt.weights)}" if prompt.weights is not None else ""
         inputs = f"{first.words()}{weights}"
     queries = f", queries: {prompt.queries.words()}" if prompt.queries is not None else ""
     return f"{counted(prompt.length, 'token')} ({inputs}, scale {describe(prompt.scale)}{queries})"
@@ -25,6 +95,23 @@ def score_words(prompt: StatedPrompt) -> str:
     if prompt.weights is None:
         return "scale * <q, key>"
     return "scale * <U q, token>" if prompt.weights.U is not None else "scale * <Q q, K token>"
+
+
+def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
+    """What a sentence says of a mask after it has named the queries and the prompt."""
+    return "" if causal is None else sight_of_queries(prompt.count, causal)
+
+
+def sight_of_queries(count: int, first: int) -> str:
+    """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
+    more = ", every further query one more" if count > 1 else ""
+    return f", of which the first query sees the first {first}{more}"
+
+
+def matrices_words(stated: Sequence[MatrixInput]) -> str:
+    """The first few of the matrices, as they are stated."""
+    shown, more = [part.words() for part in stated[:_SHOWN]], len(stated) - _SHOWN
+    return ", ".join([*shown, f"{more} more as stated"] if more > 0 else shown)
 
 
 def bounds_words(bounds: StatedBounds) -> str:

@@ -45,7 +45,7 @@ def check_products(kernel: Kernel) -> Iterator[Check]:
         h = vector("h", rank)
         y = R * sympy.Matrix(rank, 1, h)
         by_hand = normal_mean(sympy.Mul(*((y.T * form * y)[0] for form in forms)), h)
-        found = kernel.query_gaussians.product_mean([kernel.exact(form) for form in forms], kernel.exact(R * R.T))
+        found = kernel.over_queries.product_mean([kernel.exact(form) for form in forms], kernel.exact(R * R.T))
         yield equal(f"{count} forms in R^{d}, rank {rank}", plain(found), by_hand)
 
 
@@ -59,7 +59,7 @@ def check_weighted(kernel: Kernel) -> Iterator[Check]:
         exponent = r * (z.T * W * z)[0] - (h.T * h)[0] / 2
         what = f"queries in R^{d}, rank {rank}"
         yield equal(f"the exponent, {what}", exponent, -(h.T * inner * h)[0] / 2)
-        N = sympy.Matrix(entries(kernel.query_gaussians.shrinking(
+        N = sympy.Matrix(entries(kernel.over_queries.shrinking(
             kernel.exact(R * R.T), kernel.exact(W), SymbolicNumber(r)
         )))  # fmt: skip
         yield equal(f"N = I - 2 r W S, {what}", N, sympy.eye(d) - 2 * r * W * R * R.T)

@@ -185,16 +185,6 @@ def test_the_score_is_used_up_and_the_result_is_the_array_that_was_handed_over()
     assert np.allclose(out, np.exp([1.0, 2.0]))
 
 
-def test_fewer_rows_share_the_scratch() -> None:
-    work = Work((8, 5))
-    part = work.rows(3)
-    assert np.shares_memory(part.value, work.value)
-    scores = RNG.uniform(-5, 5, (3, 5))
-    out = np.empty((3, 5))
-    exp_shifted(scores.copy(), 0, out, part)
-    assert (out == computed(scores, 0)).all()
-
-
 def test_a_view_with_gaps_is_as_good() -> None:
     room = np.empty((40, 9))
     scores = RNG.uniform(-5, 5, (40, 7))

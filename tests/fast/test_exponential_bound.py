@@ -172,10 +172,10 @@ def test_at_a_low_precision_nothing_is_proved_that_is_false() -> None:
 def test_a_process_without_a_proof_gets_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exponential, "own_exponential", lambda *, tail: changed(l1=fmpq(0)))
     with pytest.raises(BoundNotProvedError, match="s - k L1"):
-        exponential._own_bound.__wrapped__(False)
+        exponential.relative_error.__wrapped__()
     monkeypatch.setattr(exponential, "own_exponential", lambda *, tail: changed(c2=fmpq(1)))
     with pytest.raises(BoundNotProvedError, match="no useful bound"):
-        exponential._own_bound.__wrapped__(False)
+        exponential.relative_error.__wrapped__()
 
 
 def test_the_errors_of_the_table_are_those_of_its_entries() -> None:

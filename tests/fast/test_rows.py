@@ -140,19 +140,3 @@ def test_a_lost_sum_of_squares_is_made_up_for() -> None:
 def test_the_larger_of_two_numbers() -> None:
     assert larger(1.0, 2.0) == larger(2.0, 1.0) == larger(2.0, 2.0) == 2
     assert all(math.isnan(larger(*pair)) for pair in ((math.nan, 1.0), (1.0, math.nan), (math.nan, math.nan)))
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
-def test_squares_that_are_known_are_used(dtype: str) -> None:
-    rng = np.random.default_rng(4)
-    if dtype == "bfloat16":
-        array = rng.integers(0x3F00, 0x4000, (5000, 3)).astype(np.uint16)
-    else:
-        array = rng.standard_normal((5000, 3)).astype(dtype)
-    plain = StoredRows(array, dtype)
-    known = plain.with_squares()
-    for mine, its in zip(blocks(plain, plain, 100, 4900, 999), blocks(known, known, 100, 4900, 999), strict=True):
-        assert mine.key_squares is None
-        assert its.key_squares is not None
-        # Where an array begins may decide in which order a library adds.
-        np.testing.assert_allclose(its.key_squares, computed_squares(mine.keys), rtol=1e-15)

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, arb_mat, fmpq
 
 from certattn.fast import attention_matrix as tested
-from certattn.fast import rows, singular_values
+from certattn.fast import exponential, rows, singular_values
 from certattn.fast.rows import Dense
 from certattn.fast.singular_values import FloatFactors
 from certattn.kernel.errors import RefusedError
@@ -207,14 +207,14 @@ def test_the_distance_allows_for_an_exponential_as_bad_as_is_proved(
     """Weights that are too large and too small by turns, far more than is proved, and a bound that knows."""
     rng = np.random.default_rng(0)
     queries, keys = on_a_grid(rng, 9, 4), on_a_grid(rng, 9, 4)
-    eps, own = tested.relative_error() * 1000, tested.exp_shifted
+    eps, own = exponential.relative_error() * 1000, exponential.exp_shifted
 
     def worse(scores: Array, exponent: Array, out: Array, work: Any) -> Array:
         own(scores, exponent, out, work)
         out *= 1 + eps * np.where(np.arange(out.shape[1]) % 2 == 0, 1, -1)
         return out
 
-    monkeypatch.setattr(tested, "exp_shifted", worse)
+    monkeypatch.setattr(exponential, "exp_shifted", worse)
     unaware = tested.attention_matrix(queries, keys, fmpq(1), centred=True, causal=causal)
     assert off(queries, keys, fmpq(1), unaware, centred=True, causal=causal) > arb(unaware.error)
     monkeypatch.setattr(tested, "relative_error", lambda: eps * 1.01)

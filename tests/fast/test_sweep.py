@@ -94,17 +94,6 @@ def test_chunks_may_share_one_buffer() -> None:
         assert worst(found.mean(), MEANS[0]) <= 1
 
 
-def test_known_squares_give_the_same_enclosures() -> None:
-    plain, known = stored(KEYS), stored(KEYS).with_squares()
-    values = stored(VALUES)
-    for keys in (plain, known):
-        found = Enclosures(sums.sweep([(keys, values)], Wanted(QUERIES[:1])), np.zeros(1))
-        assert worst(found.mean(), MEANS[0]) <= 1
-        radii = found.mean().radius
-    first = Enclosures(sums.sweep([(plain, values)], Wanted(QUERIES[:1])), np.zeros(1)).mean()
-    np.testing.assert_allclose(first.radius, radii, rtol=1e-12)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_thread_that_refuses_is_heard(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     set_blocks(100, threads, monkeypatch)

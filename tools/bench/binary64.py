@@ -158,7 +158,7 @@ def rows_of(array: np.ndarray, queries: np.ndarray, runs: int) -> None:
     from certattn.fast.rows import StoredRows
 
     tokens = StoredRows(array, "float64")
-    known, one, size = tokens.with_squares(), queries[:1], len(array)
+    one, size = queries[:1], len(array)
 
     def show(way: str, plain: Callable[[], Any], enclosed: Callable[[], Any], count: int = runs) -> None:
         print(compare(f"n = {size:,}, {way}", plain, enclosed, max(3, count)), flush=True)
@@ -167,7 +167,6 @@ def rows_of(array: np.ndarray, queries: np.ndarray, runs: int) -> None:
         return mean(array, one[0])
 
     show("default", plain, lambda: enclosed_mean(tokens, one))
-    show("default, squares of norms known", plain, lambda: enclosed_mean(known, one))
     if size > 10_000:
         show("default, 2 threads", plain, lambda: enclosed_mean(tokens, one, 2))
         show("tight", plain, lambda: enclosed_tightly(tokens, one))

@@ -49,7 +49,7 @@ from certattn.kernel.mathematics import (
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.arithmetic import exponential_value
+from certattn.kernel.theorems.arithmetic import binary64_exponential
 from certattn.kernel.theorems.prompts.mathematics import mean_square
 from certattn.kernel.theorems.selection import regularization_path, selection_on_a_head
 from certattn.kernel.theorems.selection.mathematics import joint_path, margin_points
@@ -796,21 +796,18 @@ def single_roundings(count: int, rng: Draw) -> Iterator[Assertion]:
             true: Fraction | None = Fraction(value.numerator / value.denominator)
         except OverflowError:
             true = None
-        found = exponential_value.to_nearest(exact(value))
+        found = binary64_exponential.to_nearest(exact(value))
         given = f"{value.numerator:#x} / {value.denominator:#x}"
         yield (
-            "exponential_value.to_nearest",
+            "binary64_exponential.to_nearest",
             given,
             (found is None) == (true is None) and (found is None or found == exact(true or Fraction(0))),
         )
-        yield "exponential_value.is_binary64", given, exponential_value.is_binary64(exact(value)) is (true == value)
-        if true is not None:
-            shown = exponential_value.hexadecimal(exact(true))
-            yield (
-                "exponential_value.hexadecimal",
-                shown,
-                Fraction(float.fromhex(shown)) == true if true else shown == "0",
-            )
+        yield (
+            "binary64_exponential.is_binary64",
+            given,
+            binary64_exponential.is_binary64(exact(value)) is (true == value),
+        )
         drawn = Fraction(rng.getrandbits(200) - 2**199, rng.getrandbits(150) | 1) * Fraction(2) ** rng.randint(
             -1100, 60
         )

@@ -14,8 +14,6 @@ from certattn.kernel.document.schema import Kind, Listing, Rational, Reading
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
-_SHOWN_MATRICES = 4
-
 
 @dataclass(frozen=True)
 class StatedBounds:
@@ -75,12 +73,6 @@ class StatedMatrices:
             raise self.node.malformed(f"{queries} matrices, one per query", f"a list of {len(self.parts)}")
         for part in self.parts:
             part.require_shape(rows, columns, "like each of these matrices")
-
-    def words(self) -> str:
-        shown = [part.words() for part in self.parts[:_SHOWN_MATRICES]]
-        if len(self.parts) > _SHOWN_MATRICES:
-            shown.append(f"{len(self.parts) - _SHOWN_MATRICES} more as stated")
-        return ", ".join(shown)
 
     def entries(self, query: int, rows: int) -> list[fmpq]:
         """The entries of the matrix of a query, row by row; it has so many rows."""

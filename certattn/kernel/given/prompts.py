@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from flint import arb
@@ -46,19 +46,17 @@ def prompt_forms(*others: Field[Any], queries: Field[MatrixInput] = QUERIES) -> 
     )
 
 
-# Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
-DEFAULT_TIER, TIGHT_TIER = "binary64", "tight binary64"
-
-
-@cache
 def _binary64() -> str:
     # Imported where a tier was used, which needs numpy.
-    from certattn.fast.units import BINARY64
+    from certattn.fast import binary64
 
-    return BINARY64
+    return binary64()
 
 
-DEFAULT, TIGHT = Tier(DEFAULT_TIER, _binary64), Tier(TIGHT_TIER, _binary64)
+# Tiers of binary64 arithmetic: radii of some 1e-12 at the speed of numpy, and of 1e-15 at a third of it.
+DEFAULT, TIGHT = Tier("binary64", _binary64), Tier("tight binary64", _binary64)
+# Number types with values that are no doubles; of all others `certattn.fast` takes the numbers as they are.
+NO_DOUBLES = ("int64", "uint64")
 
 
 @dataclass(frozen=True)
@@ -118,15 +116,11 @@ class StatedPrompt:
         return weights.Q.load() if weights.Q is not None else ExactMatrix.identity(weights.key_dimension)
 
     @property
-    def tiers(self) -> tuple[str, ...]:
-        """The tiers of binary64 arithmetic for this prompt: none unless it stands in array files of doubles."""
-        inputs = [part for part in self.inputs if part is not None]
-        if any(part.stored is None for part in inputs):
-            return ()
-        # Imported where there are arrays, which need numpy anyway.
-        from certattn.kernel.given.stored_arrays import holds_doubles
-
-        return (DEFAULT_TIER, TIGHT_TIER) if all(map(holds_doubles, inputs)) else ()
+    def tiers(self) -> list[Tier]:
+        """Those that it can be computed in, the fastest first: none unless it stands in array files of doubles."""
+        arrays = [part.stored for part in self.inputs if part is not None]
+        in_doubles = all(array is not None and array.dtype not in NO_DOUBLES for array in arrays)
+        return [DEFAULT, TIGHT] if in_doubles else []
 
     @cached_property
     def score_map(self) -> ExactMatrix:
@@ -179,13 +173,6 @@ def read_prompt(form: str, given: Values) -> StatedPrompt:
     return prompt
 
 
-def differences(
-    prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
-) -> list[list[arb]]:
-    """T(q) - T_inf(q) for every row q of `stated`, at the working precision."""
-    return [difference for difference, _ in compared_to_mean(prompt, exact, limit, stated)]
-
-
 def compared_to_mean(
     prompt: StatedPrompt, exact: Prompt, limit: AffineMap | Operator, stated: ExactMatrix
 ) -> list[tuple[list[arb], list[arb]]]:
@@ -197,11 +184,6 @@ def compared_to_mean(
     infinite = limit.from_point(exact.values.mean_row(), stated)
     gaps = [[x - y for x, y in zip(*pair, strict=True)] for pair in zip(finite, infinite, strict=True)]
     return list(zip(gaps, finite, strict=True))
-
-
-def tiers_of(prompt: StatedPrompt) -> list[Tier]:
-    """Those that the prompt can be computed in, the fastest first."""
-    return [tier for tier in (DEFAULT, TIGHT) if tier.name in prompt.tiers]
 
 
 # -- causal masks: how many of the first tokens each query of a prompt sees
@@ -229,14 +211,3 @@ def read_causal(given: Values, field: Field[int], prompt: StatedPrompt) -> int |
 def seen_tokens(prompt: StatedPrompt, causal: int | None) -> tuple[int, ...]:
     """How many of the first tokens each query sees."""
     return tuple(prompt.length if causal is None else causal + i for i in range(prompt.count))
-
-
-def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
-    """What a sentence says of it after it has named the queries and the prompt."""
-    return "" if causal is None else sight_of_queries(prompt.count, causal)
-
-
-def sight_of_queries(count: int, first: int) -> str:
-    """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
-    more = ", every further query one more" if count > 1 else ""
-    return f", of which the first query sees the first {first}{more}"

@@ -46,16 +46,10 @@ def naming_its_infinities(prompt: StatedPrompt) -> AbstractContextManager[None]:
     return naming_what_is_not_finite([part for part in prompt.inputs if part is not None])
 
 
-def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix, *, tight: bool = False) -> Ball:
+def off_limit(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix) -> Ball:
     """T(q) - T_inf(q) for every row q of `stated`. Raises Binary64Error where binary64 has no answer."""
-    return difference(means(prompt, stated, tight=tight), limit_values(prompt, limit, stated))
-
-
-def means(prompt: StatedPrompt, stated: ExactMatrix, *, tight: bool) -> Ball:
-    """T(q) for every row."""
-    stored = stored_prompt(prompt)
     with naming_its_infinities(prompt):
-        return stored.tight_moments(stated).means if tight else stored.means(stated)
+        return difference(stored_prompt(prompt).means(stated), limit_values(prompt, limit, stated))
 
 
 def limit_values(prompt: StatedPrompt, limit: AffineMap | Operator, stated: ExactMatrix) -> Ball:

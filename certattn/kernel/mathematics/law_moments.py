@@ -2,7 +2,6 @@
 
     tilted_covariance(law, a) = C(a), the covariance of the law tilted by a
     third_cumulant(law, a, c) = the derivative of C at a in the direction c
-    spread(law, a, G)  = tr G C(a): E|V(x - tau(a))|^2 under the tilt
     fourth(law, c, G)  = E ((x - c)'G(x - c))^2 under the law itself: E|V(x - c)|^4
 
 Written once, generic in the number type, like the laws.
@@ -42,27 +41,6 @@ def minus(x: Vector, y: Vector) -> list[Number]:
 def product_trace(G: Form, C: Form) -> Number:
     """tr G C for symmetric G and C: the sum of products of entries."""
     return sum(dot(left, right) for left, right in zip(G, C, strict=True))
-
-
-def spread(law: Law, tilt: Vector, G: Form, fn: Functions) -> Number:
-    """tr G C(a)."""
-    if isinstance(law, Gaussian):
-        return product_trace(G, law.covariance)
-    if isinstance(law, Rademacher | Box):
-        return _diagonal(G, _variances(law, tilt, fn))
-    if isinstance(law, Atoms):
-        shares = law.shares(tilt, fn)
-        mean = law.tilted_mean(tilt, fn)
-        return dot(shares, [form(G, minus(y, mean)) for y in law.points]) / sum(shares)
-    if isinstance(law, Mixture):
-        shares = law.shares(tilt, fn)
-        mean = law.tilted_mean(tilt, fn)
-        # Total variance: within the components, and between them.
-        parts = [
-            spread(part, tilt, G, fn) + form(G, minus(part.tilted_mean(tilt, fn), mean)) for part in law.components
-        ]
-        return dot(shares, parts) / sum(shares)
-    raise TypeError(f"no second moment of {type(law).__name__}")
 
 
 def tilted_covariance(law: Law, tilt: Vector, fn: Functions) -> list[list[Number]]:
@@ -196,7 +174,7 @@ def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form
     E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx.
     """
     second = [m2 for m2, _ in moments]
-    trace = _diagonal(G, second)
+    trace = sum(row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True)))
     pure = natural_power(trace, 2)
     for i, row in enumerate(G):
         pure += natural_power(row[i], 2) * (moments[i][1] - 3 * natural_power(second[i], 2))
@@ -204,7 +182,3 @@ def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form
     linear = sum(natural_power(entry, 2) * m2 for entry, m2 in zip(apply(G, c), second, strict=True))
     constant = form(G, c)
     return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * trace
-
-
-def _diagonal(G: Form, variances: Vector) -> Number:
-    return sum(row[j] * variance for j, (row, variance) in enumerate(zip(G, variances, strict=True)))

@@ -10,7 +10,7 @@ of the MGF gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -161,6 +161,15 @@ class Mixture:
 
     def map(self, lift: Lift) -> Mixture:
         return Mixture([law.map(lift) for law in self.components], [lift(w) for w in self.weights])
+
+
+def leaves(law: Law, weight: Number = 1) -> Iterator[tuple[Number, Law]]:
+    """The laws that a law is mixed from, none a mixture itself, with their probabilities."""
+    if isinstance(law, Mixture):
+        for share, component in zip(law.weights, law.components, strict=True):
+            yield from leaves(component, share * weight)
+    else:
+        yield weight, law
 
 
 def _average(shares: Vector, points: Sequence[Vector]) -> list[Number]:

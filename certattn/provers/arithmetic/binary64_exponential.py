@@ -22,11 +22,11 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.arithmetic.binary64_exponential import MOST, THEOREM
-from certattn.kernel.theorems.arithmetic.exponential_value import hexadecimal, relative_error_at
+from certattn.kernel.theorems.arithmetic.binary64_exponential import MOST, THEOREM, relative_error_at
 from certattn.provers.commands import Command, Option
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.statements.digits import hexadecimal
 from certattn.writing import to_text
 
 DIGITS = 6

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.decide.proof import AFTER_BINARY64
 from certattn.kernel.errors import Binary64Error, UsageError
@@ -15,7 +14,15 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
-from certattn.kernel.theorems.attention.softmax_mean import COVARIANCE, LOG_NORMALISER, MEAN, weighted_queries
+from certattn.kernel.theorems.attention.softmax_mean import (
+    COVARIANCE,
+    LOG_NORMALISER,
+    MEAN,
+    Weighted,
+    tightly_weighted,
+    weighted_in_binary64,
+    weighted_queries,
+)
 from certattn.provers.attention.stated_tables import Printing, Table
 
 FIRST_BITS = 64
@@ -40,14 +47,6 @@ class Wanted:
     def second(self) -> bool:
         """Whether second moments are needed."""
         return self.covariance or self.eigenvalues
-
-
-class Weighted(Protocol):
-    """A prompt as one query weighs it."""
-
-    def output_off(self, stated: ExactMatrix) -> list[arb]: ...
-    def log_normaliser(self) -> arb: ...
-    def covariance(self, of: str) -> arb_mat: ...
 
 
 @dataclass
@@ -100,9 +99,6 @@ def _by_arb(prompt: StatedPrompt, wanted: Wanted) -> tuple[Found, int]:
 
 def _by_binary64(prompt: StatedPrompt, wanted: Wanted) -> Found:
     """As sharp as binary64 is; by the tight tier where there are no second moments."""
-    # Imported where there are arrays to compute with.
-    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
-
     rows, of = range(prompt.count), {wanted.of} if wanted.second else set()
     with working_precision(AFTER_BINARY64):
         weigh = weighted_in_binary64(prompt, rows, of) if of else tightly_weighted(prompt, rows)

@@ -18,7 +18,7 @@ from flint import fmpq
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.gradients import GradientError
+from certattn.kernel.theorems.prompts.random_prompts import GradientError
 from certattn.provers.prompts.entry_tails import entry_families, output_families
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_frames import frame_of

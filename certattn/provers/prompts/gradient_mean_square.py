@@ -15,8 +15,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, enclosure_by, read, square_parts
-from certattn.kernel.theorems.prompts.gradients import GradientError
 from certattn.kernel.theorems.prompts.mean_squares import Method
+from certattn.kernel.theorems.prompts.random_prompts import GradientError
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

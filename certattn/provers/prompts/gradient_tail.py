@@ -19,7 +19,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
-from certattn.kernel.theorems.prompts.gradients import read_gradient
+from certattn.kernel.theorems.prompts.random_prompts import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate

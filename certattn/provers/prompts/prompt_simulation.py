@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, leaves
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.provers.prompts.tail_directions import parts_of
 
 Array = np.ndarray[Any, Any]
 
@@ -123,7 +123,7 @@ def _errors(prompt: RandomPrompt, length: int, count: int, draw: np.random.Gener
 
 def _tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
     """So many independent tokens of a law, one per row."""
-    parts = list(parts_of(law))
+    parts = list(leaves(law, fmpq(1)))
     shares = np.array([float(weight.p) / float(weight.q) for weight, _ in parts])
     kinds = draw.choice(len(parts), size=count, p=shares / shares.sum())
     tokens = np.empty((count, law.dimension))

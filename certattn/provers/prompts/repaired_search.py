@@ -21,7 +21,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.mathematics.query_gaussians import has_positive_eigenvalues
+from certattn.kernel.theorems.prompts.mathematics.over_queries import has_positive_eigenvalues
 from certattn.kernel.theorems.prompts.propositions import Error, Setting, query_box_bounds, weighted_average
 from certattn.provers.rounding import round_down
 

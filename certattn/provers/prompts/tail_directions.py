@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flint import fmpq
 
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.capped_sums import Part, plane
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.gaussian_parts import Part, plane
-from certattn.kernel.mathematics.laws import Law, Mixture
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import bounded_parts
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import MOST_SCORE_VARIANCE, Tail, is_constant
@@ -54,12 +51,3 @@ def gaussian_tail(tail: Tail, parts: list[Part]) -> GaussianTail:
         numbers = [float(ball) for ball in (seen.alpha, seen.s, seen.mu, seen.c, seen.sigma)]
         found.append(Component(as_float(part.weight), *numbers))
     return GaussianTail(found)
-
-
-def parts_of(law: Law, weight: fmpq = _ONE) -> Iterator[tuple[fmpq, Law]]:
-    """The laws that a law is mixed from, with their probabilities; the law itself where it is no mixture."""
-    if isinstance(law, Mixture):
-        for share, part in zip(law.weights, law.components, strict=True):
-            yield from parts_of(part, weight * share)
-    else:
-        yield weight, law

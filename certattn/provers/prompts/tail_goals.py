@@ -12,8 +12,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.mean_squares import GaussianPrompt
+from certattn.kernel.mathematics.reals import format_rational, square
+from certattn.kernel.theorems.prompts.mathematics.mean_square import GaussianShape
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.prompts.tail_directions import family_of
@@ -88,7 +88,7 @@ def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)} for the method mean-square")
     if not isinstance(law, Gaussian):
         raise UsageError("the method mean-square is for Gaussian tokens; expected --method rules for this law")
-    known = GaussianPrompt.of(prompt, law)
+    known = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
     family = MeanSquare(as_float(known.variance), as_float(known.spread + known.shift))
     return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
 

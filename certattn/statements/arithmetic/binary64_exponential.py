@@ -19,7 +19,7 @@ from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     TAIL,
     StatedExponential,
 )
-from certattn.kernel.theorems.arithmetic.exponential_value import hexadecimal
+from certattn.statements.digits import hexadecimal
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _SENTENCES = {

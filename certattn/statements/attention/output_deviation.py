@@ -9,7 +9,6 @@ from flint import arb
 from certattn.kernel.decide.obligation import Enclosure
 from certattn.kernel.document.schema import Values
 from certattn.kernel.given.attention import read_scale
-from certattn.kernel.given.prompts import sight_words
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.output_deviation import (
@@ -27,7 +26,7 @@ from certattn.kernel.theorems.attention.output_deviation import (
 )
 from certattn.kernel.theorems.attention.query_regions import StatedRegion
 from certattn.statements.attention.query_regions import at_words, region_latex, region_words
-from certattn.statements.given import prompt_words
+from certattn.statements.given import law_words, prompt_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # For numbers that only say how far a check came.
@@ -56,7 +55,7 @@ def _limit_words(kind: str, values: Values, causal: int | None) -> str:
         factor = "" if scale == 1 else f"{describe(scale)} * "
         return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
     if kind == "law":
-        return f"attention over an infinite prompt of {values[TOKEN_LAW].words}"
+        return f"attention over an infinite prompt of {law_words(values[TOKEN_LAW])}"
     whose = "the prompt's own moments" if causal is None else "the moments of the tokens that q sees"
     return f"the linear map v_bar + scale * Cov(v, k) q with {whose}"
 

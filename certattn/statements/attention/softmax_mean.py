@@ -25,7 +25,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     SMALLEST,
     AssertedMoments,
 )
-from certattn.statements.given import bounds_words, prompt_words, score_words
+from certattn.statements.given import bounds_words, matrices_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _LATEX = {of: rf"\operatorname{{Cov}}_{{q_i}}({x[0]}, {y[0]})" for of, (x, y) in COVARIANCES.items()}
@@ -60,8 +60,8 @@ def _said(stated: AssertedMoments) -> Iterator[tuple[str, str]]:
         yield f"the mean T(q) of the values is {value}", r"\| T(q_i) - t_i \|_\infty \le r_i"
     if COVARIANCE in asserts:
         covariance, of = asserts[COVARIANCE], stated.whose(COVARIANCE)
-        value = f"{covariance[COVARIANCE_VALUE].words()} up to {bounds_words(covariance[RADIUS])} in every entry"
-        words = f"the covariance Cov of {_whose(of, prompt)} is {value}"
+        value, radius = matrices_words(covariance[COVARIANCE_VALUE].parts), bounds_words(covariance[RADIUS])
+        words = f"the covariance Cov of {_whose(of, prompt)} is {value} up to {radius} in every entry"
         yield words, rf"\| {_LATEX[of]} - C_i \|_{{\max}} \le \rho_i"
     if EIGENVALUES in asserts:
         yield _range(asserts[EIGENVALUES], stated.whose(EIGENVALUES), prompt)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.attention import COVARIANCE, MEAN
+from certattn.kernel.given.token_laws import COVARIANCE, MEAN
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
@@ -21,6 +21,7 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
     VALUES,
     StatedOperator,
 )
+from certattn.statements.given import law_words, weights_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _SHOWN_VALUES = 4
@@ -37,7 +38,7 @@ _SENTENCES = {
 def statement(stated: StatedOperator) -> Statement:
     given = stated.given
     words = [
-        f"For {given.law.words}, with {given.weights.words()} and scale {describe(given.truth.scale)}, "
+        f"For {law_words(given.law)}, with {weights_words(given.weights)} and scale {describe(given.truth.scale)}, "
         "attention over the whole law, T(z) = V tau(scale * U z) with U = K'Q and tau the tilted mean,",
         *_maps(stated),
     ]

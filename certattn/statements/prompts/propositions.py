@@ -20,6 +20,7 @@ from certattn.kernel.theorems.prompts.propositions import (
     Setting,
     StatedDisplay,
 )
+from certattn.statements.given import law_words, weights_words
 from certattn.statements.wording import Statement, Wording
 
 _GRADIENT = "the gradient of attention with respect to {} at a prompt of L independent tokens and at their law"
@@ -71,8 +72,8 @@ def _repaired(proposition: str, stated: StatedDisplay) -> str:
 def _setting(setting: Setting) -> str:
     sigma = "" if setting.sigma is None else f" and sigma = {describe(setting.sigma)}"
     return (
-        f"{setting.law.words}, {setting.queries.worded('queries')}, scores "
-        f"{describe(setting.scale)} * <x, U z> and outputs V x with {setting.weights.words()}{sigma}"
+        f"{law_words(setting.law)}, {law_words(setting.queries, 'queries')}, scores "
+        f"{describe(setting.scale)} * <x, U z> and outputs V x with {weights_words(setting.weights)}{sigma}"
     )
 
 
@@ -90,7 +91,17 @@ def _latex(stated: StatedDisplay) -> str:
     )
 
 
+# What is said only where it is not so.
+_CONDITIONS = {
+    "sigma": "both laws are sigma-sub-Gaussian",
+    "repaired": "the laws are of the kind that the witness is for",
+    "t": "t < 1",
+}
+
+
 def sentence(stated: StatedDisplay, name: str) -> str:
+    if name in _CONDITIONS:
+        return _CONDITIONS[name]
     if name == PUBLISHED.name:
         relation = "<" if stated.asserts[PUBLISHED] == "fails" else ">="
         return f"c1 sigma^6 ln L / L^(c2/sigma^2) {relation} the mean square error"

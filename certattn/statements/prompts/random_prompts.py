@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.given.attention import Weights, gaussian_words
+from certattn.kernel.given.attention import Weights
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.gradients import GradientError
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
-from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, RandomPrompt
+from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, GradientError, RandomPrompt
+from certattn.statements.given import gaussian_words, law_words, score_matrix_words
 
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
 _VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
@@ -19,17 +19,17 @@ FORMULAS = {
 
 def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
     """L independent tokens, the law that they are drawn from, and how they are weighted."""
-    tokens = f"{counted(prompt.length, 'independent token')} x: {prompt.law.words}"
+    tokens = f"{counted(prompt.length, 'independent token')} x: {law_words(prompt.law)}"
     if isinstance(prompt, AveragedPrompt):
         query = f"an independent Gaussian query z of {gaussian_words(prompt.given[QUERY_LAW])}"
-        score = f"{describe(prompt.scale)} * <x, U z> for {prompt.weights.score_words()}"
+        score = f"{describe(prompt.scale)} * <x, U z> for {score_matrix_words(prompt.weights)}"
         return f"{tokens}, with the score {score}{_values(prompt.weights)}, and {query}"
     given = prompt.given
     assert given is not None
     if TILT in given:
         score = f"<a, x> for a = {given[TILT].words()}"
     else:
-        weights = prompt.weights.score_words()
+        weights = score_matrix_words(prompt.weights)
         score = f"{describe(prompt.scale)} * <x, U z> for {weights} and z = {given[QUERY].words()}"
     return f"{tokens}, with the score {score}{_values(prompt.weights)}"
 

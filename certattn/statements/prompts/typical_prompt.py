@@ -12,7 +12,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.kernel.theorems.prompts.typical_prompt import HERE, StatedPromptBesideLaw
-from certattn.statements.given import prompt_words
+from certattn.statements.given import law_words, prompt_words
 from certattn.statements.prompts import output_tail
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
@@ -44,7 +44,7 @@ def statement(stated: StatedPromptBesideLaw) -> Statement:
     )
     words = (
         f"For a prompt of {prompt_words(compared.prompt)}, let T be softmax attention at the query and T_inf attention "
-        f"over an infinite prompt of {compared.law.words}: {here}; and with "
+        f"over an infinite prompt of {law_words(compared.law)}: {here}; and with "
         f"{counted(compared.prompt.length, 'independent token')} of that law in the place of these {there}. "
         "Nothing is said of whether the tokens of this prompt were drawn from that law."
     )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from flint import arb, fmpq
 
 from certattn.kernel.document.schema import Values
-from certattn.kernel.given.prompts import sight_words
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_on_a_head import (
     AT_LEAST,
@@ -22,7 +21,7 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
     StatedMargin,
     compares_others,
 )
-from certattn.statements.given import bounds_words, prompt_words, score_words
+from certattn.statements.given import bounds_words, prompt_words, score_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 LOWER = AT_LEAST.name

@@ -16,9 +16,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     VALUE_DIRECTION,
     StatedTokens,
 )
-
-# Matrices that are shown of a list.
-_SHOWN = 4
+from certattn.statements.given import matrices_words
 
 
 def token_words(stated: StatedTokens) -> str:
@@ -32,21 +30,18 @@ def label_words(given: Values) -> str:
 
 def _words(given: Values) -> str:
     if KEYS in given:
-        words = f"keys {_listed(given[KEYS])}"
-        return f"{words}, scores {_listed(given[SCORES], most=None)}" if SCORES in given else words
+        words = f"keys {matrices_words(_parts(given[KEYS]))}"
+        scores = ", ".join(part.words() for part in _parts(given[SCORES])) if SCORES in given else ""
+        return f"{words}, scores {scores}" if scores else words
     keys = given[KEY_MAP].words() if KEY_MAP in given else "I"
-    words = f"tokens x {_listed(given[TOKENS])}, keys W x with W = {keys}"
+    words = f"tokens x {matrices_words(_parts(given[TOKENS]))}, keys W x with W = {keys}"
     if VALUE_DIRECTION not in given:
         return words
     return f"{words}, scores Y v'x with v = {given[VALUE_DIRECTION].words()} and labels Y {label_words(given)}"
 
 
-def _listed(stated: MatrixInput | list[MatrixInput], most: int | None = _SHOWN) -> str:
-    """All of them, or so many and how many more there are."""
-    parts = stated if isinstance(stated, list) else [stated]
-    shown = [part.words() for part in parts[:most]]
-    more = len(parts) - len(shown)
-    return ", ".join([*shown, f"{more} more as stated"] if more else shown)
+def _parts(stated: MatrixInput | list[MatrixInput]) -> list[MatrixInput]:
+    return stated if isinstance(stated, list) else [stated]
 
 
 def _counts(lengths: Sequence[int]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from certattn.kernel.given.prompts import sight_of_queries
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.stated_matrix import GivenMatrix, SoftmaxMatrix, StatedMatrix
+from certattn.statements.given import sight_of_queries
 
 
 def matrix_words(matrix: StatedMatrix) -> str:

@@ -44,6 +44,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     tube_steps,
 )
 from certattn.kernel.theorems.training.regression import COVARIANCE, A, B
+from certattn.statements.given import law_words
 from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording
 
@@ -99,7 +100,7 @@ def _finite_loss(setting: Descents) -> str:
 def _infinite_loss(setting: Descents) -> str:
     given = setting.given
     if setting.model != REGRESSION:
-        laws = [law.words for law in given[LAWS]]
+        laws = [law_words(law) for law in given[LAWS]]
         shown = laws[0] if len(laws) == 1 else f"(one law for each, in this order) {'; '.join(laws)}"
         return f"the same loss with infinite prompts of {shown}, V tau(U q) for the output, tau the tilted mean"
     covariance, tasks = given[COVARIANCE].words(), given.get(TASKS)

@@ -39,7 +39,7 @@ def check_operations(kernel: Kernel) -> Iterator[Check]:
     s, x, k, entry = (real(name) for name in ("s", "x", "k", "T_j"))
     constants = {name: real(name) for name in _CONSTANTS}
     arguments = [SymbolicNumber(symbol) for symbol in (s, x, k, entry)]
-    computed = kernel.exponential_value.assemble(_function(**constants), *arguments, lambda value: value)
+    computed = kernel.binary64_exponential.assemble(_function(**constants), *arguments, lambda value: value)
     r = s - k * (constants["l1"] + constants["l2"]) + x
     cubic = 1 + r + constants["c2"] * r**2 + constants["c3"] * r**3
     yield equal("w = T_j (1 + r + C2 r^2 + C3 r^3)", plain(computed), entry * cubic)

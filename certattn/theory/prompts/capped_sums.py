@@ -29,7 +29,7 @@ def _plane(kernel: Kernel, sigma: Expr, sign: int) -> tuple[Any, dict[str, Expr]
 
 def check_plane(kernel: Kernel) -> Iterator[Check]:
     """Score and output of m + B (z_1, ..., z_r)': their covariance matrix is that of (s g, c g + sigma h)."""
-    parts, exact = kernel.gaussian_parts, kernel.exact
+    parts, exact = kernel.capped_sums, kernel.exact
     for dimension, rank in ((1, 1), (2, 2), (2, 1)):
         a = sympy.Matrix(1, dimension, [positive_symbol(f"a_{i}") for i in range(dimension)])
         v = sympy.Matrix(1, dimension, [positive_symbol(f"v_{i}") for i in range(dimension)])
@@ -59,7 +59,7 @@ def check_plane(kernel: Kernel) -> Iterator[Check]:
 
 def _check_centre(kernel: Kernel) -> Iterator[Check]:
     """At the mean of a part, where g = h = 0: w = e^{alpha} and Y = w mu."""
-    parts = kernel.gaussian_parts
+    parts = kernel.capped_sums
     a, v, m = ([real(f"{name}_{i}") for i in range(2)] for name in "avm")
     log_mgf, mean, eps = real("Lambda"), real("t"), positive_symbol("epsilon")
     part = parts.Part(_number(1), list(map(_number, m)), *map(_number, (1, 1)), 1, _number(1))

@@ -47,7 +47,8 @@ def check_moments(kernel: Kernel) -> Iterator[Check]:
     G = (V.T * V).tolist()
     for name, law, principle, fn in _laws(kernel, a):
         tilted = principle(a)
-        found = elementary(kernel.law_moments.spread(law, a, G, fn))
+        moments = kernel.law_moments
+        found = elementary(moments.product_trace(G, moments.tilted_covariance(law, a, fn)))
         covariance = tilted.covariance()
         expected = sum(G[i][j] * covariance[i][j] for i in range(2) for j in range(2))
         yield equal(f"tr G C(a), {name}", found, expected)

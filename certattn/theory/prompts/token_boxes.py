@@ -81,7 +81,7 @@ def check_box_bounds(kernel: Kernel) -> Iterator[Check]:
         c, y = positive_vector("c", d), positive_vector("Y", d)
         V = [positive_vector(f"v{r}", d) for r in range(o)]
         tilts = [a / b for a, b in zip(y, c, strict=True)]
-        box, what = kernel.box_bounds.TokenBox(c, tilts, V, _UNSPECIFIED), f"{d} coordinates, {o} outputs"
+        box, what = kernel.over_queries.TokenBox(c, tilts, V, _UNSPECIFIED), f"{d} coordinates, {o} outputs"
         means = [_UNSPECIFIED.coth(a) - 1 / a for a in y]
         drifts = [(a / 3 + sympy.Rational(1, 4) - sympy.Abs(a / 3 - sympy.Rational(1, 4))) / 2 for a in y]
         R = sympy.Mul(*(a * _UNSPECIFIED.coth(a) for a in y))
@@ -104,6 +104,6 @@ def check_box_bounds(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"the covariance's second moment, {what}", both.second_moment, wanted)
         yield equal(f"its largest error, {what}", both.largest, factor * 2 * (size + product))
     n, t, a, b, R = (positive_symbol(name) for name in ("n", "t", "a", "b", "R"))
-    bounds = kernel.box_bounds.BoxBounds(R, a, b)
+    bounds = kernel.over_queries.BoxBounds(R, a, b)
     wanted = a / (n * (1 - t) ** 2) + b * sympy.exp(-n * t**2 / (2 * R))
     yield equal("the bound at length n", bounds.mean_square(n, t, LARGE), wanted)

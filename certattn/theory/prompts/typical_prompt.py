@@ -30,7 +30,7 @@ def check_same_scores(kernel: Kernel) -> Iterator[Check]:
         weights = kernel.attention.Weights(d, **stated, U=None)
         tokens = kernel.stated(x), None
         prompt = kernel.prompts.StatedPrompt(tokens, kernel.stated(z), SymbolicNumber(s), weights)
-        compared = typical.Compared(prompt, kernel.attention.StatedLaw(None, law, str))
+        compared = typical.Compared(prompt, kernel.token_laws.StatedLaw("", None, law))
         what = f"{length} tokens, K {p} x {d}, Q {p} x {q}, {o} outputs"
         tilt = s * K.T * Q * z.T
         finite = softmax(x * K.T, x * V.T, z * Q.T, s)

@@ -14,17 +14,19 @@ from certattn.kernel.mathematics.capped_sums import (
     MOST_HEIGHT,
     Cap,
     Capped,
+    Plane,
     capped,
     capped_bound,
     cut,
+    exact_part,
+    gaussian_parts,
     peak,
     scaled_erfc,
     scaled_erfc_by_u,
     tied_summand,
 )
+from certattn.kernel.mathematics.capped_sums import plane as plane_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.gaussian_parts import Plane, exact_part, gaussian_parts
-from certattn.kernel.mathematics.gaussian_parts import plane as plane_of
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture
 from certattn.kernel.mathematics.quadrature import integral, tolerance_bits
 from certattn.kernel.mathematics.reals import real_root

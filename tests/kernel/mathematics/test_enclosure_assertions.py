@@ -93,7 +93,7 @@ def upwards(value: fmpq) -> fmpq | None:
     return nearest + abs(nearest) / 2**52
 
 
-EXACT = ea.exponential_value.to_nearest
+EXACT = ea.binary64_exponential.to_nearest
 BROKEN: list[tuple[Any, str, Callable[..., Any], Callable[..., Iterator[ea.Assertion]]]] = [
     (ea.float_balls, "product", narrowed(ea.float_balls.product), ea.double_balls),
     (ea.float_balls, "difference", narrowed(ea.float_balls.difference), ea.double_balls),
@@ -109,7 +109,7 @@ BROKEN: list[tuple[Any, str, Callable[..., Any], Callable[..., Iterator[ea.Asser
     (ea.units, "gamma", lambda k: k * 2.0**-53, ea.double_constants),
     (ea.exponential, "beta", lambda delta, eps: delta + eps, ea.double_constants),
     (ea.sums, "power_of_two", lambda e: 2.0 ** (e + 1), ea.double_constants),
-    (ea.exponential_value, "to_nearest", upwards, ea.single_roundings),
+    (ea.binary64_exponential, "to_nearest", upwards, ea.single_roundings),
     (ea.exponential, "relative_error", lambda tail: 2.0**-54, ea.exponentials),
     (ea.limit_law, "beta_at_ratio", lambda ratio: (1 + ratio).log(), ea.thresholds),
     (ea.limit_law, "critical_beta", lambda share: share, ea.thresholds),

@@ -31,7 +31,7 @@ def _edited(module: str, old: str, new: str) -> Kernel:
 
 
 LAWS, FUNCTIONS, OPERATORS = "kernel.mathematics.laws", "kernel.mathematics.functions", "kernel.mathematics.operator"
-BOUND, VALUE = "fast.exponential_bound", "kernel.theorems.arithmetic.exponential_value"
+BOUND, VALUE = "fast.exponential_bound", "kernel.theorems.arithmetic.binary64_exponential"
 SOFTMAX, EXACT, BALLS = "kernel.mathematics.softmax", "kernel.mathematics.exact_matrix", "kernel.mathematics.balls"
 MOMENTS, SPECTRUM, ASSERTIONS = (
     "kernel.mathematics.softmax_moments",
@@ -43,7 +43,7 @@ SUMS, MGF, SERIES, SUPPORTS = (
     "kernel.theorems.prompts.mathematics.series", "kernel.theorems.prompts.mathematics.weighted_sums",
 )  # fmt: skip
 IMAGE = "kernel.theorems.prompts.infinite_prompt_operator"
-PARTS, CAPPED = "kernel.mathematics.gaussian_parts", "kernel.mathematics.capped_sums"
+PARTS = CAPPED = "kernel.mathematics.capped_sums"
 MEAN_SQUARE, LAW_MOMENTS, POWERS = (
     "kernel.theorems.prompts.mathematics.mean_square",
     "kernel.mathematics.law_moments",

@@ -22,9 +22,9 @@ def _step(start: str) -> Step:
 
 PROPOSITIONS = "kernel.theorems.prompts.propositions"
 QUERIES, LENGTHS, BOXES = (
-    "kernel.theorems.prompts.mathematics.query_gaussians",
+    "kernel.theorems.prompts.mathematics.over_queries",
     "kernel.mathematics.every_length",
-    "kernel.theorems.prompts.mathematics.box_bounds",
+    "kernel.theorems.prompts.mathematics.over_queries",
 )
 TYPICAL, DEVIATION = "kernel.theorems.prompts.typical_prompt", "kernel.given.prompts"
 COVARIANCE = "The softmax covariance of tokens on a box"

@@ -37,7 +37,8 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Field, Rational, Record, Values, Variant, some_of
-from certattn.kernel.given.attention import LAW, SCALE, read_scale
+from certattn.kernel.errors import RefusedError
+from certattn.kernel.given.attention import SCALE, read_scale
 from certattn.kernel.given.prompts import (
     OPTIONAL_QUERIES,
     QUERIES,
@@ -49,8 +50,8 @@ from certattn.kernel.given.prompts import (
     read_causal,
     read_prompt,
     seen_tokens,
-    tiers_of,
 )
+from certattn.kernel.given.token_laws import LAW
 from certattn.kernel.mathematics.balls import NORMS, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
 from certattn.kernel.mathematics.operator import AffineMap, Operator
@@ -129,7 +130,7 @@ class AssertedDeviation:
             return ()
         # Covariances, which the empirical limit takes, have no tight tier; nor have masks.
         only = self.limit_kind == "empirical" or self.causal is not None
-        return tiers_of(self.prompt)[: 1 if only else None]
+        return self.prompt.tiers[: 1 if only else None]
 
     @cached_property
     def limit(self) -> AffineMap | Operator:
@@ -171,12 +172,31 @@ class AssertedDeviation:
         ]
 
     def compared_in_binary64(self, rows: Sequence[int], *, tight: bool = False) -> list[_Pair]:
-        """The same in doubles, as wider balls. Raises Binary64Error where binary64 has no answer."""
-        from certattn.kernel.theorems.attention.deviation_binary64 import deviations
+        """The same in doubles, as wider balls. Raises Binary64Error where binary64 has no answer.
 
-        limit = self.limit if self.limit_kind != "empirical" else None
-        seen = seen_tokens(self.prompt, self.causal) if self.causal is not None else None
-        return deviations(self.prompt, rows, limit, seen, self.bounds[NORM], tight=tight)
+        For the empirical limit T(q) - T_inf(q) comes out of one pass over the prompt; for others Arb encloses T_inf(q).
+        """
+        from certattn.fast import balls
+        from certattn.fast.prefixes import beside_surrogate_of_prefixes
+        from certattn.fast.tight import tight_moments
+        from certattn.kernel.given.stored_prompts import limit_values, naming_its_infinities, stored_prompt
+
+        prompt, empirical = self.prompt, self.limit_kind == "empirical"
+        if tight and (empirical or self.causal is not None):
+            raise RefusedError("covariances and masks have no tight tier")
+        stored, stated = stored_prompt(prompt), prompt.stated_queries.take_rows(rows)
+        with naming_its_infinities(prompt):
+            if self.causal is not None:
+                seen = seen_tokens(prompt, self.causal)
+                outputs, off = beside_surrogate_of_prefixes(stored, stated, [seen[row] for row in rows])
+            elif empirical:
+                outputs, off = stored.beside_surrogate(stated)
+            else:
+                outputs = tight_moments(stored, stated).means if tight else stored.means(stated)
+        if not empirical:
+            off = balls.difference(outputs, limit_values(prompt, self.limit, stated))
+        norm = balls.NORMS[self.bounds[NORM]]
+        return list(zip(balls.arb_balls(norm(off)), balls.arb_balls(norm(outputs)), strict=True))
 
     # -- over a region, for an affine T_inf
 
@@ -219,10 +239,9 @@ def read(certificate: Certificate) -> AssertedDeviation:
         outputs, inputs = prompt.output_dimension, prompt.query_dimension
         values[LIMIT_MATRIX].require_shape(outputs, inputs, "(outputs x queries)")
         values[LIMIT_OFFSET].require_length(outputs, "an output")
-    if kind == "law" and values[TOKEN_LAW].dimension != prompt.law_dimension:
-        law = values[TOKEN_LAW]
+    if kind == "law":
         what = "a token" if prompt.weights is not None else "key and value side by side"
-        raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of {what}", law.words)
+        values[TOKEN_LAW].require_dimension(prompt.law_dimension, what)
     bounds = ASSERTS.read(certificate.asserts, reading)[DEVIATION]
     witness = WITNESS.read(certificate.witness, reading) if certificate.witness is not None else None
     region = _read_region(given, prompt.query_dimension, bounds, witness)
@@ -233,7 +252,7 @@ def read(certificate: Certificate) -> AssertedDeviation:
     stated = AssertedDeviation(prompt, kind, values, bounds, region, read_causal(given, CAUSAL, prompt))
     if region is not None and kind == "law" and not isinstance(stated.limit, AffineMap):
         expected = "over a region, a law for which attention is proved to be an affine map"
-        raise values[TOKEN_LAW].node.malformed(expected, values[TOKEN_LAW].words)
+        raise values[TOKEN_LAW].node.malformed(expected, f"one of kind {values[TOKEN_LAW].kind}")
     return stated
 
 

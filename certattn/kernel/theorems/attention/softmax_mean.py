@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from flint import arb, arb_mat, ctx, fmpq
 
@@ -34,11 +34,14 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
 from certattn.kernel.given.each_query import Bounds, Matrices, StatedBounds
-from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt, tiers_of
+from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
+
+if TYPE_CHECKING:
+    from certattn.fast.attention import Moments
 
 RADIUS = Field("radius", Bounds(minimum=0), "largest error: one number, or one per query")
 MEAN_VALUE = Field("value", Matrix(), "T(q), a row per query")
@@ -62,19 +65,6 @@ SMALLEST, LARGEST = f"{EIGENVALUES.name}.at_least", f"{EIGENVALUES.name}.at_most
 GIVEN = prompt_forms()
 ASSERTS = Record(*ASSERTED, rules=[some_of(*ASSERTED)])
 WITNESS = Record(BITS)
-
-
-class Weighted(Protocol):
-    """A prompt under the softmax weights of a query, in one arithmetic or another."""
-
-    def output_off(self, stated: ExactMatrix) -> list[arb]:
-        """T(q) - stated."""
-
-    def log_normaliser(self) -> arb:
-        """log Z(q)."""
-
-    def covariance(self, of: str) -> arb_mat:
-        """Cov(x, y) as COVARIANCES has them."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +166,7 @@ def read_given(certificate: Certificate) -> StatedPrompt:
 
 
 def obligations(stated: AssertedMoments) -> Iterator[Obligation]:
-    enclosed, tiers = _enclosed(stated), tiers_of(stated.prompt)
+    enclosed, tiers = _enclosed(stated), stated.prompt.tiers
     for name, each in stated.compared.items():
         # Covariances have no tight tier.
         own = [tier for tier in tiers if each.of is None or tier is not TIGHT]
@@ -215,14 +205,82 @@ def _weighed(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str], tie
     """The prompt as these queries weigh it, with the covariances that are wanted."""
     if tier is None:
         return weighted_queries(prompt, rows)
-    from certattn.kernel.theorems.attention.mean_binary64 import tightly_weighted, weighted_in_binary64
-
     return weighted_in_binary64(prompt, rows, of) if tier is DEFAULT else tightly_weighted(prompt, rows)
 
 
 def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[WeightedPrompt]:
     """The prompt under the softmax weights of these queries, at the working precision."""
     return weighted_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
+
+
+# -- in binary64, imported where it is tried: the same balls, wider, much faster
+
+# Queries in one pass where covariances are wanted: each takes a matrix.
+_QUERIES_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class StoredWeighted:
+    """What is known of the prompt under the weights of a query, as balls."""
+
+    means: Sequence[arb]
+    logarithm: arb
+    covariances: Mapping[str, arb_mat]
+
+    @classmethod
+    def of(cls, plain: Moments, covariances: Mapping[str, Moments], query: int) -> StoredWeighted:
+        """One query of moments, with the covariances of others, by whose they are."""
+        from certattn.fast.balls import Ball, arb_balls, arb_table
+
+        # log Z = K log 2 + log z.
+        z = plain.normaliser
+        log = arb(z.middle[query].item(), z.radius[query].item()).log() + int(plain.exponent[query]) * arb(2).log()
+        found = {whose: arb_mat(arb_table(moments.covariances[query])) for whose, moments in covariances.items()}
+        return cls(arb_balls(Ball(plain.means.middle[query], plain.means.radius[query])), log, found)
+
+    def output_off(self, stated: ExactMatrix) -> list[arb]:
+        """T(q) - stated."""
+        return [x - y for x, y in zip(self.means, row_of_balls(stated.row(0)), strict=True)]
+
+    def log_normaliser(self) -> arb:
+        """log Z(q)."""
+        return self.logarithm
+
+    def covariance(self, of: str) -> arb_mat:
+        """Cov(x, y)."""
+        return self.covariances[of]
+
+
+# A prompt under the softmax weights of a query, in one arithmetic or another.
+Weighted = WeightedPrompt | StoredWeighted
+
+
+def tightly_weighted(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[StoredWeighted]:
+    """The prompt as these queries weigh it, by the tight tier, without covariances. Raises Binary64Error."""
+    from certattn.fast.tight import tight_moments
+    from certattn.kernel.given.stored_prompts import naming_its_infinities, stored_prompt
+
+    stored = stored_prompt(prompt)
+    with naming_its_infinities(prompt):
+        for row in rows:
+            yield StoredWeighted.of(tight_moments(stored, prompt.stated_queries.take_rows([row])), {}, 0)
+
+
+def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str]) -> Iterator[StoredWeighted]:
+    """The prompt as these queries weigh it, with the covariances that are wanted. Raises Binary64Error."""
+    from certattn.kernel.given.stored_prompts import naming_its_infinities, stored_prompt
+
+    stored = stored_prompt(prompt)
+    step = _QUERIES_AT_ONCE if of else len(rows)
+    for first in range(0, len(rows), step):
+        stated = prompt.stated_queries.take_rows(rows[first : first + step])
+        with naming_its_infinities(prompt):
+            found = {whose: stored.moments(stated, whose) for whose in sorted(of)}
+            # The means of the values come with every pass but that over keys alone.
+            passes = [moments for whose, moments in found.items() if whose != "keys"]
+            plain = passes[0] if passes else stored.moments(stated)
+        for index in range(stated.rows):
+            yield StoredWeighted.of(plain, found, index)
 
 
 THEOREM = Theorem(

@@ -3,6 +3,5 @@
 A module, or a few, for each claim: `infinite-prompt-operator`, tails and mean squares of outputs and gradients,
 `proposition-3-1`, `proposition-3-4` and `typical-prompt`.
 They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`, `document`,
-`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`.
-`typical_prompt` and `typical_binary64` import `attention`; the others no other chapter.
+`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
 """

@@ -32,7 +32,6 @@ from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import (
     DEGREE,
     covariance_mean_square,
@@ -57,7 +56,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     logistic_bounds,
     read_method,
 )
-from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
+from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 
 MEAN_SQUARE = Field("mean_square", NONNEGATIVE, "bounds of the mean square of the norm")
 METHOD = Field("method", Choice(("exact", "logistic", "general")), "how the mean square is enclosed or bounded")

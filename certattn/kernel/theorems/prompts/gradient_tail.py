@@ -32,17 +32,13 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Field, Listing, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.prompts.gradients import GRADIENT, GradientError, read_gradient
-from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT
+from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
-    BOUNDS,
     ENTRY_RULES,
     EXCEEDS,
-    FRAME,
-    LEVELS,
+    FRAMED,
     PROBABILITY,
     Framed,
-    Pair,
     ProductTail,
     Rule,
     StatedRules,
@@ -55,9 +51,8 @@ ENTRY_LEVELS = Field("levels", Matrix(), "levels >= 0, a row per output, a colum
 ENTRY_BOUNDS: Field[StatedRules] = Field(
     "bounds", Listing(ENTRY_RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
 )
-_FRAMED = Record(FRAME, LEVELS, BOUNDS)
-OUTPUTS = Field("outputs", _FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
-TOKENS = Field("tokens", _FRAMED, "a frame of tokens")
+OUTPUTS = Field("outputs", FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
+TOKENS = Field("tokens", FRAMED, "a frame of tokens")
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
 
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
@@ -136,8 +131,7 @@ def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Fra
     left, right, tails = outputs.frame @ prompt.values(), tokens.frame, []
     for i in range(left.rows):
         for j in range(i if symmetric else 0, right.rows):
-            pair = Pair(prompt, left.take_rows([i]), right.take_rows([j]))
-            tails += [ProductTail(pair, sign, levels.entry(i, j)) for sign in (1, -1)]
+            tails += ProductTail.both(prompt, left.take_rows([i]), right.take_rows([j]), levels.entry(i, j))
     return Entries(levels.to_rows(), paired(stated, ENTRY_BOUNDS, tails, "two per entry, for + and -"))
 
 

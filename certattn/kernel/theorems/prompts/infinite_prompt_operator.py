@@ -23,27 +23,13 @@ from functools import partial
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Relation
+from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, some_of
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    COVARIANCE,
-    GAUSSIAN,
-    KEY_WEIGHTS,
-    LAW,
-    MEAN,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_gaussian,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values, some_of
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import COVARIANCE, GAUSSIAN, LAW, MEAN, StatedLaw, read_gaussian
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
@@ -53,7 +39,7 @@ from certattn.kernel.mathematics.reals import square
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the queries, for the pushforward", required=False)
 _SHARED = (TOKEN_LAW, VALUE_WEIGHTS, SCALE, QUERY_LAW)
-GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = weighted_forms("law", *_SHARED)
 
 MATRIX = Field("matrix", Matrix(), "T(z) = offset + scale * matrix z")
 OFFSET = Field("offset", Vector(), "T(0)")
@@ -146,9 +132,7 @@ def obligations(stated: StatedOperator) -> Iterator[Obligation | NoProof]:
         if given.affine is None:
             yield NoProof("pushforward", "no proof")
         else:
-            image = asserts[PUSHFORWARD]
-            law = Gaussian(image[MEAN].load().row(0), image[COVARIANCE].load().to_rows())
-            yield from _image(law, given.query_law, given.affine)
+            yield from _image(asserts[PUSHFORWARD], given.query_law, given.affine)
     for index, item in enumerate(asserts.items(VALUES)):
         distance = partial(_distance, given.truth, item[QUERY].load(), item[VALUE].load())
         yield Obligation(f"values[{index}]", distance, "<=", item[RADIUS])
@@ -181,24 +165,19 @@ def _gap(truth: Operator, claimed: AffineMap, query: ExactMatrix) -> arb:
     return linf_norm([t - c for t, c in zip(found, expected, strict=True)])
 
 
-def _image(stated: Gaussian, law: Gaussian, affine: AffineMap) -> Iterator[Obligation]:
-    """That `stated` is the image of N(m_z, S_z) under z -> b + s A z: N(b + s A m_z, s^2 A S_z A')."""
-    yield Obligation("pushforward.mean", *_means(stated, law, affine))
-    covariance = ExactMatrix.rational(law.covariance)
-    true_covariance = (affine.matrix @ covariance @ affine.matrix.T).scaled(square(affine.scale))
-    yield Obligation("pushforward.covariance", ExactMatrix.rational(stated.covariance), "=", true_covariance)
-
-
-def _means(stated: Gaussian, law: Gaussian, affine: AffineMap) -> tuple[ExactMatrix, Relation, ExactMatrix]:
-    """mean = b + s A m_z, where an irrational s leaves only one way to be rational."""
-    mean = ExactMatrix.row_vector(stated.mean)
+def _image(image: Values, law: Gaussian, affine: AffineMap) -> Iterator[Obligation]:
+    """That `image` is that of N(m_z, S_z) under z -> b + s A z: N(b + s A m_z, s^2 A S_z A')."""
+    name, mean = "pushforward.mean", image[MEAN].load()
     linear = ExactMatrix.row_vector(law.mean) @ affine.matrix.T
-    if isinstance(affine.scale, fmpq):
-        return mean, "=", affine.offset + linear.scaled(affine.scale)
-    if linear.is_zero():
-        return mean, "=", affine.offset
-    # The stated mean is rational and the true one is not: its irrational part must vanish.
-    return ExactMatrix.zero(linear.rows, linear.columns), "=", linear
+    if isinstance(affine.scale, fmpq) or linear.is_zero():
+        shift = linear.scaled(affine.scale) if isinstance(affine.scale, fmpq) else linear
+        yield Obligation(name, mean, "=", affine.offset + shift)
+    else:
+        # The stated mean is rational and the true one is not: its irrational part must vanish.
+        yield Obligation(name, ExactMatrix.zero(linear.rows, linear.columns), "=", linear)
+    covariance = affine.matrix @ ExactMatrix.rational(law.covariance) @ affine.matrix.T
+    stated = image[COVARIANCE].load()
+    yield Obligation("pushforward.covariance", stated, "=", covariance.scaled(square(affine.scale)))
 
 
 THEOREM = Theorem(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from flint import arb, ctx, fmpq
 
@@ -16,11 +17,12 @@ from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.law_moments import form, fourth, minus, spread
+from certattn.kernel.mathematics.law_moments import form, fourth, minus, product_trace, tilted_covariance
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import Real, square
+from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
+    GaussianShape,
     bias_factor,
     gaussian_mean_square,
     general_mean_square,
@@ -110,72 +112,45 @@ def no_bound(method: Method, what: str) -> str:
     return f"the method {method.name} with its parameters gives no such bound here: {what}"
 
 
-@dataclass(frozen=True)
-class GaussianPrompt:
-    """Exact numbers of a prompt of Gaussian tokens: v = a'Gamma a, S = tr V Gamma V', B = |V Gamma a|^2."""
-
-    variance: fmpq
-    spread: fmpq
-    shift: fmpq
-    base: ExactMatrix
-    scale: Real
-
-    @classmethod
-    def of(cls, prompt: RandomPrompt, tokens: Gaussian) -> GaussianPrompt:
-        V, Gamma, factor = prompt.values(), ExactMatrix.rational(tokens.covariance), square(prompt.scale)
-        moved = prompt.base @ Gamma @ V.T
-        return cls(
-            (prompt.base @ Gamma @ prompt.base.T).entry(0, 0) * factor,
-            (V @ Gamma @ V.T).trace(),
-            (moved @ moved.T).entry(0, 0) * factor,
-            moved,
-            prompt.scale,
-        )
-
-    def direction(self) -> list[arb]:
-        """V Gamma a, at the working precision."""
-        (row,) = table_of_balls(self.base, scale_ball(self.scale))
-        return list(row)
+def _shape(prompt: RandomPrompt, tokens: Gaussian) -> GaussianShape:
+    return GaussianShape.of(tokens, prompt.values(), prompt.base, square(prompt.scale))
 
 
 def exact_bounds(prompt: RandomPrompt, tokens: Gaussian, wanted: Collection[str]) -> Bounds:
     """The numbers themselves, from enclosures of the power sums; kappa only where it is asked for."""
-    known = GaussianPrompt.of(prompt, tokens)
+    shape, base = _shape(prompt, tokens), prompt.base @ ExactMatrix.rational(tokens.covariance) @ prompt.values().T
     degree = 4 if "mean_square" in wanted else 2
-    powers = Shared(lambda: PowerSums(prompt.length, known.variance, degree, ctx.prec))
+    powers = Shared(lambda: PowerSums(prompt.length, shape.variance, degree, ctx.prec))
     q = Shared(lambda: powers().mean(2))
 
     def mean_square() -> arb:
         kappa = powers().mean(3) - powers().mean(2, 2)
-        found: arb = gaussian_mean_square(q(), kappa, known.spread, known.shift)
-        return found
+        return arb(gaussian_mean_square(q(), kappa, shape.spread, shape.shift))
+
+    def mean() -> list[arb]:
+        """V Gamma a, times what it is multiplied by."""
+        (direction,) = table_of_balls(base, scale_ball(prompt.scale))
+        return [bias_factor(q()) * entry for entry in direction]
 
     ranges = {"collision": Enclosure.of(q)}
     if "mean_square" in wanted:
         ranges["mean_square"] = Enclosure.of(Shared(mean_square))
-    return Bounds(ranges, lambda: [bias_factor(q()) * entry for entry in known.direction()])
+    return Bounds(ranges, mean)
 
 
 def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian) -> Bounds:
     """1/L <= q <= 1/(1 + (L-1) e^(-v)), with 0 <= kappa <= q/4."""
-    known = GaussianPrompt.of(prompt, tokens)
-    least = fmpq(1, prompt.length)
-    lower = least * logistic_floor(known.spread, known.shift)
+    shape, least = _shape(prompt, tokens), fmpq(1, prompt.length)
+    lower = least * logistic_floor(shape.spread, shape.shift)
 
     def collision() -> arb:
-        found: arb = logistic(prompt.length, arb(known.variance), BALLS)
-        return found
+        return arb(logistic(prompt.length, arb(shape.variance), BALLS))
 
     def mean_square() -> arb:
-        found: arb = gaussian_mean_square(collision(), 0, known.spread, known.shift)
-        return found
+        return arb(gaussian_mean_square(collision(), 0, shape.spread, shape.shift))
 
-    return Bounds(
-        {
-            "mean_square": Enclosure(lambda: arb(lower), mean_square),
-            "collision": Enclosure(lambda: arb(least), collision),
-        }
-    )
+    bounded = {"mean_square": (lower, mean_square), "collision": (least, collision)}
+    return Bounds({name: Enclosure(partial(arb, low), high) for name, (low, high) in bounded.items()})
 
 
 def general_bounds(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> Bounds:
@@ -190,8 +165,8 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     tau = law.tilted_mean(a, BALLS)
     doubled = (law.log_mgf(twice, BALLS) - 2 * law.log_mgf(a, BALLS)).exp()
     shift = form(G, minus(law.tilted_mean(twice, BALLS), tau))
-    second = tilted_second_moment(doubled, spread(law, twice, G, BALLS), shift)
+    spread = product_trace(G, tilted_covariance(law, twice, BALLS))
+    second = tilted_second_moment(doubled, spread, shift)
     tail = normaliser_tail(prompt.length, t, arb(rate), doubled, BALLS).min(arb(1))
     rest = (prompt.length * fourth(law, tau, G) * tail).nonnegative_part().sqrt()
-    found: arb = general_mean_square(second, prompt.length, t, rest)
-    return found
+    return arb(general_mean_square(second, prompt.length, t, rest))

@@ -38,21 +38,10 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Rational, Record, Values, some_of
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    GAUSSIAN,
-    KEY_WEIGHTS,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_gaussian,
-    read_scale,
-    read_weights,
-)
-from certattn.kernel.given.attention import MEAN as LAW_MEAN
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
 from certattn.kernel.given.bounds import SIGNED
+from certattn.kernel.given.token_laws import GAUSSIAN, StatedLaw, read_gaussian
+from certattn.kernel.given.token_laws import MEAN as LAW_MEAN
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
@@ -83,8 +72,7 @@ from certattn.kernel.theorems.prompts.random_prompts import (
 
 QUERY_LAW = Field("queries", GAUSSIAN, "Gaussian law of the query z, independent of the tokens")
 _SHARED = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH, SCALE, QUERY_LAW)
-_AVERAGED = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
-GIVEN = ByKey({"queries": _AVERAGED, "law": RANDOM_PROMPT})
+GIVEN = ByKey({"queries": weighted_forms("law", *_SHARED), "law": RANDOM_PROMPT})
 
 MEAN_SQUARE = Field("mean_square", SIGNED, "bounds on E|T_L - T|^2", required=False)
 COLLISION = Field("collision", SIGNED, "bounds on q = E sum_i p_i^2", required=False)

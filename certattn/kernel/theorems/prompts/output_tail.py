@@ -28,15 +28,21 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
+from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import logistic_bounds
+from certattn.kernel.mathematics.reals import square
+from certattn.kernel.theorems.prompts.mathematics.mean_square import (
+    GaussianShape,
+    gaussian_mean_square,
+    logistic,
+    markov,
+)
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     EXCEEDS,
     FRAME,
-    LEVELS,
+    FRAMED,
     PROBABILITY,
     RULES,
     Framed,
@@ -60,9 +66,7 @@ DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
 METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, for Gaussian tokens")
-NORM_FORMS = ByKey(
-    {METHOD.name: Record(METHOD), FRAME.name: Record(FRAME, LEVELS, BOUNDS), BOUNDS.name: Record(BOUNDS)}
-)
+NORM_FORMS = ByKey({METHOD.name: Record(METHOD), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
@@ -93,11 +97,10 @@ class StatedNorm:
             return sum_of_bounds(self.rules)
         law = prompt.law.law
         if not isinstance(law, Gaussian):
-            raise NoBound(f"the method mean-square is for Gaussian tokens, and these are {prompt.law.words}: use rules")
-        mean_square = logistic_bounds(prompt, law).ranges["mean_square"].upper
-        assert mean_square is not None
-        found: arb = markov(mean_square(), self.stated[EXCEEDS])
-        return found
+            raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
+        shape = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
+        q = logistic(prompt.length, arb(shape.variance), BALLS)
+        return arb(markov(gaussian_mean_square(q, 0, shape.spread, shape.shift), self.stated[EXCEEDS]))
 
 
 @dataclass(frozen=True)

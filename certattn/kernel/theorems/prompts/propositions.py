@@ -16,7 +16,7 @@ The display is E |error|^2 in L2(nu) <= c1 sigma^6 ln L / L^rho, rho = c2 / sigm
 
 The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
-length is looked at. Box tokens and queries: by the bound of `box_bounds`, with t of the witness; from the length
+length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
 largest error there is.
 """
@@ -26,17 +26,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import (
-    ByKey,
     Choice,
     Count,
     Field,
@@ -47,28 +45,19 @@ from certattn.kernel.document.schema import (
     at_most_one_of,
     some_of,
 )
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    KEY_WEIGHTS,
-    LAW,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import Real, describe, square
-from certattn.kernel.theorems.prompts.mathematics.box_bounds import BoxBounds, TokenBox
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
-from certattn.kernel.theorems.prompts.mathematics.query_gaussians import (
+from certattn.kernel.theorems.prompts.mathematics.over_queries import (
+    BoxBounds,
     QueryPolynomial,
+    TokenBox,
     constant,
     quadratic,
     weighted_queries,
@@ -85,7 +74,7 @@ CONSTANTS = Field(
     "constants", Record(C1, C2), "c1 and c2, for the published form; all of them if left out", required=False
 )
 _SHARED = (TOKEN_LAW, QUERY_LAW, VALUE_WEIGHTS, SCALE, SIGMA, LENGTH, CONSTANTS)
-GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = weighted_forms("law", *_SHARED)
 
 GRADIENT = Field("gradient", Choice(("V", "U")), "with respect to V or U")
 PUBLISHED = Field(
@@ -98,10 +87,26 @@ THETA = Field("theta", Rational(minimum=0), "the exponent of L - 1 in the bound,
 STEPS = Field("steps", Listing(Record(FROM, THETA)), "for Gaussian laws: the exponents used, by length", required=False)
 T = Field("t", Rational(above=0), "for box laws: how far the normaliser may fall below 1, below 1", required=False)
 START = Field("from", Count(2), "for box laws: the length from which the bound is monotone", required=False)
-WITNESS = Record(STEPS, T, START)
 
 # Lengths that are looked at one by one.
 _MOST_LENGTHS = 100000
+
+
+def _of_one_kind(witness: Values) -> None:
+    """Steps in their order, or t and a length: what Gaussian laws need, or boxes. Raises MalformedError."""
+    there = [field.name for field in (STEPS, T, START) if field in witness]
+    if there not in ([STEPS.name], [T.name, START.name]):
+        found = " and ".join(there) or "nothing"
+        raise witness.at.malformed("steps alone, for Gaussian laws, or t and from alone, for box laws", found)
+    if START in witness and witness[START] > _MOST_LENGTHS:
+        raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
+    starts = [step[FROM] for step in witness.items(STEPS)]
+    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > _MOST_LENGTHS):
+        expected = f"steps from 2 on, each from a larger length than the one before, up to {_MOST_LENGTHS}"
+        raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
+
+
+WITNESS = Record(STEPS, T, START, rules=[_of_one_kind])
 
 
 # -- what is stated
@@ -180,124 +185,58 @@ class Display:
 
     def at(self, length: int) -> arb:
         """Without c1, at the working precision."""
-        found: arb = display(arb(length), arb(self.rho), arb(self.sigma), BALLS)
-        return found
+        return arb(display(arb(length), arb(self.rho), arb(self.sigma), BALLS))
 
     def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
         """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
-        first, *rest = (bound(arb(length)) / self.at(length) for length in lengths)
-        worst: arb = first
-        for ratio in rest:
-            worst = worst.max(ratio)
-        return worst
+        return reduce(arb.max, (bound(arb(length)) / self.at(length) for length in lengths))
 
 
 def read_given(certificate: Certificate) -> Setting:
-    """The section `given` alone: shapes, means and sigma checked. Raises MalformedError."""
+    """The section `given` alone, its shapes checked. Raises MalformedError."""
     _, values = GIVEN.read(certificate.given, certificate.reading)
     law, queries = values[TOKEN_LAW], values[QUERY_LAW]
     weights = read_weights(values, law.dimension)
-    if queries.dimension != weights.query_dimension:
-        expected = f"a law in dimension {weights.query_dimension}, that of the queries that U or Q takes"
-        raise queries.node.malformed(expected, f"one in dimension {queries.dimension}")
+    queries.require_dimension(weights.query_dimension, "the queries that U or Q takes")
     for stated in (law, queries):
         if is_centred(stated.law) is not True:
-            raise stated.node.malformed("a law of mean 0, as the proposition supposes", stated.words)
-    setting = Setting(values, law, queries, weights, read_scale(values))
-    if setting.sigma is not None:
-        for stated in (law, queries):
-            if is_sub_gaussian(stated.law, setting.sigma * setting.sigma) is not True:
-                raise values.node(SIGMA).malformed(
-                    f"a sigma for which this law is known to be sigma-sub-Gaussian: {stated.words}",
-                    describe(setting.sigma),
-                    "for a Gaussian, covariance <= sigma^2 I",
-                )
-    return setting
+            raise stated.node.malformed("a law of mean 0, as the proposition supposes", "one of another mean")
+    return Setting(values, law, queries, weights, read_scale(values))
 
 
 def read_display(record: Record, certificate: Certificate) -> StatedDisplay:
     """What is stated in one of the two forms. Raises MalformedError."""
-    setting = read_given(certificate)
-    asserts = record.read(certificate.asserts, certificate.reading)
+    setting, reading, hint = read_given(certificate), certificate.reading, certificate.witness
+    asserts, given = record.read(certificate.asserts, reading), setting.values
     error = Error(asserts[GRADIENT]) if GRADIENT in asserts else Error.OUTPUT
     if PUBLISHED in asserts:
-        if certificate.witness is not None:
-            raise certificate.witness.malformed("no witness: the published form needs none")
-        _require_instance(setting, error)
+        if hint is not None:
+            raise hint.malformed("no witness: the published form needs none")
+        _require_instance(given)
         return StatedDisplay(setting, error, asserts, None)
     for field in (LENGTH, CONSTANTS):
-        if field in setting.values:
-            raise setting.values.node(field).malformed(f"no '{field.name}' beside a repaired form: it holds for L >= 2")
-    if certificate.witness is None:
+        if field in given:
+            raise given.node(field).malformed(f"no '{field.name}' beside a repaired form: it holds for L >= 2")
+    if SIGMA not in given:
+        raise given.at.malformed("sigma, which the display is about", "no 'sigma'")
+    if (given[SIGMA] >= 1) is not True:
+        raise given.node(SIGMA).malformed("sigma >= 1 for a repaired form", describe(given[SIGMA]))
+    if hint is None:
         raise asserts.at.malformed("a witness beside it, for a repaired form", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
-    _require_fitting(witness, setting)
-    return StatedDisplay(setting, error, asserts, witness)
+    return StatedDisplay(setting, error, asserts, WITNESS.read(hint, reading))
 
 
-def _require_instance(setting: Setting, error: Error) -> None:
-    """An instance of the published display says enough to be decided exactly. Raises MalformedError."""
-    values = setting.values
-    if LENGTH not in values:
-        raise values.at.malformed("a length, at which the published display is looked at", "no 'length'")
-    length = values[LENGTH]
-    if length > 1:
-        for field in (CONSTANTS, SIGMA):
-            if field not in values:
-                expected = f"{field.name} at a length above 1, where the right side depends on it"
-                raise values.at.malformed(expected, f"no '{field.name}' at length {length}")
-    if CONSTANTS in values and SIGMA not in values:
-        raise values.at.malformed("sigma beside the constants", "no 'sigma'")
-    _require_exact_left_side(setting, error, length)
-
-
-def _require_exact_left_side(setting: Setting, error: Error, length: int) -> None:
-    gaussian = isinstance(setting.law.law, Gaussian)
-    if setting.U.is_zero() is True:
-        if error is Error.GRADIENT_U and length > 1 and gaussian is not True:
-            expected = "Gaussian tokens: only for them is the left side known exactly at a length above 1"
-            raise setting.law.node.malformed(expected, setting.law.words)
-    elif length > 1:
-        raise setting.values.node(LENGTH).malformed("length 1, or U = 0: there the left side is known exactly")
-    elif gaussian is not True:
-        expected = "Gaussian tokens, or U = 0: for them the left side is known exactly"
-        raise setting.law.node.malformed(expected, setting.law.words)
-
-
-def _require_fitting(witness: Values, setting: Setting) -> None:
-    """A sigma of a repaired form, and a witness as its laws need it. Raises MalformedError."""
-    values = setting.values
-    if SIGMA not in values:
-        raise values.at.malformed("sigma, which the display is about", "no 'sigma'")
-    if (values[SIGMA] >= 1) is not True:
-        raise values.node(SIGMA).malformed("sigma >= 1 for a repaired form", describe(values[SIGMA]))
-    wanted: tuple[Field[Any], ...]
-    if setting.are_both(Gaussian):
-        laws, wanted = "Gaussian laws", (STEPS,)
-    elif setting.are_both(Box):
-        laws, wanted = "box laws", (T, START)
-    else:
-        raise values.node(QUERY_LAW).malformed("Gaussian tokens and queries, or box tokens and queries")
-    every: tuple[Field[Any], ...] = (STEPS, T, START)
-    if any((field in witness) is not (field in wanted) for field in every):
-        raise witness.at.malformed(f"{' and '.join(field.name for field in wanted)} alone, for {laws}")
-    if STEPS in witness:
-        _require_steps(witness)
-        return
-    if (witness[T] < 1) is not True:
-        raise witness.node(T).malformed("t below 1", describe(witness[T]))
-    if witness[START] > _MOST_LENGTHS:
-        raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
-
-
-def _require_steps(witness: Values) -> None:
-    for step in witness[STEPS]:
-        if (step[THETA] <= 1) is not True:
-            raise step.node(THETA).malformed("theta between 0 and 1", describe(step[THETA]))
-    starts = [step[FROM] for step in witness[STEPS]]
-    if starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > _MOST_LENGTHS:
-        expected = f"steps from 2 on, each from a larger length than the one before, up to {_MOST_LENGTHS}"
-        raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
+def _require_instance(given: Values) -> None:
+    """An instance of the published display says what both sides depend on. Raises MalformedError."""
+    if LENGTH not in given:
+        raise given.at.malformed("a length, at which the published display is looked at", "no 'length'")
+    length = given[LENGTH]
+    for field in (CONSTANTS, SIGMA):
+        if length > 1 and field not in given:
+            expected = f"{field.name} at a length above 1, where the right side depends on it"
+            raise given.at.malformed(expected, f"no '{field.name}' at length {length}")
+    if CONSTANTS in given and SIGMA not in given:
+        raise given.at.malformed("sigma beside the constants", "no 'sigma'")
 
 
 # -- what proves it
@@ -305,15 +244,32 @@ def _require_steps(witness: Values) -> None:
 
 def obligations(stated: StatedDisplay) -> Iterator[Obligation | NoProof]:
     setting, asserts = stated.setting, stated.asserts
+    if setting.sigma is not None:
+        for law in (setting.law, setting.queries):
+            if is_sub_gaussian(law.law, setting.sigma * setting.sigma) is not True:
+                reason = f"the law of {law.node.path} is not known to be sigma-sub-Gaussian for this sigma"
+                yield NoProof(SIGMA.name, f"{reason} (a Gaussian is where covariance <= sigma^2 I)")
+                return
     if PUBLISHED in asserts:
-        left = left_side(setting, stated.error, setting.values[LENGTH])
-        yield Obligation(
-            PUBLISHED.name, partial(right_side, setting), "<" if asserts[PUBLISHED] == "fails" else ">=", left
-        )
+        yield _published(setting, stated.error, asserts[PUBLISHED])
     elif stated.witness is not None and setting.sigma is not None:
         claimed = Display.of(asserts[REPAIRED], setting.sigma)
-        prove = _of_gaussians if STEPS in stated.witness else _on_boxes
-        yield from prove(claimed, setting, stated.error, stated.witness)
+        kind, prove = (Gaussian, _of_gaussians) if STEPS in stated.witness else (Box, _on_boxes)
+        if setting.are_both(kind):
+            yield from prove(claimed, setting, stated.error, stated.witness)
+        else:
+            yield NoProof(REPAIRED.name, "the witness is for Gaussian laws if it has steps, and else for laws on boxes")
+
+
+def _published(setting: Setting, error: Error, word: str) -> Obligation | NoProof:
+    """The display at the instance, where its left side is known exactly."""
+    length, gaussian = setting.values[LENGTH], isinstance(setting.law.law, Gaussian)
+    if setting.U.is_zero() is not True and (length > 1 or gaussian is not True):
+        return NoProof(PUBLISHED.name, "the left side is known exactly where U = 0, or for one Gaussian token")
+    if error is Error.GRADIENT_U and length > 1 and gaussian is not True:
+        return NoProof(PUBLISHED.name, "at a length above 1 the left side is known exactly for Gaussian tokens alone")
+    relation: Relation = "<" if word == "fails" else ">="
+    return Obligation(PUBLISHED.name, partial(right_side, setting), relation, left_side(setting, error, length))
 
 
 def left_side(setting: Setting, error: Error, length: int) -> fmpq:
@@ -350,7 +306,9 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
     for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
         name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step[THETA]
         average = weighted_average(setting, error, theta)
-        if stop is None and (theta >= claimed.rho) is not True:
+        if (theta <= 1) is not True:
+            yield NoProof(name, f"theta is {describe(theta)}, and the bound is proved for exponents up to 1")
+        elif stop is None and (theta >= claimed.rho) is not True:
             yield NoProof(name, f"c2/sigma^2 = {describe(claimed.rho)} is more than the last theta, {describe(theta)}")
         elif average is None:
             yield NoProof(name, f"2 theta |M| >= 1 for theta = {describe(theta)}: an infinite bound")
@@ -361,8 +319,7 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
 
 
 def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
-    found: arb = logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS)
-    return found
+    return arb(logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS))
 
 
 def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
@@ -375,11 +332,13 @@ def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq,
 def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
     """Tokens uniform on a box; queries of any law on a box, the uniform one among them."""
     t, start = witness[T], witness[START]
+    if (t < 1) is not True:
+        yield NoProof(T.name, f"t is {describe(t)}, and the bound is proved for t below 1")
+        return
     bounds = Shared(partial(query_box_bounds, setting, error))
 
     def bound(length: arb) -> arb:
-        found: arb = bounds().mean_square(length, arb(t), BALLS)
-        return found
+        return arb(bounds().mean_square(length, arb(t), BALLS))
 
     if start > 2:
         before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))

@@ -8,27 +8,18 @@ proportional to e^{<a, x_i>} and tau the tilted mean of mu,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import arb, fmpq
 
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
-from certattn.kernel.document.schema import ByKey, Count, Field, Record, Values
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    KEY_WEIGHTS,
-    LAW,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-    Weights,
-    read_scale,
-    read_weights,
-)
+from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Record, Values
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import Real
+from certattn.kernel.mathematics.reals import Real, square
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
 LENGTH = Field("length", Count(1), "number L of independent tokens of the prompt")
@@ -37,13 +28,7 @@ QUERY = Field("query", Vector(), "the query z; the tilt is scale * U z with U = 
 
 _SHARED = (TOKEN_LAW, VALUE_WEIGHTS, LENGTH)
 # A tilt, or a query with U, or with K and Q.
-RANDOM_PROMPT = ByKey(
-    {
-        "tilt": Record(TILT, *_SHARED),
-        "U": Record(BILINEAR, QUERY, SCALE, *_SHARED),
-        "law": Record(KEY_WEIGHTS, QUERY_WEIGHTS, QUERY, SCALE, *_SHARED),
-    }
-)
+RANDOM_PROMPT = ByKey({"tilt": Record(TILT, *_SHARED), **weighted_forms("law", QUERY, SCALE, *_SHARED).forms})
 
 
 @dataclass(frozen=True)
@@ -90,3 +75,54 @@ def read_random_prompt(form: str, values: Values) -> RandomPrompt:
     values[QUERY].require_length(weights.query_dimension, "what U or Q acts on")
     base = values[QUERY].load() @ weights.bilinear().T
     return RandomPrompt(law, base, read_scale(values), weights, values[LENGTH], values)
+
+
+# -- errors of gradients
+#
+# Attention at a query z, T(z) = V tau(s U z), has the gradients
+#
+#     dT/dV [H] = H tau(a),      dT/dU [H] = s V C(a) H z,      a = s U z,
+#
+# tau the tilted mean and C the tilted covariance of the law of tokens; over a prompt they are the softmax mean
+# tau_L and the softmax covariance C_L. The difference of the two gradients is a linear map of H. In V its operator
+# norm is |tau_L - tau|, in U its Hilbert-Schmidt norm is |s| |V (C_L - C)|_F |z|.
+
+GRADIENT = Field("gradient", Choice(("V", "U")), "the gradient in V (operator norm) or in U (Hilbert-Schmidt norm)")
+
+
+@dataclass(frozen=True)
+class GradientError:
+    """The difference of a gradient over a random prompt and over the law of its tokens.
+
+    Its norm is sqrt(`factor`) |tau_L - tau| for V and sqrt(`factor`) |V (C_L - C)|_F for U.
+    """
+
+    prompt: RandomPrompt
+    gradient: str
+    factor: fmpq
+
+    @property
+    def values(self) -> ExactMatrix:
+        """V; the gradient in V does not depend on it."""
+        return self.prompt.values() if self.gradient == "U" else ExactMatrix.identity(self.prompt.dimension)
+
+    @property
+    def prompt_without_values(self) -> RandomPrompt:
+        """The prompt with V = I: its output is the softmax mean of the tokens themselves."""
+        return replace(self.prompt, weights=replace(self.prompt.weights, V=None))
+
+
+def read_gradient(certificate: Certificate, record: Record) -> tuple[GradientError, Values]:
+    """The sections `given` and `asserts`, the latter by its record. Raises MalformedError."""
+    form, given = RANDOM_PROMPT.read(certificate.given, certificate.reading)
+    prompt = read_random_prompt(form, given)
+    asserts = record.read(certificate.asserts, certificate.reading)
+    gradient = asserts[GRADIENT]
+    if gradient == "V":
+        return GradientError(prompt, gradient, fmpq(1)), asserts
+    if form == "tilt":
+        raise asserts.node(GRADIENT).malformed(
+            "a query with U, or with K and Q, for the gradient in U", "a tilt, which does not say what z is"
+        )
+    query = given[QUERY].load()
+    return GradientError(prompt, gradient, square(prompt.scale) * (query @ query.T).entry(0, 0)), asserts

@@ -19,8 +19,8 @@ numbers and multiplied by a little more than 1 it still is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from flint import arb, ctx, fmpq
@@ -31,13 +31,22 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import normal_tail, row_of_balls
-from certattn.kernel.mathematics.capped_sums import MOST_HEIGHT, Cap, Capped, capped, capped_bound
+from certattn.kernel.mathematics.capped_sums import (
+    MOST_HEIGHT,
+    Cap,
+    Capped,
+    capped,
+    capped_bound,
+    exact_part,
+    gaussian_parts,
+    plane,
+)
+from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.gaussian_parts import Part as GaussianPart
-from certattn.kernel.mathematics.gaussian_parts import exact_part, gaussian_parts, plane
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,
@@ -86,37 +95,21 @@ LAMBDA = Field("lambda", Rational(above=0), "lambda in E e^(lambda Y)")
 CAP = Field("cap", Rational(above=0), "the cap B of Y")
 
 
-def _orders(most: int) -> tuple[Field[int], Field[int]]:
-    """The order of the rule moment, and that of the rule chernoff."""
+ORDER = Field("order", EvenOrder(100), "even order p of the moment, or where the exponential series is cut off")
+
+
+def _rules(most: int, **others: Record) -> Variant:
+    """The rules whose orders go up to `most`, and others."""
+    moment = replace(ORDER, kind=EvenOrder(most))
     where = "even order p where the series is cut off; for signs, boxes and mixtures with them"
-    return (
-        Field("order", EvenOrder(most), "even order p of the moment, or where the exponential series is cut off"),
-        Field("order", EvenOrder(most), where, required=False),
-    )
+    series = replace(moment, doc=where, required=False)
+    forms = {"cantelli": Record(), "moment": Record(moment), "chernoff": Record(LAMBDA, series), **others}
+    return Variant("rule", {**forms, "exact": Record()})
 
 
-ORDER, OPTIONAL_ORDER = _orders(100)
+RULES = _rules(100, truncated=Record(LAMBDA, CAP))
 # Joint moments of an entry cost the fourth power of their order.
-ENTRY_ORDER, OPTIONAL_ENTRY_ORDER = _orders(24)
-ENTRY_RULES = Variant(
-    "rule",
-    {
-        "cantelli": Record(),
-        "moment": Record(ENTRY_ORDER),
-        "chernoff": Record(LAMBDA, OPTIONAL_ENTRY_ORDER),
-        "exact": Record(),
-    },
-)
-RULES = Variant(
-    "rule",
-    {
-        "cantelli": Record(),
-        "moment": Record(ORDER),
-        "chernoff": Record(LAMBDA, OPTIONAL_ORDER),
-        "truncated": Record(LAMBDA, CAP),
-        "exact": Record(),
-    },
-)
+ENTRY_RULES = _rules(24)
 StatedRules = list[tuple[str, Values]]
 
 EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
@@ -125,11 +118,18 @@ PROBABILITY = Field("probability", Probability(), "delta, a bound of the probabi
 FRAME = Field("frame", Matrix(), "vectors u_c, one per row, with sum u_c u_c' - I positive semidefinite")
 LEVELS = Field("levels", Vector(), "levels >= 0, one per row of the frame")
 BOUNDS: Field[StatedRules] = Field("bounds", Listing(RULES), "a rule for +u_1, -u_1, +u_2, -u_2, ...")
+FRAMED = Record(FRAME, LEVELS, BOUNDS)
 
 MOST_SCORE_VARIANCE = 1000
 
 
 # -- tails
+
+
+def is_constant(law: Law, direction: ExactMatrix) -> bool:
+    """Whether <v, x> is one number for every token of the law: of variance 0."""
+    _, covariance = mean_and_covariance(law)
+    return (direction @ covariance @ direction.T).is_zero()
 
 
 @dataclass(frozen=True)
@@ -159,75 +159,40 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two directions u and v of tokens (1 x d, exact)."""
+class ProductTail:
+    """P(sign * <u, S v> / Z > eps) for directions u and v of tokens (1 x d): of an entry of the covariance's error.
+
+    Both signs share the moments of the pair of directions.
+    """
 
     prompt: RandomPrompt
-    u: ExactMatrix
-    v: ExactMatrix
-
-    @cached_property
-    def moments(self) -> Shared[ProductMoments]:
-        """Their moments at the working precision; both signs of an entry share them."""
-        return Shared(self._moments)
-
-    def _moments(self) -> ProductMoments:
-        u, v = row_of_balls(self.u.row(0)), row_of_balls(self.v.row(0))
-        return ProductMoments(self.prompt.law.law.map(arb), self.prompt.tilt(), u, v, BALLS)
-
-
-@dataclass(frozen=True)
-class ProductTail:
-    """P(sign * <u, S v> / Z > eps) for a pair of directions: of an entry of the covariance's error."""
-
-    pair: Pair
+    directions: tuple[ExactMatrix, ExactMatrix]
+    moments: Callable[[], ProductMoments]
     sign: int
     eps: fmpq
 
-    @property
-    def prompt(self) -> RandomPrompt:
-        return self.pair.prompt
+    @classmethod
+    def both(cls, prompt: RandomPrompt, u: ExactMatrix, v: ExactMatrix, eps: fmpq) -> list[ProductTail]:
+        """Those of an entry and of its negative."""
+        law, first, second = prompt.law.law, u.row(0), v.row(0)
+
+        def moments() -> ProductMoments:
+            return ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(first), row_of_balls(second), BALLS)
+
+        shared = Shared(moments)
+        return [cls(prompt, (u, v), shared, sign, eps) for sign in (1, -1)]
 
     @property
     def is_constant(self) -> bool:
         """Whether <u, y> or <v, y> is 0 for every token, and the entry with it."""
-        law = self.prompt.law.law
-        return is_constant(law, self.pair.u) or is_constant(law, self.pair.v)
+        return any(is_constant(self.prompt.law.law, direction) for direction in self.directions)
 
     def summand(self) -> ProductSummand:
         """Y, at the working precision."""
-        return product_summand(self.pair.moments(), self.sign, arb(self.eps))
+        return product_summand(self.moments(), self.sign, arb(self.eps))
 
 
 AnyTail = Tail | ProductTail
-
-
-def is_constant(law: Law, direction: ExactMatrix) -> bool:
-    """Whether <v, x> is one number for every token of the law."""
-    return _constant(law, direction) is not None
-
-
-def _constant(law: Law, direction: ExactMatrix) -> fmpq | None:
-    """That number, or None."""
-    if isinstance(law, Gaussian):
-        spread = direction @ ExactMatrix.rational(law.covariance)
-        return _along(direction, law.mean) if spread.is_zero() else None
-    if isinstance(law, Rademacher | Box):
-        moved = any(c != 0 and v != 0 for c, v in zip(law.sizes, direction.row(0), strict=True))
-        return None if moved else fmpq(0)
-    if isinstance(law, Atoms):
-        return _agreed([_along(direction, point) for point in law.points])
-    if isinstance(law, Mixture):
-        return _agreed([_constant(part, direction) for part in law.components])
-    return None
-
-
-def _along(direction: ExactMatrix, point: Sequence[fmpq]) -> fmpq:
-    return (direction @ ExactMatrix.row_vector(point).T).entry(0, 0)
-
-
-def _agreed(values: Sequence[fmpq | None]) -> fmpq | None:
-    return values[0] if all(value is not None and value == values[0] for value in values) else None
 
 
 # -- what the rules give
@@ -260,50 +225,49 @@ class Rule:
 
 def _cantelli(rule: Rule) -> arb:
     summand = rule.tail.summand()
-    found: arb = cantelli(summand.variance(), summand.eps, rule.tail.prompt.length)
-    return found
+    return arb(cantelli(summand.variance(), summand.eps, rule.tail.prompt.length))
 
 
 def _moment(rule: Rule) -> arb:
     summand = rule.tail.summand()
-    found: arb = moment_bound(summand.centred_series(rule.values[ORDER]), summand.eps, rule.tail.prompt.length)
-    return found
+    return arb(moment_bound(summand.centred_series(rule.values[ORDER]), summand.eps, rule.tail.prompt.length))
 
 
 def _chernoff(rule: Rule) -> arb:
+    return arb(chernoff(_exponential(rule), rule.tail.prompt.length))
+
+
+def _exponential(rule: Rule) -> arb:
+    """E e^{lambda Y}, or a bound of it."""
     tail, slope = rule.tail, rule.values[LAMBDA]
-    parts = None if isinstance(tail, ProductTail) else tail.parts
+    parts = tail.parts if isinstance(tail, Tail) else None
     is_sum = isinstance(tail, ProductTail) and isinstance(tail.prompt.law.law, Atoms)
-    if (is_sum or parts is not None) and OPTIONAL_ORDER in rule.values:
+    if parts is None and not is_sum:
+        return _exponential_by_moments(rule)
+    if ORDER in rule.values:
         raise rule.none("no order for this law: the exponential is taken as it is", "an order")
     if isinstance(tail, ProductTail):
-        exponential = atoms_exponential(tail.summand(), arb(slope)) if is_sum else _exponential_by_moments(rule)
-    elif parts is None:
-        exponential = _exponential_by_moments(rule)
-    elif all(part.is_bounded_above for part in parts):
-        exponential = _total(_integrable(rule, parts), tail, slope, None).inside
-    else:
+        return arb(atoms_exponential(tail.summand(), arb(slope)))
+    assert parts is not None
+    if not all(part.is_bounded_above for part in parts):
         raise rule.none(
             "a direction in which the weighted output is bounded above",
             "E e^(lambda Y) not known to be finite for this law and direction",
             "the rules truncated, moment and cantelli hold in every direction",
         )
-    found: arb = chernoff(exponential, tail.prompt.length)
-    return found
+    return _total(_integrable(rule, parts), tail, slope, None).inside
 
 
 def _exponential_by_moments(rule: Rule) -> arb:
     """A bound of E e^{lambda Y}, for a law of bounded support."""
     slope, summand = rule.values[LAMBDA], rule.tail.summand()
-    parts = bounded_parts(summand.law)
+    parts, order = bounded_parts(summand.law), rule.values.get(ORDER)
     if parts is None:
         raise rule.none("a law of bounded support", "a Gaussian among the tokens", "use moment or cantelli")
-    order = rule.values.get(OPTIONAL_ORDER)
     if order is None:
         raise rule.none("an order, for this law", "no order")
     series, largest = summand.centred_series(order), bound_of_summands(summand, parts)
-    found: arb = (-slope * summand.eps).exp() * bounded_exponential(series, arb(slope), largest, BALLS)
-    return found
+    return arb((-slope * summand.eps).exp() * bounded_exponential(series, arb(slope), largest, BALLS))
 
 
 def _truncated(rule: Rule) -> arb:
@@ -320,11 +284,9 @@ def _truncated(rule: Rule) -> arb:
 
 def _integrable(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
     """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
-    largest = max(part.score_variance for part in parts)
-    if largest > MOST_SCORE_VARIANCE:
-        raise rule.none(
-            f"scores <a, x> of a variance of at most {MOST_SCORE_VARIANCE} for this rule", describe(largest)
-        )
+    largest, most = max(part.score_variance for part in parts), MOST_SCORE_VARIANCE
+    if largest > most:
+        raise rule.none(f"scores <a, x> of a variance of at most {most} for this rule", describe(largest))
     return parts
 
 
@@ -348,13 +310,10 @@ def _exact(rule: Rule) -> arb:
     if isinstance(tail, ProductTail):
         raise rule.none("a direction in which tokens are constant", "directions in which they vary")
     if not isinstance(law, Gaussian) or (tail.prompt.base @ ExactMatrix.rational(law.covariance)).is_zero() is not True:
-        raise rule.none(
-            "a constant output, or Gaussian tokens of equal weights (covariance * tilt = 0)",
-            "weights and outputs that vary",
-        )
+        expected = "a constant output, or Gaussian tokens of equal weights (covariance * tilt = 0)"
+        raise rule.none(expected, "weights and outputs that vary")
     spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
-    found: arb = normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
-    return found
+    return normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
 
 
 _BOUND = {"cantelli": _cantelli, "moment": _moment, "chernoff": _chernoff, "truncated": _truncated, "exact": _exact}

@@ -19,20 +19,13 @@ from functools import cached_property, partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Range, Shared, Tier
+from certattn.kernel.decide.obligation import NoProof, Obligation, Range, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import ByKey, Field, Record
-from certattn.kernel.given.attention import (
-    BILINEAR,
-    KEY_WEIGHTS,
-    LAW,
-    QUERY_WEIGHTS,
-    SCALE,
-    VALUE_WEIGHTS,
-    StatedLaw,
-)
-from certattn.kernel.given.prompts import QUERIES, TIGHT_TIER, TOKENS, StatedPrompt, differences, read_prompt
+from certattn.kernel.document.schema import Field
+from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, weighted_forms
+from certattn.kernel.given.prompts import QUERIES, TOKENS, StatedPrompt, compared_to_mean, read_prompt
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import dot
@@ -43,15 +36,9 @@ from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens that the prompt is compared with")
 _SHARED = (TOKENS, QUERIES, VALUE_WEIGHTS, SCALE, TOKEN_LAW)
-GIVEN = ByKey({"U": Record(BILINEAR, *_SHARED), "tokens": Record(KEY_WEIGHTS, QUERY_WEIGHTS, *_SHARED)})
+GIVEN = weighted_forms("tokens", *_SHARED)
 
 HERE = "here."
-
-
-def _binary64() -> str:
-    from certattn.fast.units import BINARY64
-
-    return BINARY64
 
 
 @dataclass(frozen=True)
@@ -69,7 +56,8 @@ class Compared:
 
     def difference(self) -> list[arb]:
         """T - T_inf, at the working precision."""
-        (found,) = differences(self.prompt, self.prompt.exact, self.limit, self.prompt.stated_queries)
+        prompt = self.prompt
+        ((found, _),) = compared_to_mean(prompt, prompt.exact, self.limit, prompt.stated_queries)
         return found
 
     def random(self) -> RandomPrompt:
@@ -97,8 +85,7 @@ def read_given(certificate: Certificate) -> Compared:
     """The section `given` alone. Raises MalformedError."""
     form, values = GIVEN.read(certificate.given, certificate.reading)
     prompt, law = read_prompt(form, values), values[TOKEN_LAW]
-    if law.dimension != prompt.law_dimension:
-        raise law.node.malformed(f"a law in dimension {prompt.law_dimension}, that of a token", law.words)
+    law.require_dimension(prompt.law_dimension, "a token")
     if prompt.count != 1:
         expected = "one query; of an array of several, `rows` takes one"
         raise values.node(QUERIES).malformed(expected, f"{prompt.count} queries")
@@ -108,7 +95,8 @@ def read_given(certificate: Certificate) -> Compared:
 def obligations(stated: StatedPromptBesideLaw) -> Iterator[Obligation | NoProof]:
     compared, tail = stated.compared, stated.tail
     difference = Shared(compared.difference)
-    fast = {Tier(name, _binary64): Shared(partial(_fast, compared, name)) for name in compared.prompt.tiers}
+    # Nearer than binary64 comes by default, one query takes Arb no time.
+    fast = {tier: Shared(partial(_fast, compared)) for tier in compared.prompt.tiers[:1]}
     heights = [
         (f"directions[{i}]", _along(one[output_tail.DIRECTION].load()), one[EXCEEDS])
         for i, one in enumerate(tail.directions)
@@ -118,7 +106,7 @@ def obligations(stated: StatedPromptBesideLaw) -> Iterator[Obligation | NoProof]
         heights.append((output_tail.NORM.name, NORMS[norm[output_tail.NORM_NAME]], norm[EXCEEDS]))
     for name, value, eps in heights:
         enclosed = {tier: (partial(_only_proved, value, off), eps) for tier, off in fast.items()}
-        yield Obligation(HERE + name, partial(_of, value, difference), "<=", eps, fast=enclosed)
+        yield Obligation(HERE + name, partial(_measured, value, difference), "<=", eps, fast=enclosed)
     yield from output_tail.obligations(tail)
 
 
@@ -129,20 +117,22 @@ def _along(direction: ExactMatrix) -> Value:
     return lambda difference: dot(row_of_balls(direction.row(0)), difference)
 
 
-def _of(value: Value, difference: Shared[list[arb]]) -> arb:
+def _measured(value: Value, difference: Callable[[], list[arb]]) -> arb:
     return value(difference())
 
 
-def _only_proved(value: Value, difference: Shared[list[arb]]) -> Range:
+def _only_proved(value: Value, difference: Callable[[], list[arb]]) -> Range:
     """A refutation ends the check; Arb, which proves the tail as well, is to be the one that finds it."""
     return Range(value(difference()), arb(0))
 
 
-def _fast(compared: Compared, tier: str) -> list[arb]:
-    """T - T_inf in binary64. Raises Binary64Error where it has no answer."""
-    from certattn.kernel.theorems.prompts.typical_binary64 import difference
+def _fast(compared: Compared) -> list[arb]:
+    """T - T_inf in binary64: the same numbers as wider balls. Raises Binary64Error where it has no answer."""
+    from certattn.fast.balls import arb_table
+    from certattn.kernel.given.stored_prompts import off_limit
 
-    return difference(compared.prompt, compared.limit, tight=tier == TIGHT_TIER)
+    (found,) = arb_table(off_limit(compared.prompt, compared.limit, compared.prompt.stated_queries))
+    return found
 
 
 THEOREM = Theorem(

@@ -313,9 +313,9 @@ def _factors(matrix: FixedPoint, bits: int) -> Factors | None:
 
 
 def _of_doubles() -> str:
-    from certattn.fast.units import BINARY64
+    from certattn.fast import binary64
 
-    return BINARY64
+    return binary64()
 
 
 IN_DOUBLES = Tier("binary64", _of_doubles)

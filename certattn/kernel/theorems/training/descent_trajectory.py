@@ -49,7 +49,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Rational, Record, Values, Variant, some_of
-from certattn.kernel.given.attention import LAW, StatedLaw
+from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix

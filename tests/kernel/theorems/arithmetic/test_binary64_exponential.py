@@ -25,7 +25,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.arithmetic import binary64_exponential, exponential_value
+from certattn.kernel.theorems.arithmetic import binary64_exponential
 from certattn.statements.checking import check_certificate, malformed_report
 from certattn.statements.wording import WORDINGS
 
@@ -107,7 +107,9 @@ def test_a_check_asks_for_more_bits_where_a_score_needs_them(arrays: Path) -> No
     problem = binary64_exponential.THEOREM.read(loads(case.text, arrays / "case.yaml"))
     assert problem.at is not None
     with working_precision(400):
-        error = exponential_value.relative_error_at(problem.function, problem.at[binary64_exponential.SCORE], fmpq(0))
+        error = binary64_exponential.relative_error_at(
+            problem.function, problem.at[binary64_exponential.SCORE], fmpq(0)
+        )
         assert error is not None
         mantissa, exponent = (error * (1 - arb(10) ** -60)).lower().man_exp()
     close = fmpq(mantissa) * fmpq(2) ** int(exponent)
@@ -218,7 +220,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "nothing is rounded": (exponential_bound, "_UNIT", fmpq(0)),
     "half a unit is a quarter": (exponential_bound, "_UNIT", fmpq(1, 2**54)),
-    "single values are not rounded": (exponential_value, "to_nearest", lambda value: value),
+    "single values are not rounded": (binary64_exponential, "to_nearest", lambda value: value),
     "only the kernel's constants exist": (
         exponential, "own_exponential", lambda tail: own_exponential(tail=not tail)
     ),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.theorems.arithmetic.exponential_value import hexadecimal, is_binary64, to_nearest
+from certattn.kernel.theorems.arithmetic.binary64_exponential import is_binary64, to_nearest
+from certattn.statements.digits import hexadecimal
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 SMALLEST, LARGEST = 5e-324, 1.7976931348623157e308

@@ -10,8 +10,7 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast import prefixes, units
-from certattn.fast.units import BINARY64
+from certattn.fast import binary64, prefixes, units
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
@@ -19,7 +18,6 @@ from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import GuardError, NotProvedError, UsageError
 from certattn.kernel.given import stored_arrays
 from certattn.kernel.given.prompts import DEFAULT
-from certattn.kernel.given.stored_prompts import off_limit
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.theorems.attention.output_deviation import THEOREM
 from certattn.statements.checking import check_file
@@ -250,7 +248,7 @@ def certificate(tmp_path: Path) -> Path:
 
 def test_binary64_decides_what_it_can(certificate: Path) -> None:
     report = check_file(certificate, CheckOptions())
-    assert (report.verdict, report.arithmetic, report.bits) == (Verdict.VERIFIED, BINARY64, 53)
+    assert (report.verdict, report.arithmetic, report.bits) == (Verdict.VERIFIED, binary64(), 53)
     report = check_file(certificate, CheckOptions(arithmetic="arb"))
     assert (report.verdict, report.arithmetic, report.bits) == (Verdict.VERIFIED, ARB, 64)
 
@@ -312,7 +310,7 @@ def test_a_certificate_without_arrays_needs_no_binary64(tmp_path: Path) -> None:
 def test_the_tight_tier_is_the_sharper_one(tmp_path: Path) -> None:
     given = prompts(np.random.default_rng(3), "float64")["keys, affine"]
     problem = THEOREM.read(certattn.generate("output-deviation", tmp_path / "c.yaml", **given))
-    quick, tight = (
-        off_limit(problem.prompt, problem.limit, problem.prompt.stated_queries, tight=tight) for tight in (False, True)
-    )
-    assert (tight.radius < quick.radius).all()
+    rows = range(problem.count)
+    quick, tight = (problem.compared_in_binary64(rows, tight=tight) for tight in (False, True))
+    for wide, narrow in zip(quick, tight, strict=True):
+        assert all(fine.rad() < coarse.rad() for coarse, fine in zip(wide, narrow, strict=True))

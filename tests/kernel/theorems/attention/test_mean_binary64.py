@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast.units import BINARY64
+from certattn.fast import binary64
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
@@ -20,9 +20,8 @@ from certattn.kernel.given import stored_arrays
 from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import mean_binary64
-from certattn.kernel.theorems.attention.mean_binary64 import weighted_in_binary64
-from certattn.kernel.theorems.attention.softmax_mean import weighted_queries
+from certattn.kernel.theorems.attention import softmax_mean
+from certattn.kernel.theorems.attention.softmax_mean import weighted_in_binary64, weighted_queries
 from certattn.statements.checking import check_file
 
 CLAIM = CLAIMS["softmax-mean"]
@@ -56,7 +55,7 @@ def certificate(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_every_ball_holds_the_truth(certificate: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean_binary64, "_QUERIES_AT_ONCE", at_once)
+    monkeypatch.setattr(softmax_mean, "_QUERIES_AT_ONCE", at_once)
     prompt = CLAIM.read(load(certificate)).prompt
     rows = range(prompt.queries.shape[0])
     zero = ExactMatrix.zero(1, prompt.output_dimension)
@@ -103,7 +102,7 @@ def test_binary64_verifies_what_is_stated_to_few_digits(of: str, tmp_path: Path)
         certattn.generate("softmax-mean", out, **prompt, **everything, digits=5, radius="1e-4")
         report = check_file(out, CheckOptions())
         assert report.verdict is Verdict.VERIFIED, report.reason
-        assert BINARY64 in report.arithmetic
+        assert binary64() in report.arithmetic
         wrong = out.read_text().replace("radius: 0.0001", "radius: 1e-30", 1)
         out.write_text(wrong)
         assert check_file(out, CheckOptions()).verdict is not Verdict.VERIFIED

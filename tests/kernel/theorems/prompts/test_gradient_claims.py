@@ -22,8 +22,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import (
     gradient_mean_square,
     gradient_tail,
-    gradients,
     mean_squares,
+    random_prompts,
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import (
@@ -98,7 +98,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the bound without the mixed part": (covariance_error, "MOST_MIXED", fmpq(0)),
     "power sums of one token": (softmax_powers.PowerSums, "mean", lambda self, *exponents: arb(1)),
     "the normaliser is never small": (gradient_bounds, "small_normaliser", lambda *others: arb(0)),
-    "the query does not count": (gradients, "square", lambda scale: fmpq(1)),
+    "the query does not count": (random_prompts, "square", lambda scale: fmpq(1)),
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
         weighted_sums,

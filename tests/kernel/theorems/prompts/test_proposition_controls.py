@@ -24,9 +24,8 @@ from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import every_length
 from certattn.kernel.theorems.prompts import output_tail, propositions, typical_prompt
-from certattn.kernel.theorems.prompts.mathematics import box_bounds, query_gaussians
-from certattn.kernel.theorems.prompts.mathematics.box_bounds import TokenBox
-from certattn.kernel.theorems.prompts.mathematics.query_gaussians import WeightedQueries, constant
+from certattn.kernel.theorems.prompts.mathematics import over_queries
+from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.statements.reports import Report
 
@@ -70,7 +69,7 @@ def unweighted(S: Any, W: Any, rate: fmpq) -> WeightedQueries:
 
 
 def of_small_rates(S: Any, W: Any, rate: fmpq) -> WeightedQueries | None:
-    found = query_gaussians.weighted_queries(S, W, rate)
+    found = over_queries.weighted_queries(S, W, rate)
     return found if found is not None else WeightedQueries(fmpq(1), S)
 
 
@@ -107,9 +106,9 @@ PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     ),
     "queries are not weighted": (propositions, "weighted_queries", unweighted),
     "infinite averages are finite": (propositions, "weighted_queries", of_small_rates),
-    "forms are independent": (query_gaussians, "product_mean", product_of_means),
+    "forms are independent": (over_queries, "product_mean", product_of_means),
     "the tokens' own spread alone": (propositions, "error_polynomial", without_queries),
-    "no determinant": (query_gaussians, "determinant", lambda matrix: fmpq(1)),
+    "no determinant": (over_queries, "determinant", lambda matrix: fmpq(1)),
     "no peak": (every_length, "log_peak", lambda theta, fn: arb(0)),
     "the last length is the worst": (propositions.Display, "worst", one_length),
     "mixed terms are left out": (
@@ -119,7 +118,7 @@ PROPOSITION_SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "any law is centred": (propositions, "is_centred", lambda law: True),
     "any left side is exact": (propositions, "_require_exact_left_side", lambda *_: None),
     "weights of tokens on a box are one": (TokenBox, "_second_weight", lambda self: arb(1)),
-    "tokens on a box do not drift": (box_bounds, "_smaller", lambda x, y, fn: arb(0)),
+    "tokens on a box do not drift": (over_queries, "_smaller", lambda x, y, fn: arb(0)),
     "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),
     "scales are one": (propositions, "scale_ball", lambda scale: arb(1)),
     "signs of V count": (propositions, "_sizes", lambda matrix: matrix),

@@ -28,14 +28,9 @@ from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 Rows = Sequence[Vector]
 
 
-def _total(terms: Sequence[Number]) -> Number:
-    first, *rest = terms
-    return sum(rest, first)
-
-
 def frobenius(left: Rows, right: Rows) -> Number:
     """sum_ij left_ij right_ij."""
-    return _total([dot(x, y) for x, y in zip(left, right, strict=True)])
+    return sum([dot(x, y) for x, y in zip(left, right, strict=True)])
 
 
 def multiplied(left: Rows, right: Rows) -> list[list[Number]]:
@@ -66,7 +61,7 @@ class TiltedMoments:
 
     def fourth(self, k: int, left: Rows, right: Rows) -> Number:
         """E w^k |A y|^2 |B y|^2 for matrices of the rows `left` and `right`."""
-        return _total([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
+        return sum([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
 
     @cached_property
     def doubled(self) -> Number:

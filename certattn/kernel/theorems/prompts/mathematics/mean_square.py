@@ -23,7 +23,30 @@ And by Markov's inequality, in any norm that is at most the l2 norm:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import Functions, Number
+from certattn.kernel.mathematics.laws import Gaussian
+
+
+@dataclass(frozen=True)
+class GaussianShape:
+    """What (1) and (2) take from Gaussian tokens, V and a tilt, exactly: v, S and B."""
+
+    variance: fmpq
+    spread: fmpq
+    shift: fmpq
+
+    @classmethod
+    def of(cls, tokens: Gaussian, values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> GaussianShape:
+        """Those of the tilt a = sqrt(factor) * base (1 x d)."""
+        Gamma = ExactMatrix.rational(tokens.covariance)
+        scores, moved = base @ Gamma @ base.T, base @ Gamma @ values.T
+        spread = (values @ Gamma @ values.T).trace()
+        return cls(factor * scores.trace(), spread, factor * (moved @ moved.T).trace())
 
 
 def bias_factor(q: Number) -> Number:

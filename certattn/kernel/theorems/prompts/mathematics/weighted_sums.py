@@ -23,7 +23,7 @@ from functools import cached_property, reduce
 from math import factorial
 
 from certattn.kernel.mathematics.functions import Functions, Number, exp_remainder
-from certattn.kernel.mathematics.laws import Atoms, Box, Law, Mixture, Rademacher, Vector, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Vector, dot, leaves
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
     linear_exponential,
@@ -40,17 +40,9 @@ BoundedPart = Rademacher | Box | Atoms
 
 def bounded_parts(law: Law) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
-    if isinstance(law, Rademacher | Box | Atoms):
-        return [law]
-    if not isinstance(law, Mixture):
-        return None
-    found: list[BoundedPart] = []
-    for component in law.components:
-        parts = bounded_parts(component)
-        if parts is None:
-            return None
-        found += parts
-    return found
+    parts = [part for _, part in leaves(law)]
+    bounded = [part for part in parts if isinstance(part, BoundedPart)]
+    return bounded if len(bounded) == len(parts) else None
 
 
 def support_function(law: Rademacher | Box, tilt: Vector, fn: Functions) -> Number:

@@ -11,7 +11,7 @@ from flint import arb
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.theorems.prompts.mathematics.box_bounds import BoxBounds, TokenBox
+from certattn.kernel.theorems.prompts.mathematics.over_queries import BoxBounds, TokenBox
 
 Array = np.ndarray[Any, Any]
 

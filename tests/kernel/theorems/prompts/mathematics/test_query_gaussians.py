@@ -15,7 +15,7 @@ from certattn.kernel.mathematics.every_length import logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.query_averages import QueryAverage
-from certattn.kernel.theorems.prompts.mathematics.query_gaussians import (
+from certattn.kernel.theorems.prompts.mathematics.over_queries import (
     QueryPolynomial,
     constant,
     determinant,

@@ -12,7 +12,7 @@ from observed_errors import computed, relative_errors
 from certattn.fast.exponential import SCORE_LIMIT, TAIL_LIMIT, own_exponential, relative_error
 from certattn.fast.exponential_bound import PROOF_BITS, SIZE
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.arithmetic.exponential_value import (
+from certattn.kernel.theorems.arithmetic.binary64_exponential import (
     assemble,
     evaluate,
     is_binary64,

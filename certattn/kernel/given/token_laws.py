@@ -1,0 +1,129 @@
+"""Laws of tokens and of queries, as they are stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Values, Variant
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.reals import describe
+
+MEAN = Field("mean", Vector(), "mean of the Gaussian")
+COVARIANCE = Field(
+    "covariance", Matrix(), "covariance of the Gaussian: symmetric, positive semidefinite, may be singular"
+)
+SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
+POINTS = Field("points", Matrix(), "the atoms, one per row")
+WEIGHTS = Field(
+    "weights", Listing(Rational(above=0)), "probabilities of the atoms; equal ones if left out", required=False
+)
+COMPONENT_WEIGHT = Field("weight", Rational(above=0), "probability of the component")
+
+GAUSSIAN = Record(MEAN, COVARIANCE)
+
+
+@dataclass(frozen=True)
+class StatedLaw:
+    """A law with exact parameters, and how it is stated: the form and its fields."""
+
+    kind: str
+    values: Values
+    law: Law
+
+    @property
+    def node(self) -> Node:
+        """Where it stands."""
+        return self.values.at
+
+    @property
+    def dimension(self) -> int:
+        return self.law.dimension
+
+    def require_dimension(self, dimension: int, what: str) -> None:
+        """Refuse a law of vectors of another dimension than `what`."""
+        if self.dimension != dimension:
+            expected = f"a law in dimension {dimension}, that of {what}"
+            raise self.node.malformed(expected, f"one in dimension {self.dimension}")
+
+
+class LawKind(Kind[StatedLaw]):
+    """A law of tokens; a mixture's components are laws again."""
+
+    def read(self, node: Node, reading: Reading) -> StatedLaw:
+        kind, values = LAW_FORMS.read(node, reading)
+        return StatedLaw(kind, values, _BUILD[kind](values))
+
+
+LAW = LawKind()
+COMPONENT_LAW = Field("law", LAW, "law of the component")
+COMPONENTS = Field("components", Listing(Record(COMPONENT_WEIGHT, COMPONENT_LAW)), "the components of the mixture")
+
+LAW_FORMS = Variant(
+    "kind",
+    {
+        "gaussian": GAUSSIAN,
+        "rademacher": Record(SIZES),
+        "box": Record(SIZES),
+        "atoms": Record(POINTS, WEIGHTS),
+        "mixture": Record(COMPONENTS),
+    },
+)
+
+
+def read_gaussian(values: Values) -> Gaussian:
+    """N(mean, covariance); the covariance proved positive semidefinite exactly."""
+    mean, stated = values[MEAN], values[COVARIANCE]
+    stated.require_shape(mean.shape[1], mean.shape[1], "for that mean")
+    covariance = stated.load()
+    if covariance.is_symmetric() is not True:
+        raise stated.node.malformed("a symmetric covariance", "a matrix that is not symmetric")
+    if covariance.is_positive_semidefinite() is not True:
+        raise stated.node.malformed("a positive semidefinite covariance", "a matrix with a negative eigenvalue")
+    return Gaussian(mean.load().row(0), covariance.to_rows())
+
+
+def _sizes(values: Values) -> list[fmpq]:
+    sizes = values[SIZES].load().row(0)
+    for index, size in enumerate(sizes):
+        if (size >= 0) is not True:
+            raise values.node(SIZES).malformed("sizes >= 0", f"{describe(size)} at index {index}")
+    return sizes
+
+
+def _atoms(values: Values) -> Atoms:
+    points = values[POINTS].load()
+    weights = values.get(WEIGHTS) or [fmpq(1, points.rows)] * points.rows
+    if len(weights) != points.rows:
+        raise values.node(WEIGHTS).malformed(f"{points.rows} weights, one per atom")
+    return Atoms(points.to_rows(), _of_total_one(weights, values))
+
+
+def _mixture(values: Values) -> Mixture:
+    components = values[COMPONENTS]
+    laws = [component[COMPONENT_LAW] for component in components]
+    for law in laws:
+        if law.dimension != laws[0].dimension:
+            raise law.node.malformed(f"dimension {laws[0].dimension}, like the first component", f"{law.dimension}")
+    weights = [component[COMPONENT_WEIGHT] for component in components]
+    return Mixture([law.law for law in laws], _of_total_one(weights, values))
+
+
+def _of_total_one(weights: list[fmpq], law: Values) -> list[fmpq]:
+    total = sum(weights, fmpq(0))
+    if total != 1:
+        raise law.at.malformed("weights that sum to exactly 1", f"a sum of {describe(total)}")
+    return weights
+
+
+_BUILD: Mapping[str, Callable[[Values], Law]] = {
+    "gaussian": read_gaussian,
+    "rademacher": lambda values: Rademacher(_sizes(values)),
+    "box": lambda values: Box(_sizes(values)),
+    "atoms": _atoms,
+    "mixture": _mixture,
+}
