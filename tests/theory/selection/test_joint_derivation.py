@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
-from certattn.theory.selection.joint_max_margin import DERIVATION
 
+DERIVATION = DERIVATIONS["joint-max-margin"]
 BOUNDS, MARGIN, LOSSES = (
     "kernel.theorems.selection.mathematics.joint_path",
     "kernel.theorems.selection.mathematics.label_margin",
