@@ -65,11 +65,10 @@ certificates:
   - |
     pip install {requirement}
   # The folder is named here, so that no file of settings decides what is checked.
-  - certattn check {folder} --report gitlab=gl-code-quality-report.json --report junit=certattn.xml
+  - certattn check {folder} --report junit=certattn.xml
   artifacts:
     when: always
     reports:
-      codequality: gl-code-quality-report.json
       junit: certattn.xml
 """
 

@@ -1,4 +1,4 @@
-"""What each verdict means and what to do about it: the rules of SARIF reports."""
+"""What each verdict means and what to do about it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator, Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 Run = Callable[..., Any]
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
@@ -129,8 +129,6 @@ def test_the_job_of_gitlab(certattn_run: Run, folder: Path) -> None:
     job = pipeline["certificates"]
     subprocess.run(["bash", "-ec", job["script"][1]], env=environment(), check=True, capture_output=True)
     reports = job["artifacts"]["reports"]
-    quality = json.loads((folder / reports["codequality"]).read_text())
-    Draft202012Validator(json.loads((SCHEMAS / "gitlab-code-quality.json").read_text())).validate(quality)
     assert '<testsuites tests="1"' in (folder / reports["junit"]).read_text()
 
 
