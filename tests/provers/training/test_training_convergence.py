@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -91,12 +89,3 @@ def test_the_command_draws(tmp_path: Path) -> None:
     assert "drew" in done.output
     assert (tmp_path / "c.svg").stat().st_size > 5000
     assert certattn.check(tmp_path / "c.yaml").verdict is Verdict.VERIFIED
-
-
-def test_the_gallery_is_written_by_its_tool(tool: Callable[[str], ModuleType], tmp_path: Path) -> None:
-    """A part of it: the whole is compared by tools/gallery/regenerate.py."""
-    gallery = tool("gallery.training_convergence")
-    root = Path(str(gallery.__file__)).parents[2] / "certificates" / "training" / "training-convergence"
-    assert {path.stem for path in root.glob("*.yaml")} == set(gallery.CERTIFICATES)
-    certattn.generate("training-convergence", tmp_path / "plane.yaml", **gallery.CERTIFICATES["plane"])
-    assert (tmp_path / "plane.yaml").read_bytes() == (root / "plane.yaml").read_bytes()
