@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from certattn.cli.configuration import NAME, say_settings, settings_option
 from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import (
     arithmetic_option,
@@ -56,7 +55,6 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 
 @click.command(epilog=EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@settings_option
 @jobs_option
 @click.option(
     "--format",
@@ -86,10 +84,7 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @root_option
 @checking_limits
-@click.pass_context
 def check(
-    context: click.Context,
-    /,
     paths: tuple[str, ...],
     jobs: int | None,
     form: str,
@@ -105,12 +100,10 @@ def check(
 ) -> int:
     """Prove, refute or reject the certificates in files, folders or globs.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones. Without a path, the paths of
-    certattn.toml are checked.
+    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
     """
-    say_settings(context)
     if not paths:
-        raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
+        raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     if strict:
         options = strict_options(options)
