@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Rooms with a folder for each chapter, and what a claim is called there.
 ROOMS = {
     "certattn/provers": "{module}.py",
-    "certattn/theory": "{module}.py",
+    "certattn/theory": "{claim}.yaml",
     "certattn/report/codes/obligations": "{claim}.yaml",
     "certificates": "{claim}",
     "docs/claims": "{claim}.md",

@@ -134,7 +134,7 @@ OFFENCES = [
     ("_api.py", "import certattn.cli.main", "Layers: nothing imports the command line"),
     ("theory/symbols.py", "import certattn.provers", "Layers: nothing imports the command line"),
     ("provers/prompts/tail_goals.py", "import certattn.provers.spectrum.truncation", "Chapters of provers"),
-    ("theory/training/risk_gap.py", "from certattn.theory.prompts import token_boxes", "Chapters of provers"),
+    ("theory/training/weight_growth.py", "from certattn.theory.prompts import token_boxes", "Chapters of provers"),
     ("extra.py", "import json", "Layers: nothing imports the command line"),
     ("kernel/document/digest.py", "import certattn.kernel.decide.checker", "What is trusted"),
     ("kernel/decide/checker.py", "import certattn.isolation.worker", "What is trusted"),

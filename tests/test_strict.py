@@ -155,9 +155,6 @@ def test_options_that_say_otherwise_are_refused() -> None:
         check(COVERED, strict=True, arithmetic="binary64")
     with pytest.raises(UsageError, match="need the path"):
         check(load(COVERED), strict=True)
-    run = CliRunner().invoke(cli, ["check", "--strict", "--scheduler", "tcp://127.0.0.1:1", str(COVERED)])
-    assert run.exit_code == 2
-    assert "leave out --scheduler" in run.output
 
 
 def test_what_the_caller_has_changed_is_not_in_the_new_interpreter(false: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
-from certattn.audit.summary import COLUMNS, SUMMARY, reasons, rows, summary, table, write_summary
+from certattn.audit.summary import SUMMARY, reasons, summary, table, write_summary
 from certattn.cli.check import find_certificates
 from certattn.cli.options import format_option, goes_on, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
@@ -28,7 +27,6 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.models.weights import PRECISIONS
 from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting
-from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line, paragraph, printable
 from certattn.statements.reports import exit_status
 
@@ -112,7 +110,7 @@ def audit(
     if form == "json":
         click.echo(json.dumps(result))
     else:
-        click.echo(tabulated(sys.stdout, COLUMNS, rows(result), otherwise="\n".join(table(result))), color=True)
+        click.echo("\n".join(table(result)))
         proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
         for reason in reasons(result):
             click.echo("\n".join(paragraph(printable(reason))))

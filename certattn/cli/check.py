@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from certattn.cli.configuration import NAME, say_settings, settings_option
 from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import (
     arithmetic_option,
@@ -30,8 +29,8 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
-from certattn.report.screen import is_coloured, tabulated
-from certattn.report.text import by_claim, summary_line, text_of
+from certattn.report.screen import is_coloured
+from certattn.report.text import summary_line, text_of
 from certattn.statements.reports import Report, exit_status
 from certattn.strict import check_strictly, strict_options
 
@@ -56,7 +55,6 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 
 @click.command(epilog=EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@settings_option
 @jobs_option
 @click.option(
     "--format",
@@ -84,13 +82,9 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
-@click.option("--scheduler", metavar="ADDRESS", help="Check on the Dask cluster of this scheduler, which you trust.")
 @root_option
 @checking_limits
-@click.pass_context
 def check(
-    context: click.Context,
-    /,
     paths: tuple[str, ...],
     jobs: int | None,
     form: str,
@@ -101,32 +95,25 @@ def check(
     only: str | None,
     verbose: bool,
     fail_fast: bool,
-    scheduler: str | None,
     root: Path | None,
     **limits: Any,
 ) -> int:
     """Prove, refute or reject the certificates in files, folders or globs.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones. Without a path, the paths of
-    certattn.toml are checked.
+    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
     """
-    say_settings(context)
     if not paths:
-        raise click.UsageError(f"nothing to check: name a certificate, a folder or a glob, or set `paths` in {NAME}")
+        raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     if strict:
         options = strict_options(options)
-        if scheduler is not None:
-            raise click.UsageError("a strict check is made here: leave out --scheduler")
     certificates = find_certificates(paths)
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
-            checks = _check_all(
-                certificates, options, jobs, form, scheduler, strict=strict, verbose=verbose, fail_fast=fail_fast
-            )
+            checks = _check_all(certificates, options, jobs, form, strict=strict, verbose=verbose, fail_fast=fail_fast)
             # What has been printed and is in no other report is not kept: a process that is forked for the next
             # certificate costs more, the more memory there is.
             kept = _counted if form == "text" and not files else _whole
@@ -162,8 +149,6 @@ def _conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) ->
     if form != "text":
         click.echo(FORMATS[form](listed))
     elif len(listed) > 1:
-        if table := tabulated(sys.stdout, *by_claim(reports), otherwise=""):
-            click.echo(table + "\n", color=True)
         click.echo(summary_line(reports, len(listed), color=is_coloured(sys.stdout)), color=True)
     sys.stdout.flush()
 
@@ -173,7 +158,6 @@ def _check_all(
     options: CheckOptions,
     jobs: int | None,
     form: str,
-    scheduler: str | None,
     *,
     strict: bool,
     verbose: bool,
@@ -183,11 +167,7 @@ def _check_all(
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
     with Progress(len(files)) as progress:
-        if scheduler is not None:
-            from certattn.sweep.cluster import check_on_cluster
-
-            checks = check_on_cluster(files, options, scheduler)
-        elif strict:
+        if strict:
             from certattn.isolation.fresh import check_in_new_interpreters
 
             checks = check_in_new_interpreters(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.configuration import NAME, SHARED, has_settings
 from certattn.cli.scaffold import CI_SYSTEMS, FOLDER, HOOK, files
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line
@@ -25,7 +24,7 @@ Examples:
 @click.option("--install", "requirement", metavar="REQ", help="What pip installs there: a folder, an address.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
 def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:
-    """Set a repository up: settings, an example certificate, a pre-commit hook; with --ci, a CI job.
+    """Set a repository up: an example certificate, a pre-commit hook; with --ci, a CI job.
 
     Files that are there are left as they are.
     """
@@ -38,8 +37,6 @@ def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) ->
         click.echo(f"to check before each commit, put this under `repos:` there:\n\n{HOOK}")
     if dry_run:
         return
-    if not os.path.lexists(top / ".git"):
-        click.echo(f"not the top of a git repository: {NAME} counts in this folder only")
     where = "" if top.resolve() == Path.cwd() else f"cd {on_one_line(folder)} && "
     click.echo(f"now prove what is there: {where}certattn check {FOLDER}")
 
@@ -66,9 +63,6 @@ def _write(top: Path, path: str, text: str, *, dry_run: bool) -> bool:
     if os.path.lexists(target):
         click.echo(f"left {shown} as it is")
         return False
-    if path == NAME and has_settings(top):
-        click.echo(f"left out {shown}: {SHARED} has settings")
-        return True
     if dry_run:
         click.echo(f"would write {shown}")
         return True

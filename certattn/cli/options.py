@@ -64,11 +64,6 @@ def _limit_options(options: tuple[tuple[str, Any, str, str], ...], command: F) -
     return command
 
 
-def limit_types() -> list[tuple[str, Any, str]]:
-    """Option, type and field of `Limits` of everything that bounds a check."""
-    return [(name, kind, field) for name, kind, field, _ in (*_CHECK_LIMITS, *_LIMITS)]
-
-
 def _shown(default: int) -> str:
     for unit in ("g", "m"):
         if default % _UNITS[unit] == 0:

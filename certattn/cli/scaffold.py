@@ -6,16 +6,6 @@ import shlex
 
 FOLDER = "certificates"
 
-_SETTINGS = f"""\
-# Settings of `certattn check` in this repository. The command line wins over them.
-paths = ["{FOLDER}"]
-
-# jobs = 2            # certificates checked at once
-# [limits]
-# timeout = 300       # seconds for one certificate
-# memory = "8G"       # for one certificate
-"""
-
 _EXAMPLE = """\
 # Attention over an infinite prompt of Gaussian tokens is an affine map. Prove it: certattn check
 certattn: 1
@@ -53,7 +43,6 @@ jobs:
       with: {{python-version: "3.12"}}
     - run: |
         pip install {requirement}
-    # The folder is named here, so that no file of settings decides what is checked.
     - run: |
         certattn check {folder} --format github --report "markdown=$GITHUB_STEP_SUMMARY"
 """
@@ -64,12 +53,10 @@ certificates:
   script:
   - |
     pip install {requirement}
-  # The folder is named here, so that no file of settings decides what is checked.
-  - certattn check {folder} --report gitlab=gl-code-quality-report.json --report junit=certattn.xml
+  - certattn check {folder} --report junit=certattn.xml
   artifacts:
     when: always
     reports:
-      codequality: gl-code-quality-report.json
       junit: certattn.xml
 """
 
@@ -80,7 +67,6 @@ CI_SYSTEMS = tuple(_CI)
 def files(ci: str | None, requirement: str) -> dict[str, str]:
     """Path in the repository to content; `requirement` is what pip installs in the CI system `ci`, if there is one."""
     content = {
-        "certattn.toml": _SETTINGS,
         f"{FOLDER}/example.yaml": _EXAMPLE,
         ".pre-commit-config.yaml": f"repos:\n{HOOK}",
     }

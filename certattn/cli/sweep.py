@@ -17,7 +17,6 @@ from certattn.cli.options import arithmetic_option, checking_limits, format_opti
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.report.progress import Progress
-from certattn.report.screen import tabulated
 from certattn.report.text import on_one_line
 from certattn.statements.reports import Report, exit_status
 from certattn.sweep.index import WAITING, Entry, read_index
@@ -28,7 +27,6 @@ EPILOG = """\b
 Examples:
   certattn sweep heads.yaml -o runs/                     make and check what is not there yet
   certattn sweep heads.yaml -o runs/ --timeout 60        at most a minute for making, and for checking, each
-  certattn sweep heads.yaml -o runs/ --scheduler tcp://host:8786
   certattn sweep --status runs/                          what has come of it
   certattn check runs/certificates                       prove it all once more
 
@@ -61,7 +59,6 @@ _MOST_LISTED = 20
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), metavar="N", help="Tasks done at once; one per processor by default."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Do the tasks on the Dask cluster of this scheduler.")
 @format_option
 @arithmetic_option
 @checking_limits
@@ -70,7 +67,6 @@ def sweep(
     out: Path | None,
     status: Path | None,
     jobs: int | None,
-    scheduler: str | None,
     form: str,
     arithmetic: str,
     **limits: Any,
@@ -88,7 +84,7 @@ def sweep(
         raise UsageError("expected SPEC and -o DIR, or --status DIR")
     else:
         with goes_on():
-            _run(spec, out, settings, jobs or processors(), scheduler)
+            _run(spec, out, settings, jobs or processors())
     entries = read_index(status or out or Path())
     reports = [_report(entry) for entry in entries]
     code = exit_status(reports)
@@ -97,16 +93,11 @@ def sweep(
     return code
 
 
-def _run(path: Path, out: Path, settings: Settings, jobs: int, scheduler: str | None) -> None:
+def _run(path: Path, out: Path, settings: Settings, jobs: int) -> None:
     from certattn.sweep.slots import do_locally
     from certattn.sweep.spec import read_spec
-    from certattn.sweep.sweep import Scheduler, run_sweep
+    from certattn.sweep.sweep import run_sweep
 
-    do: Scheduler = partial(do_locally, jobs=jobs)
-    if scheduler is not None:
-        from certattn.sweep.cluster import do_on_cluster
-
-        do = partial(do_on_cluster, address=scheduler)
     spec = read_spec(path)
     with Progress(len(spec.rows)) as progress:
 
@@ -119,7 +110,7 @@ def _run(path: Path, out: Path, settings: Settings, jobs: int, scheduler: str | 
                 progress.finished()
             progress.waited()
 
-        run_sweep(spec, out, settings, do, begun=begun, told=told)
+        run_sweep(spec, out, settings, partial(do_locally, jobs=jobs), begun=begun, told=told)
 
 
 def _report(entry: Entry) -> Report:
@@ -142,9 +133,7 @@ def _as_text(entries: Sequence[Entry], reports: Sequence[Report]) -> str:
     counts = Counter(map(_outcome, entries, reports))
     width = max(map(len, counts), default=0)
     lines = [f"{len(entries)} task{'s' if len(entries) != 1 else ''}"]
-    plain = "\n".join(f"  {outcome:<{width}}  {count}" for outcome, count in sorted(counts.items()))
-    rows = [(outcome, str(count)) for outcome, count in sorted(counts.items())]
-    lines += [tabulated(sys.stdout, ("outcome", "tasks"), rows, otherwise=plain)] if counts else []
+    lines += [f"  {outcome:<{width}}  {count}" for outcome, count in sorted(counts.items())]
     open_ones = [pair for pair in zip(entries, reports, strict=True) if pair[1].verdict is not Verdict.VERIFIED]
     told = [pair for pair in open_ones if pair[0].state != WAITING]
     for entry, report in told[:_MOST_LISTED]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from certattn.report.screen import bar, is_drawn_on
+from certattn.report.screen import is_drawn_on
 from certattn.report.text import on_one_line
 
 _NAME = 40
@@ -60,8 +60,7 @@ class Progress:
         self.clear()
         self._said = self._seconds()
         checking = f"  checking {self._current}" if self._current else ""
-        line = f"[{self._done}/{self._total}] {self._said} s{checking}{self._reading()}"
-        sys.stderr.write(bar(sys.stderr, self._done, self._total, line) + line)
+        sys.stderr.write(f"[{self._done}/{self._total}] {self._said} s{checking}{self._reading()}")
         sys.stderr.flush()
 
     def _reading(self) -> str:
@@ -82,9 +81,7 @@ def counting(what: str) -> Callable[..., None]:
 
     def say(done: int, total: int, more: str = "") -> None:
         if is_drawn_on(sys.stderr):
-            line = f"{done} of {total} {what}{more}"
-            drawn = bar(sys.stderr, done, total, line)
-            sys.stderr.write(f"\r\x1b[K{drawn}{line}" + "\n" * (done == total))
+            sys.stderr.write(f"\r\x1b[K{done} of {total} {what}{more}" + "\n" * (done == total))
             sys.stderr.flush()
 
     return say

@@ -73,22 +73,6 @@ def summary_line(reports: Sequence[Report], expected: int, *, color: bool) -> st
     return f"{expected} certificate{'s' if expected != 1 else ''}: {', '.join(parts)}"
 
 
-def by_claim(reports: Sequence[Report]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a table: of each claim how many certificates got which verdict, and the time they took."""
-    verdicts = [verdict for verdict in Verdict if any(report.verdict is verdict for report in reports)]
-    claims = {claim: [r for r in reports if r.claim == claim] for claim in sorted({r.claim for r in reports})}
-    rows = [
-        [
-            claim or "-",
-            str(len(found)),
-            *(str(sum(report.verdict is verdict for report in found) or "") for verdict in verdicts),
-            seconds(sum(report.nanoseconds.get("total", 0) for report in found)),
-        ]
-        for claim, found in claims.items()
-    ]
-    return ["claim", "certificates", *(verdict.value for verdict in verdicts), "time"], rows
-
-
 def seconds(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e9:.2f} s" if nanoseconds >= 10**7 else f"{nanoseconds / 1e6:.1f} ms"
 

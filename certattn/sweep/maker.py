@@ -10,10 +10,9 @@ import gc
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 from certattn.isolation.worker import bug
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import CertattnError, LimitExceededError, NotProvedError
-from certattn.sweep.forks import Outcome, Series, limit_memory
+from certattn.sweep.forks import done
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.tasks import Settings, Task
 from certattn.writing import unflushed
@@ -37,11 +36,11 @@ def serve(orders: int, answers: int) -> None:
     import certattn.sweep.draws  # noqa: F401
 
     gc.freeze()
-    with open(orders, "rb") as reader, open(answers, "wb") as writer, closing(Making()) as making:
+    with open(orders, "rb") as reader, open(answers, "wb") as writer:
         for line in reader:
             order = json.loads(line)
             task, settings = Task.from_dict(order["task"]), Settings.from_dict(order["settings"])
-            answer = making.made(task, Path(order["folder"]), settings)
+            answer = made(task, Path(order["folder"]), settings)
             _learn(answer.pop("imported", ()))
             writer.write(json.dumps(answer).encode("ascii") + b"\n")
             writer.flush()
@@ -57,56 +56,24 @@ def _learn(modules: Sequence[str]) -> None:
         gc.freeze()
 
 
-class Making:
-    """Makes certificates, in a process that goes on with the next one where one was made."""
+def made(task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
+    """What `generate` came to within the limits, in a process of its own: a digest, or a verdict with its reason."""
+    known = frozenset(sys.modules)
 
-    def __init__(self) -> None:
-        known = frozenset(sys.modules)
+    def work() -> dict[str, Any]:
+        # A file that a crash of the machine leaves unwritten has not the hash that its result names.
+        with unflushed():
+            answer = generate(task, folder)
+        return {**answer, "imported": [name for name in sys.modules if name not in known]}
 
-        def work(order: dict[str, Any]) -> dict[str, Any]:
-            folder = Path(order["folder"])
-            _empty(folder)
-            # A file that a crash of the machine leaves unwritten has not the hash that its result names.
-            with unflushed():
-                answer = generate(Task.from_dict(order["task"]), folder)
-            return {**answer, "imported": [name for name in sys.modules if name not in known]}
-
-        self._series = Series(limit_memory, work, _was_made)
-
-    def made(self, task: Task, folder: Path, settings: Settings) -> dict[str, Any]:
-        """What `generate` came to within the limits: a digest, or a verdict on the task with its reason."""
-        outcome = self._tried(task, folder, settings)
-        if not _was_made(outcome.answer) and not outcome.first and not outcome.over_time:
-            # It may have failed by what others left in the process: what counts is what a new one makes of it.
-            outcome = self._tried(task, folder, settings)
-        if isinstance(outcome.answer, dict):
-            return outcome.answer
-        if outcome.over_time:
-            return _failed(Verdict.INCONCLUSIVE, outcome.reason, "time")
-        if _OUT_OF_MEMORY.search(outcome.reason):
-            return _out_of_memory()
-        return _failed(Verdict.ERROR, outcome.reason)
-
-    def close(self) -> None:
-        self._series.end()
-
-    def _tried(self, task: Task, folder: Path, settings: Settings) -> Outcome:
-        limits = settings.limits
-        order = {"task": task.to_dict(), "folder": str(folder)}
-        return self._series.ask(order, limits.timeout_seconds, limits.memory_bytes)
-
-
-def _was_made(answer: Any) -> bool:
-    return isinstance(answer, dict) and "digest" in answer
-
-
-def _empty(folder: Path) -> None:
-    """Remove what an attempt that failed has left."""
-    for entry in list(folder.iterdir()):
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
+    outcome = done(work, settings.limits.timeout_seconds, settings.limits.memory_bytes)
+    if isinstance(outcome.answer, dict):
+        return outcome.answer
+    if outcome.over_time:
+        return _failed(Verdict.INCONCLUSIVE, outcome.reason, "time")
+    if _OUT_OF_MEMORY.search(outcome.reason):
+        return _out_of_memory()
+    return _failed(Verdict.ERROR, outcome.reason)
 
 
 def generate(task: Task, folder: Path) -> dict[str, Any]:

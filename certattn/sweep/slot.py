@@ -1,9 +1,9 @@
 """The program `python -m certattn.sweep.slot`: one task at a time, from standard input to standard output.
 
 It is a single thread that has imported the kernel and no prover. Certificates are generated in processes forked from a
-second one, `maker`, and checked in confined processes forked from this one, as `checking` says.
+second one, `maker`, and checked in confined processes forked from this one, as `certattn check` does.
 
-A request is a line, and each thing that it asks for is answered by a line, in order.
+A request is a line, and so is its answer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
+from contextlib import chdir, closing
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -24,14 +23,10 @@ from typing import Any
 
 from certattn.isolation.interrupts import end_with_parent
 from certattn.isolation.worker import check_files
-from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.limits import Limits
 from certattn.statements.reports import Report
-from certattn.sweep.checking import Checking
 from certattn.sweep.forks import fork
-from certattn.sweep.results import CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate
-from certattn.sweep.slots import CHECKS, TASKS
+from certattn.sweep.results import CERTIFICATE, CHECKED, NOT_MADE, Result, filling, keep, kept, without_certificate
 from certattn.sweep.tasks import Settings, Task
 
 
@@ -74,35 +69,16 @@ def main() -> None:
     answers, requests = open(os.dup(1), "wb"), sys.stdin.buffer  # noqa: SIM115
     os.dup2(2, 1)  # what a library prints is no answer
     os.set_blocking(2, False)
-    with ExitStack() as stack:
+    with closing(_Maker()) as maker:
+        _warm()
         for line in requests:
-            for answer in _answers(json.loads(line), stack):
-                answers.write(json.dumps(answer.to_dict()).encode("ascii") + b"\n")
-                answers.flush()
+            request = json.loads(line)
+            task, settings = Task.from_dict(request["task"]), Settings.from_dict(request["settings"])
+            result = done(task, Path(request["folder"]), settings, maker.make)
+            answers.write(json.dumps(result.to_dict()).encode("ascii") + b"\n")
+            answers.flush()
 
 
-def _answers(request: dict[str, Any], stack: ExitStack) -> Iterator[Result | Report]:
-    if TASKS not in request:
-        yield from _checked(request)
-        return
-    make, check = _maker(stack).make, _checking(stack).checked
-    folder, settings = Path(request["folder"]), Settings.from_dict(request["settings"])
-    for task in request[TASKS]:
-        yield done(Task.from_dict(task), folder, settings, make, check)
-
-
-@cache
-def _maker(stack: ExitStack) -> _Maker:
-    return stack.enter_context(closing(_Maker()))
-
-
-@cache
-def _checking(stack: ExitStack) -> Checking:
-    _warm()
-    return stack.enter_context(closing(Checking()))
-
-
-@cache
 def _warm() -> None:
     """Import all that is trusted, so that no process of a check has to, and leave it to the processes as it lies."""
     for room in map(import_module, ("certattn.kernel", "certattn.fast", "certattn.isolation")):
@@ -113,23 +89,8 @@ def _warm() -> None:
     gc.freeze()
 
 
-def _checked(request: dict[str, Any]) -> Iterator[Report]:
-    """Checks by themselves, of files that this machine sees: a process for each, as `certattn check` has it."""
-    _warm()
-    content = request["options"]
-    root = Path(content["root"]) if content["root"] is not None else None
-    limits = Limits(**content["limits"])
-    options = CheckOptions(limits, root, content["only"], content["detail"], content["arithmetic"])
-    os.chdir(request["folder"])
-    return check_files([Path(path) for path in request[CHECKS]], options)
-
-
 def done(
-    task: Task,
-    folder: Path,
-    settings: Settings,
-    make: Callable[[Task, Path, Settings], dict[str, Any]],
-    check: Callable[[Task, Path, Settings], Report],
+    task: Task, folder: Path, settings: Settings, make: Callable[[Task, Path, Settings], dict[str, Any]]
 ) -> Result:
     """Generate and check the certificate of a task, unless its result is there already, and put both in their place."""
     if (before := kept(folder, task)) is not None:
@@ -139,11 +100,18 @@ def done(
         answer = make(task, made, settings)
         middle = time.perf_counter_ns()
         if "digest" in answer:
-            result = Result(task.key, CHECKED, agreed(check(task, made, settings), answer["digest"]))
+            result = Result(task.key, CHECKED, agreed(checked(made, settings), answer["digest"]))
         else:
             result = without_certificate(task, NOT_MADE, Verdict(answer["verdict"]), answer["reason"], answer["limit"])
         times = {"generate": middle - start, "check": time.perf_counter_ns() - middle}
         return keep(folder, made, replace(result, nanoseconds=times))
+
+
+def checked(folder: Path, settings: Settings) -> Report:
+    """The report on the certificate in a folder, with paths from there, by a process of its own as for every file."""
+    with chdir(folder):
+        (report,) = check_files([Path(CERTIFICATE)], settings.options)
+    return report
 
 
 def agreed(report: Report, digest: str) -> Report:

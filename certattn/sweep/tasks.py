@@ -29,11 +29,6 @@ class Task:
     source_sha256: str = ""
     files: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    @property
-    def from_files(self) -> bool:
-        """Whether bytes of files that the spec names, which may be anybody's, come into its certificate."""
-        return bool(self.source or self.files)
-
     @cached_property
     def key(self) -> str:
         """SHA-256 of what decides which certificate comes out."""

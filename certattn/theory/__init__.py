@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from certattn.kernel.theorems import Claims, attribute_of
-from certattn.theory.derivation import Derivation
+from certattn.kernel.theorems import Claims
+from certattn.theory.derivation import Derivation, read
 
-DERIVATIONS: Mapping[str, Derivation] = Claims(attribute_of("theory", "DERIVATION"))
+DERIVATIONS: Mapping[str, Derivation] = Claims(read)

@@ -101,10 +101,9 @@ def test_options_of_all_lines_count(repository: Path) -> None:
     assert done.status == 3
 
 
-def test_without_paths_the_settings_count(repository: Path) -> None:
-    assert check(repository).status == 2
-    (repository / "certattn.toml").write_text('paths = ["certificates"]')
+def test_without_paths_the_folder_of_certificates_is_checked(repository: Path) -> None:
     assert check(repository).status == 0
+    assert check(repository, paths="").status == 2
 
 
 @pytest.mark.parametrize(

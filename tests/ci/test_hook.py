@@ -34,14 +34,6 @@ def test_which_files_it_takes(path: str, taken: bool) -> None:
     assert (re.search(MANIFEST["files"], path) is not None) is taken
 
 
-def test_settings_of_the_repository_do_not_reach_the_hook(tmp_path: Path) -> None:
-    (tmp_path / "certattn.toml").write_text("limits.max-nodes = 1")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [*MANIFEST["entry"].split(), *MANIFEST["args"], str(GOOD)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("name", ["--only=operator.offset/a.yaml", "-h/a.yaml", "--help"])
 def test_no_file_is_taken_for_an_option(tmp_path: Path, name: str) -> None:
     file = tmp_path / name

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -67,6 +68,16 @@ def test_an_annotation_points_to_the_line(malformed: Report, proved: Report) -> 
     assert match.groups()[:4] == ("error", "c.yaml", "7", "certattn%3A malformed")
     assert _unescape(match[5]) == malformed.reason
     assert summary == "certattn: 1 of 2 certificates verified"
+
+
+def test_the_line_of_an_array_file_is_not_one_of_the_certificate(malformed: Report) -> None:
+    assert "line=1," in as_github([replace(malformed, place=("keys.npy", 7, ""))])
+
+
+def test_a_path_in_the_working_folder_is_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = Report(str(tmp_path / "in" / "a.yaml"), Verdict.REFUTED)
+    assert as_github([report]).startswith("::error file=in/a.yaml,line=1,")
 
 
 def test_what_is_inconclusive_is_a_warning() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,20 +18,11 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal, where rich is not installed."""
     screen = Terminal()
     # pytest puts its own stderr in place between a fixture and its test.
     monkeypatch.setattr("certattn.report.progress.sys", SimpleNamespace(stderr=screen))
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setitem(sys.modules, "rich.console", None)
     return screen
-
-
-@pytest.fixture
-def terminal_with_rich(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    monkeypatch.delitem(sys.modules, "rich.console")
-    monkeypatch.setenv("COLUMNS", "100")
-    return terminal
 
 
 @pytest.fixture
@@ -114,45 +103,10 @@ def test_things_are_counted_on_one_line_that_stays(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
 def test_a_dumb_terminal_gets_no_lines_that_change(
-    terminal_with_rich: Terminal, monkeypatch: pytest.MonkeyPatch, kind: str
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setenv("TERM", kind)
     counting("steps")(1, 2)
     with Progress(1) as shown:
         shown.started(Path("a.yaml"))
-    assert terminal_with_rich.getvalue() == ""
-
-
-def bars(text: str) -> list[tuple[int, int]]:
-    """The filled and the whole length of every bar."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", lambda m: "|" if m[0] != "\x1b[0m" else "", text)
-    return [
-        (len(parts[1]), sum(map(len, parts)))
-        for bar in re.findall(r"[|\u2501\u2578\u257a]+", plain)
-        if (parts := bar.split("|"))
-    ]
-
-
-def test_with_rich_a_bar_stands_before_the_same_line(terminal_with_rich: Terminal, clock: list[int]) -> None:
-    with Progress(3) as shown:
-        shown.finished(1)
-        shown.started(Path("a.yaml"))
-        drawn = terminal_with_rich.getvalue()
-        assert drawn.endswith(" [1/3] 0 s  checking a.yaml")
-        assert "\n" not in drawn
-        assert bars(drawn) == [(10, 30)]
-    assert terminal_with_rich.getvalue().endswith("\r\x1b[K")
-
-
-def test_a_bar_takes_no_more_room_than_there_is(
-    terminal_with_rich: Terminal, monkeypatch: pytest.MonkeyPatch, clock: list[int]
-) -> None:
-    for columns in (20, 37, 40, 60, 200):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        terminal_with_rich.truncate(0)
-        terminal_with_rich.seek(0)
-        counting("heads")(1, 2)
-        line = re.sub(r"\x1b\[[0-9;]*[mK]", "", terminal_with_rich.getvalue()).lstrip("\r")
-        assert line.endswith("1 of 2 heads")
-        assert len(line) < columns
-        assert (len(line) > len("1 of 2 heads")) is (columns >= 37)
+    assert terminal.getvalue() == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certattn.kernel.decide.proof import Verdict
-from certattn.report.verdict_help import VERDICTS
+from certattn.report.codes.lookup import VERDICT, general
 
 TRUST = (Path(__file__).resolve().parent.parent.parent / "docs" / "trust.md").read_text()
 
@@ -17,5 +17,6 @@ TRUST = (Path(__file__).resolve().parent.parent.parent / "docs" / "trust.md").re
 def test_every_verdict_means_what_the_page_says(verdict: Verdict) -> None:
     row = re.search(rf"^\| `{verdict.value}` \| (.*?) \| ", TRUST, re.MULTILINE)
     assert row is not None
-    assert VERDICTS[verdict].means == row[1]
-    assert VERDICTS[verdict].advice
+    (explanation,) = [each for each in general()[VERDICT] if each.code == verdict.value]
+    assert dict(explanation.more)["means"] == row[1]
+    assert dict(explanation.more)["what to do"]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +13,7 @@ import pytest
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.limits import Limits
 from certattn.statements.reports import Report
-from certattn.sweep.checking import Checking, _work
 from certattn.sweep.results import CERTIFICATE
 from certattn.sweep.slot import agreed, done
 from certattn.sweep.spec import Spec
@@ -58,127 +52,27 @@ def made_by(content: dict[str, Any]) -> Callable[[Task, Path, Settings], dict[st
     return make
 
 
-@pytest.fixture
-def checking() -> Iterator[Checking]:
-    with closing(Checking()) as checking:
-        yield checking
-
-
-def test_a_false_certificate_is_refuted_whatever_its_maker_says(
-    spec: Callable[[str], Spec], tmp_path: Path, checking: Checking
-) -> None:
+def test_a_false_certificate_is_refuted_whatever_its_maker_says(spec: Callable[[str], Spec], tmp_path: Path) -> None:
     for task in spec(OPERATOR).tasks()[:3]:
         for content, verdict in ((TRUE, Verdict.VERIFIED), (FALSE, Verdict.REFUTED)):
             folder = tmp_path / f"{task.position}-{verdict.value}"
             folder.mkdir()
-            assert done(task, folder, Settings(), made_by(content), checking.checked).report.verdict is verdict
+            assert done(task, folder, Settings(), made_by(content)).report.verdict is verdict
 
 
-# -- checks in a process that goes on
-
-
-def put(folder: Path, content: dict[str, Any] | str) -> Path:
-    folder.mkdir()
-    (folder / CERTIFICATE).write_text(content if isinstance(content, str) else to_text(content))
-    return folder
-
-
-def without_times(report: Report) -> Report:
-    return replace(report, nanoseconds={})
-
-
-@pytest.mark.parametrize("content", ["true", "false", "malformed"])
-def test_a_check_after_others_says_what_it_says_alone(
-    spec: Callable[[str], Spec], tmp_path: Path, checking: Checking, monkeypatch: pytest.MonkeyPatch, content: str
+def test_each_check_has_a_process_of_its_own(
+    spec: Callable[[str], Spec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = spec(OPERATOR).tasks()[0]
-    text = {"true": TRUE, "false": FALSE, "malformed": "certattn: 1\n"}[content]
-    alone = put(tmp_path / "alone", text)
-    monkeypatch.chdir(alone)
-    (expected,) = check_files([Path(CERTIFICATE)], CheckOptions())
-    for number, before in enumerate((TRUE, FALSE, "no certificate", TRUE)):
-        checking.checked(task, put(tmp_path / f"before-{number}", before), Settings())
-        found = checking.checked(task, put(tmp_path / f"{number}", text), Settings())
-        assert without_times(found) == without_times(expected)
-
-
-@pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many files each process of its own was given."""
     counts: list[int] = []
 
     def counted(paths: Sequence[Path], options: CheckOptions) -> Any:
         counts.append(len(paths))
         return check_files(paths, options)
 
-    monkeypatch.setattr("certattn.sweep.checking.check_files", counted)
-    return counts
-
-
-def test_what_comes_from_files_has_a_process_of_its_own(
-    spec: Callable[[str], Spec], tmp_path: Path, checking: Checking, processes: list[int]
-) -> None:
-    task, folder = spec(OPERATOR).tasks()[0], put(tmp_path / "one", TRUE)
-    for each in (task, replace(task, source="/a.npz"), replace(task, files={"keys": ("/k.npy", "0" * 64)}), task):
-        assert checking.checked(each, folder, Settings()).verdict is Verdict.VERIFIED
-    assert processes == [1, 1]
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        Report("another.yaml", Verdict.VERIFIED),
-        Report(CERTIFICATE, Verdict.ERROR),
-        Report(CERTIFICATE, Verdict.MALFORMED),
-        Report(CERTIFICATE, Verdict.INCONCLUSIVE, limit="memory"),
-        None,
-    ],
-)
-def test_only_verified_counts_from_a_process_that_goes_on(
-    spec: Callable[[str], Spec],
-    tmp_path: Path,
-    processes: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    found: Report | None,
-) -> None:
-    monkeypatch.setattr("certattn.sweep.checking._work", lambda order: found.to_dict() if found else os.abort())
-    with closing(Checking()) as checking:
-        report = checking.checked(spec(OPERATOR).tasks()[0], put(tmp_path / "one", FALSE), Settings())
-    assert report.verdict is Verdict.REFUTED
-    assert processes == [1]
-
-
-def test_a_check_over_time(
-    spec: Callable[[str], Spec], tmp_path: Path, processes: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("certattn.sweep.checking._work", lambda order: time.sleep(60))
-    with closing(Checking()) as checking:
-        settings = Settings(Limits(timeout_seconds=1))
-        report = checking.checked(spec(OPERATOR).tasks()[0], put(tmp_path / "one", TRUE), settings)
-    assert (report.verdict, report.limit) == (Verdict.INCONCLUSIVE, "time")
-    assert processes == []
-
-
-def test_the_process_that_goes_on_is_confined(
-    spec: Callable[[str], Spec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is tried there is refused, and its report is not believed."""
-    mark = tmp_path / "written"
-
-    def work(order: dict[str, Any]) -> dict[str, Any]:
-        with suppress(PermissionError):
-            mark.touch()
-        with suppress(PermissionError):
-            os.fork()
-        return _work(order)
-
-    monkeypatch.setattr("certattn.sweep.checking._work", work)
-    with closing(Checking()) as checking:
-        folder = put(tmp_path / "one", TRUE)
-        order = {"folder": str(folder), "settings": Settings().to_dict()}
-        answer = checking._series.ask(order, 60, 2**33).answer
-    assert (answer["verdict"], "tried what its process may not do" in answer["reason"]) == ("error", True)
-    assert not mark.exists()
+    monkeypatch.setattr("certattn.sweep.slot.check_files", counted)
+    for task in spec(OPERATOR).tasks()[:3]:
+        done(task, tmp_path, Settings(), made_by(TRUE))
+    assert counts == [1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,6 @@ def test_arrays_in_files_of_their_own_are_hashed_too(spec: Read, tmp_path: Path)
         np.save(tmp_path / f"{name}.npy", np.ones((2, 2)))
     (task,) = spec(FILES).tasks()
     assert task.inputs == {"names": {}}
-    assert task.from_files
     assert {array: path for array, (path, _) in task.files.items()} == {
         name: str(tmp_path / f"{name}.npy") for name in ("keys", "values", "queries")
     }

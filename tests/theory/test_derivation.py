@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.theory import DERIVATIONS
+from certattn.kernel.theorems import CHAPTER_OF
+from certattn.theory import DERIVATIONS, derivation
 from certattn.theory.derivation import Derivation, Step, prove
 from certattn.theory.exactness import Check
 from certattn.theory.kernel_reading import Kernel
 
-STEPS = [(derivation.name, step) for derivation in DERIVATIONS.values() for step in derivation.steps]
+STEPS = [(each.name, step) for each in DERIVATIONS.values() for step in each.steps]
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS, ids=[f"{name}: {step.title}" for name, step in STEPS])
@@ -23,14 +26,23 @@ def test_every_step_is_proved(name: str, step: Step) -> None:
 
 
 def test_every_derivation_stands_under_the_name_of_its_claim() -> None:
-    assert all(name == derivation.name for name, derivation in DERIVATIONS.items())
+    assert all(name == each.name for name, each in DERIVATIONS.items())
     assert {"binary64-exponential", "infinite-prompt-operator", "output-deviation"} <= set(DERIVATIONS) <= set(CLAIMS)
 
 
 def test_steps_of_a_derivation_have_different_titles() -> None:
-    for derivation in DERIVATIONS.values():
-        titles = [step.title for step in derivation.steps]
+    for each in DERIVATIONS.values():
+        titles = [step.title for step in each.steps]
         assert len(set(titles)) == len(titles) > 0
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_checks_are_those_of_the_chapter_or_of_all_chapters(claim: str) -> None:
+    """What import-linter sees of imports in modules, and not of names in files."""
+    text = (Path(derivation.__file__).parent / CHAPTER_OF[claim] / f"{claim}.yaml").read_text(encoding="utf-8")
+    for step in yaml.safe_load(text)["steps"]:
+        for name in step.get("checks", []):
+            assert name.count(".") == 1 or name.startswith(f"{CHAPTER_OF[claim]}."), name
 
 
 # -- what does not count as proved

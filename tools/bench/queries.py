@@ -94,7 +94,7 @@ def write_copies(folder: Path, count: int) -> Path:
 
 def check(path: Path, size: int, whose_memory: int, *options: str) -> Spent:
     """What `certattn check` takes. Raises where something is not verified."""
-    command = [sys.executable, "-c", _USAGE, "check", str(path), "--no-config", *options]
+    command = [sys.executable, "-c", _USAGE, "check", str(path), *options]
     start = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=_ROOT)
     clock = time.perf_counter() - start

@@ -16,13 +16,14 @@ import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from tools.bench.training import Timed, asserted, timed
-from tools.gallery.risk_transfer import INSTANCES
-from tools.gallery.training import COVARIANCES
+from tools.gallery.regenerate import stated
 from tools.truth.risk_transfer import simulated
 
 RISK = "0.1"
+INSTANCES = stated("training/risk-transfer")
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,19 @@ class Row:
 
 def row(name: str, folder: Path) -> Row:
     """The shortest prompts for a start of the gallery. Raises AssertionError where they do not verify."""
-    covariance, start, _, _ = INSTANCES[name]
-    given = {"covariance": COVARIANCES[covariance], "start": start}
+    given = {key: INSTANCES[name]["given"][key] for key in ("covariance", "start")}
     found = timed("risk-transfer", folder, given=given, risk=RISK)
-    stated = found.certificate.plain["given"]
-    assert isinstance(stated, dict)
-    length = Fraction(str(stated["length"]))
-    return Row(found, int(length), _sharpness(found, int(length)) if len(COVARIANCES[covariance]) == 1 else None)
+    section = found.certificate.plain["given"]
+    assert isinstance(section, dict)
+    length = int(Fraction(str(section["length"])))
+    return Row(found, length, _sharpness(found, length) if len(given["covariance"]) == 1 else None)
 
 
 def _sharpness(found: Timed, length: int) -> float:
-    stated, asserts = found.certificate.plain["given"], asserted(found.certificate)
-    assert isinstance(stated, dict)
-    covariance, A, b = (Fraction(str(x)) for x in (stated["covariance"][0][0], stated["start"]["A"][0][0],
-                                                   stated["start"]["b"]))  # fmt: skip
+    given, asserts = found.certificate.plain["given"], asserted(found.certificate)
+    assert isinstance(given, dict)
+    entries: Any = given["covariance"][0][0], given["start"]["A"][0][0], given["start"]["b"]  # type: ignore[index,call-overload]
+    covariance, A, b = map(Fraction, entries)
     _, distance = simulated(covariance, A, b, length, Fraction(asserts["time"]))
     return float(Fraction(asserts["tube"])) / distance
 

@@ -7,8 +7,7 @@
     python tools/bench/training.py descent             descents over 32 prompts of 256 tokens, 200 steps
 
 Every line ends with what was wanted; times are the processor's, in one process. The
-integrator beside a plain interval method: `flow.py`; how long prompts must be: `risk_gap.py`,
-`risk_transfer.py`.
+integrator beside a plain interval method: `flow.py`; how long prompts must be: `risk_transfer.py`.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def by_isolated_api(job: Job) -> Iterator[dict[str, Any]]:
 def by_command(job: Job) -> Iterator[dict[str, Any]]:
     from certattn.__main__ import main
 
-    options = ["--no-config", "--jobs", "1", "--explain", "--arithmetic", job["arithmetic"]]
+    options = ["--jobs", "1", "--explain", "--arithmetic", job["arithmetic"]]
     sys.argv = ["certattn", "check", *options, "--report", f"json={job['report']}", *job["paths"]]
     try:
         main()

@@ -1,4 +1,4 @@
-"""The families `normalizer-bound` and `universality-bound` of the gallery: attention beside Gaussian matrices."""
+"""The certificates of the family `universality-bound` of the gallery about drawn queries."""
 
 from __future__ import annotations
 
@@ -10,29 +10,10 @@ import numpy as np
 
 import certattn
 
-NORMALISERS: dict[str, dict[str, Any]] = {
-    "cool-1000": {"beta": "1/2", "d": 1000, "note": "beta = 1/2, d = p = 1000"},
-    "warm-1000": {"beta": "1", "d": 1000, "note": "beta = 1, d = p = 1000"},
-    "warm-10000": {"beta": "1", "d": 10000, "note": "beta = 1, d = p = 10,000"},
-    "hot-1000": {"beta": "3/2", "d": 1000, "note": "beta = 3/2, d = p = 1000: the bound is useless there"},
-}
-RANDOM: dict[str, dict[str, Any]] = {
-    "random-cool-1000": {"beta": "1/2", "eta": "1", "lambda": "1", "d": "1000"},
-    "random-warm-10000": {"beta": "1", "eta": "4", "lambda": "1", "d": "10000"},
-    "random-narrow-4000": {"beta": "1/2", "eta": "1", "lambda": "1/4", "d": "4000"},
-}
 _SIZE, _STEPS = 64, 256
 
 
-def write_normalisers(folder: Path) -> None:
-    for name, inputs in NORMALISERS.items():
-        certattn.generate("normalizer-bound", folder / f"{name}.yaml", **inputs)
-
-
-def write_universality(folder: Path) -> None:
-    for name, given in RANDOM.items():
-        note = f"random queries, beta = {given['beta']}, d = {given['d']}"
-        certattn.generate("universality-bound", folder / f"{name}.yaml", given=given, note=note)
+def write(folder: Path) -> None:
     (folder / "data").mkdir(exist_ok=True)
     path = folder / "data" / "queries-64.npy"
     np.save(path, drawn_queries())
@@ -46,8 +27,6 @@ def write_universality(folder: Path) -> None:
         given = {"beta": beta, "eta": "1", "queries": stored}
         note = f"64 drawn queries in dimension 64, beta = {beta}"
         certattn.generate("universality-bound", folder / f"{name}.yaml", given=given, note=note)
-    given = {"beta": "1/2", "eta": "1", "queries": [["1", "0", "1/2"], ["0", "1", "-1"], ["1/2", "1/2", "1"]]}
-    certattn.generate("universality-bound", folder / "queries-3.yaml", given=given, note="three queries, written out")
 
 
 def drawn_queries() -> np.ndarray[Any, Any]:

@@ -1,26 +1,14 @@
-"""The family `linearization` of the gallery: three tokens, weights of the family `singular-values`, a real head."""
+"""The family `linearization` of the gallery: weights of the family `singular-values`, a real head."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import certattn
 from tools.gallery.singular_values import ARRAYS, HEAD, draw
 
-SMALL: dict[str, dict[str, Any]] = {
-    "three-tokens": {
-        "given": {
-            "queries": [["1", "0"], ["0", "1"], ["1", "-1"]],
-            "keys": [["1", "2"], ["1/2", "0"], ["-1", "1"]],
-            "beta": "1/2",
-        },
-        "digits": 12,
-        "note": "everything that can be said of three tokens",
-    },
-}
 # d and d_qk of the weights that are drawn by this name, a name of the certificate, and beta.
 DRAWN = "drawn-200", (200, 100)
 BETAS: dict[str, tuple[str, str]] = {
@@ -35,8 +23,6 @@ BETAS: dict[str, tuple[str, str]] = {
 def write(folder: Path) -> None:
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    for name, inputs in SMALL.items():
-        certattn.generate("linearization", folder / f"{name}.yaml", **inputs)
     drawn = draw(data, DRAWN[0], *DRAWN[1])
     for name, (beta, note) in BETAS.items():
         certattn.generate("linearization", folder / f"{name}.yaml", source=drawn, beta=beta, unit="1/1024", note=note)

@@ -1,4 +1,4 @@
-"""The gallery of `output-mean-square`: how far random prompts are from their infinite prompt, on average."""
+"""The gallery of `output-mean-square`: tokens with the moments of a real head."""
 
 from __future__ import annotations
 
@@ -13,78 +13,9 @@ import certattn
 HEADS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 # Moments of a head are rounded to multiples of this, so that no library's last digit matters.
 _GRID = 2.0**-16
-_STANDARD = {
-    "kind": "gaussian",
-    "mean": ["0"] * 4,
-    "covariance": [["1" if i == j else "0" for j in range(4)] for i in range(4)],
-}
-_QUARTER = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1/4", "0"], ["0", "1/4"]]}
-_PLANE = {"mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
-_UNIT = ["1/2"] * 4
-
-PROMPTS: dict[str, dict[str, Any]] = {
-    "gaussian-d4": {
-        "given": {"law": _STANDARD, "query": _UNIT, "length": "1000"},
-        "digits": 12,
-        "note": "1,000 Gaussian tokens, K = Q = V = I, a query of length 1: exactly",
-    },
-    "gaussian-d4-long": {
-        "given": {"law": _STANDARD, "query": ["1"] * 4, "length": "1000000"},
-        "digits": 12,
-        "note": "a million Gaussian tokens, a query of length 2: exactly",
-    },
-    "gaussian-d4-closed": {
-        "given": {"law": _STANDARD, "query": _UNIT, "length": "1000"},
-        "method": "logistic",
-        "note": "the same tokens as in gaussian-d4.yaml, by closed bounds",
-    },
-    "gaussian-singular": {
-        "given": {
-            "law": {"kind": "gaussian", "mean": ["1", "0"], "covariance": [["1", "2"], ["2", "4"]]},
-            "tilt": ["1/2", "0"],
-            "V": [["1", "0"], ["0", "1"], ["1", "1"]],
-            "length": "200",
-        },
-        "note": "Gaussian tokens on a line",
-    },
-    "mixture": {
-        "given": {
-            "law": {
-                "kind": "mixture",
-                "components": [
-                    {"weight": "1/2", "law": {"kind": "box", "sizes": ["1", "2"]}},
-                    {"weight": "1/4", "law": {"kind": "rademacher", "sizes": ["1", "1/2"]}},
-                    {
-                        "weight": "1/4",
-                        "law": {"kind": "gaussian", "mean": ["0", "1"], "covariance": [["1", "0"], ["0", "0"]]},
-                    },
-                ],
-            },
-            "tilt": ["1/2", "-1/2"],
-            "length": "2000",
-        },
-        "note": "the bound for any law, for a mixture of three",
-    },
-    "queries": {
-        "given": {"law": _QUARTER, "queries": _PLANE, "length": "1000"},
-        "note": "averaged over Gaussian queries: one integral",
-    },
-    "queries-closed": {
-        "given": {"law": _QUARTER, "queries": _PLANE, "length": "1000"},
-        "method": "closed",
-        "note": "the same average in closed form: Proposition 3.1 of Boursier and Boyer 2026 with a named constant",
-    },
-}
 
 
 def write(folder: Path) -> None:
-    """Every certificate of the family, and the array file of one."""
-    for name, inputs in PROMPTS.items():
-        certattn.generate("output-mean-square", folder / f"{name}.yaml", **inputs)
-    _write_head(folder)
-
-
-def _write_head(folder: Path) -> None:
     """Gaussian keys and values with the moments of a head: tokens are key and value side by side."""
     data = folder / "data"
     data.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The family `output-tail` of the gallery: tails for every kind of law, a length, and the moments of a real head."""
+"""The family `output-tail` of the gallery: the moments of a real head."""
 
 from __future__ import annotations
 
@@ -16,99 +16,6 @@ Array = np.ndarray[Any, Any]
 HEADS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 # Moments are rounded to multiples of 2^-14, so that no library's last digit matters.
 GRID = 2**14
-
-
-def standard(dimension: int) -> Given:
-    identity = [["1" if i == j else "0" for j in range(dimension)] for i in range(dimension)]
-    return {"kind": "gaussian", "mean": ["0"] * dimension, "covariance": identity}
-
-
-# As in the numerical experiments of Boursier and Boyer 2026: d = 4, standard Gaussian tokens, K = Q = V = I.
-PAPER: Given = {"law": standard(4), "query": ["1", "1/2", "0", "-1/2"]}
-
-CERTIFICATES: dict[str, dict[str, Any]] = {
-    "gaussian-directions": {
-        "given": {**PAPER, "length": "1000"},
-        "directions": [["1", "1/2", "0", "-1/2"], ["-1", "-1/2", "0", "1/2"], ["0", "0", "1", "0"]],
-        "probability": "0.01",
-        "note": "Gaussian tokens of dimension 4, K = Q = V = I: along the query, against it, across",
-    },
-    "gaussian-norm": {
-        "given": {**PAPER, "length": "1000"},
-        "norm": "l2",
-        "probability": "0.01",
-        "note": "Gaussian tokens of dimension 4, K = Q = V = I: the whole output",
-    },
-    "gaussian-length": {
-        "given": PAPER,
-        "norm": "l2",
-        "exceeds": "0.3",
-        "probability": "0.01",
-        "note": "how long must a prompt be? So long that the output is within 0.3 in 99 of 100 cases",
-    },
-    "gaussian-singular": {
-        "given": {
-            "law": {
-                "kind": "gaussian",
-                "mean": ["0", "0", "1"],
-                "covariance": [["1", "2", "0"], ["2", "4", "0"], ["0", "0", "0"]],
-            },
-            "query": ["1", "0", "0"],
-            "scale": "1/sqrt(3)",
-            "length": "500",
-        },
-        "directions": [["1", "0", "0"], ["-1", "0", "0"], ["0", "0", "1"]],
-        "exceeds": "1/2",
-        "note": "a covariance of rank one: nothing varies but the score, and along (0, 0, 1) nothing at all",
-    },
-    "rademacher": {
-        "given": {"law": {"kind": "rademacher", "sizes": ["1", "2", "1/2"]}, "tilt": ["1/2", "1/2", "1"]},
-        "norm": "linf",
-        "exceeds": "1/10",
-        "probability": "0.001",
-        "note": "independent signs: the length at which no coordinate of the output is off by more than a tenth",
-    },
-    "box": {
-        "given": {"law": {"kind": "box", "sizes": ["1", "1/2"]}, "tilt": ["1", "-2"], "length": "200"},
-        "directions": [["1", "0"], ["0", "1"]],
-        "probability": "1e-6",
-        "note": "tokens uniform on a box: one prompt in a million",
-    },
-    "atoms": {
-        "given": {
-            "law": {"kind": "atoms", "points": [["0", "0"], ["1", "0"], ["0", "1"]], "weights": ["1/2", "1/4", "1/4"]},
-            "tilt": ["1", "2"],
-            "V": [["1", "-1"]],
-            "length": "100",
-        },
-        "directions": [["1"], ["-1"]],
-        "exceeds": "1/4",
-        "note": "three possible tokens",
-    },
-    "mixture": {
-        "given": {
-            "law": {
-                "kind": "mixture",
-                "components": [
-                    {"weight": "1/2", "law": {"kind": "gaussian", "mean": ["-1"], "covariance": [["1"]]}},
-                    {"weight": "1/3", "law": {"kind": "gaussian", "mean": ["2"], "covariance": [["1/4"]]}},
-                    {"weight": "1/6", "law": {"kind": "atoms", "points": [["0"], ["3"]]}},
-                ],
-            },
-            "tilt": ["1/2"],
-            "length": "1000",
-        },
-        "directions": [["1"], ["-1"]],
-        "probability": "0.01",
-        "note": "two Gaussians and two points, mixed",
-    },
-}
-
-
-def write(folder: Path) -> None:
-    for name, inputs in CERTIFICATES.items():
-        certattn.generate("output-tail", folder / f"{name}.yaml", **inputs)
-    write_head(folder)
 
 
 def head_given(folder: Path) -> tuple[Given, Array]:
@@ -142,7 +49,7 @@ def head_given(folder: Path) -> tuple[Given, Array]:
     return given, covariance[size:, size:]
 
 
-def write_head(folder: Path) -> None:
+def write(folder: Path) -> None:
     given, covariance = head_given(folder)
     widest = np.linalg.eigh(covariance)[1][:, -1]
     direction = [f"{entry:.2f}" for entry in widest * np.sign(widest[np.argmax(np.abs(widest))])]

@@ -6,9 +6,10 @@
 On the machine that it was written on the gallery comes out byte for byte the same; comparison.py says what
 may differ on another one, and why.
 
-The arrays of real heads lie in certificates/attention/output-deviation/data and are not made here, only cut; the
-synthetic prompt is drawn here from a generator whose bits are fixed and rounded to a grid, so that
-no library's last digit matters.
+What a certificate is made of stands in `CHAPTER/CLAIM.yaml` beside this file, as `certattn.generate` takes it; what is
+about drawn arrays or real heads is made by the modules. The arrays of real heads lie in
+certificates/attention/output-deviation/data and are not made here, only cut; the synthetic prompt is drawn here from a
+generator whose bits are fixed and rounded to a grid, so that no library's last digit matters.
 """
 
 from __future__ import annotations
@@ -23,33 +24,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 import certattn
+from certattn.kernel.theorems import CHAPTERS
+from certattn.provers.exact_inputs import exact
 from tools.gallery import (
     descent_trajectory,
-    equivalent_law,
-    finite_moments,
-    flow_trajectory,
     gaussian_equivalence,
     gradient_mean_square,
-    gradient_tail,
-    joint_max_margin,
     linearization,
-    local_selection,
     max_margin,
     output_mean_square,
     output_tail,
-    proposition_3_1,
-    proposition_3_4,
     regression_risk,
-    regularization_path,
-    risk_gap,
     risk_transfer,
-    selection_direction,
     selection_on_a_head,
     singular_values,
     spectral_distance,
-    token_optimality,
     training_convergence,
     typical_prompt,
 )
@@ -79,84 +71,6 @@ def standard_gaussian(dimension: int) -> Given:
     identity = [["1" if i == j else "0" for j in range(dimension)] for i in range(dimension)]
     return {"kind": "gaussian", "mean": ["0"] * dimension, "covariance": identity}
 
-
-OPERATORS: dict[str, Given] = {
-    "gaussian-d1": {
-        "given": {
-            "law": {"kind": "gaussian", "mean": ["1/3"], "covariance": [["2"]]},
-            "K": [["1"]],
-            "Q": [["3/2"]],
-            "V": [["-1"]],
-            "queries": {"mean": ["0"], "covariance": [["1"]]},
-        },
-        "note": "one-dimensional Gaussian tokens: attention over the infinite prompt is affine",
-    },
-    "gaussian-d3": {
-        "given": {
-            "law": {
-                "kind": "gaussian",
-                "mean": ["1", "0", "-1/2"],
-                "covariance": [["2", "1", "0"], ["1", "2", "1/2"], ["0", "1/2", "1"]],
-            },
-            "K": [["1", "0", "1"], ["0", "1", "0"]],
-            "Q": [["1", "1/2"], ["0", "-1"]],
-            "V": [["1", "0", "0"], ["0", "1", "1"]],
-            "queries": {"mean": ["1", "1"], "covariance": [["1", "1/4"], ["1/4", "1"]]},
-        },
-        "note": "three-dimensional Gaussian tokens with key, query and value matrices",
-    },
-    "gaussian-singular": {
-        "given": {
-            "law": {
-                "kind": "gaussian",
-                "mean": ["0", "0", "1"],
-                "covariance": [["1", "2", "0"], ["2", "4", "0"], ["0", "0", "0"]],
-            },
-            "scale": "1/sqrt(3)",
-            "queries": {"mean": ["0", "0", "0"], "covariance": [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]},
-        },
-        "note": "a covariance of rank one, and the usual scale 1/sqrt(d)",
-    },
-    "rademacher": {
-        "given": {"law": {"kind": "rademacher", "sizes": ["1", "2"]}},
-        "queries": [["1", "0"], ["1/2", "-1/3"], ["0", "3"]],
-        "note": "independent signs: the tilted mean is c tanh(c a), which is not linear",
-    },
-    "box": {
-        "given": {"law": {"kind": "box", "sizes": ["1", "1/2"]}},
-        "queries": [["1", "0"], ["-2", "5"], ["1/1000", "1000"]],
-        "note": "tokens uniform on a box: the tilted mean is the Langevin function",
-    },
-    "atoms": {
-        "given": {
-            "law": {"kind": "atoms", "points": [["0", "0"], ["1", "0"], ["0", "1"]], "weights": ["1/2", "1/4", "1/4"]},
-            "V": [["1", "-1"]],
-        },
-        "queries": [["1", "2"], ["-3", "1"]],
-        "note": "three possible tokens",
-    },
-    "mixture": {
-        "given": {
-            "law": {
-                "kind": "mixture",
-                "components": [
-                    {"weight": "1/2", "law": {"kind": "gaussian", "mean": ["-1"], "covariance": [["1"]]}},
-                    {"weight": "1/3", "law": {"kind": "gaussian", "mean": ["2"], "covariance": [["1/4"]]}},
-                    {"weight": "1/6", "law": {"kind": "rademacher", "sizes": ["3"]}},
-                ],
-            }
-        },
-        "queries": [["0"], ["1"], ["-2"]],
-        "note": "two Gaussians and a sign, mixed",
-    },
-}
-
-# A prompt small enough to be checked by hand: three tokens in the plane.
-THREE_TOKENS: Given = {
-    "keys": [["1", "0"], ["0", "1"], ["-1", "-1"]],
-    "values": [["1", "0"], ["0", "1"], ["0", "0"]],
-    "queries": [["0", "0"], ["1", "-1"]],
-}
 
 HEADS = {
     "layer0-head6": (0, 6, "close to linear"),
@@ -200,11 +114,6 @@ REGIONS: dict[str, dict[str, Any]] = {
         "note": HEAD.format(0, 6, "all convex combinations of three neighbouring queries, the worst one among them"),
     },
 }
-
-
-def write_operators(folder: Path) -> None:
-    for name, inputs in OPERATORS.items():
-        certattn.generate("infinite-prompt-operator", folder / f"{name}.yaml", **inputs)
 
 
 def write_deviations(folder: Path) -> None:
@@ -255,23 +164,8 @@ def write_regions(folder: Path) -> None:
         certattn.generate("output-deviation", folder / f"{name}.yaml", source=source, lower_bound=True, **options)
 
 
-def write_exponentials(folder: Path) -> None:
-    for name, tail, note in (
-        ("exponential", False, "the exponential of the checker's fast arithmetic"),
-        ("exponential-with-tail", True, "the same with a tail, for scores in two parts"),
-    ):
-        certattn.generate("binary64-exponential", folder / f"{name}.yaml", tail=tail, note=note)
-
-
 def write_means(folder: Path) -> None:
     everything: Given = {"covariance": True, "eigenvalues": True, "log_normaliser": True}
-    certattn.generate(
-        "softmax-mean",
-        folder / "three-tokens.yaml",
-        given=THREE_TOKENS,
-        **everything,
-        note="three tokens in the plane, everything written out",
-    )
     # The prompts of output-deviation, where these certificates may refer to them.
     (folder / "data").mkdir(exist_ok=True)
     prompt = folder / "data" / "gaussian-prompt.npz"
@@ -309,40 +203,45 @@ def write_means(folder: Path) -> None:
     )
 
 
-FAMILIES: dict[str, Callable[[Path], None]] = {
-    "arithmetic/binary64-exponential": write_exponentials,
+# What writes the certificates of a family that are about drawn arrays or real heads.
+DRAWN: dict[str, Callable[[Path], None]] = {
     "training/descent-trajectory": descent_trajectory.write,
-    "spectrum/equivalent-law": equivalent_law.write,
-    "spectrum/finite-moments": finite_moments.write,
-    "training/flow-trajectory": flow_trajectory.write,
     "prompts/gradient-mean-square": gradient_mean_square.write,
-    "prompts/gradient-tail": gradient_tail.write,
-    "prompts/infinite-prompt-operator": write_operators,
-    "selection/joint-max-margin": joint_max_margin.write,
     "spectrum/linearization": linearization.write,
     "selection/max-margin": max_margin.write,
-    "spectrum/normalizer-bound": gaussian_equivalence.write_normalisers,
     "spectrum/not-marchenko-pastur": spectral_distance.write_laws,
     "attention/output-deviation": write_deviations,
     "prompts/output-mean-square": output_mean_square.write,
     "prompts/output-tail": output_tail.write,
-    "prompts/proposition-3-1": proposition_3_1.write,
-    "prompts/proposition-3-4": proposition_3_4.write,
     "training/regression-risk": regression_risk.write,
-    "selection/regularization-path": regularization_path.write,
-    "training/risk-gap": risk_gap.write,
     "training/risk-transfer": risk_transfer.write,
-    "selection/selection-counterexample": local_selection.write_counterexamples,
-    "selection/selection-direction": selection_direction.write,
     "selection/selection-on-a-head": selection_on_a_head.write,
     "spectrum/singular-values": singular_values.write,
     "attention/softmax-mean": write_means,
     "spectrum/spectral-distance": spectral_distance.write,
-    "selection/token-optimality": token_optimality.write,
     "training/training-convergence": training_convergence.write,
     "prompts/typical-prompt": typical_prompt.write,
-    "spectrum/universality-bound": gaussian_equivalence.write_universality,
+    "spectrum/universality-bound": gaussian_equivalence.write,
 }
+FAMILIES = [f"{chapter}/{claim}" for chapter, claims in CHAPTERS.items() for claim in claims]
+
+
+def stated(family: str) -> dict[str, dict[str, Any]]:
+    """Inputs of `generate` by the names of certificates, as `CHAPTER/CLAIM.yaml` in this folder has them."""
+    path = Path(__file__).parent / f"{family}.yaml"
+    found: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for inputs in found.values():
+        if "given" in inputs:
+            inputs["given"] = exact(inputs["given"], "given")
+    return found
+
+
+def write_family(family: str, folder: Path) -> None:
+    """Every certificate of a family."""
+    for name, inputs in stated(family).items():
+        certattn.generate(Path(family).name, folder / f"{name}.yaml", **inputs)
+    if family in DRAWN:
+        DRAWN[family](folder)
 
 
 @dataclass(frozen=True)
@@ -362,7 +261,7 @@ def compare(gallery: Path, families: Collection[str] = FAMILIES) -> Comparison:
             (fresh / family).mkdir(parents=True)
             if (gallery / family / "data").is_dir():
                 shutil.copytree(gallery / family / "data", fresh / family / "data")
-            FAMILIES[family](fresh / family)
+            write_family(family, fresh / family)
         both = [(folder, folder / family) for folder in (gallery, fresh) for family in families]
         names = {path.relative_to(top) for top, f in both for path in f.rglob("*") if path.suffix in SUFFIXES}
         different = sorted(name for name in names if _bytes(gallery / name) != _bytes(fresh / name))
@@ -383,9 +282,9 @@ def main() -> int:
         lines += [f"says the same in other digits: {name}" for name in found.respelt]
         print("\n".join(lines) or "the gallery is as it would be regenerated")
         return 1 if found.changed else 0
-    for family, write in FAMILIES.items():
+    for family in FAMILIES:
         (GALLERY / family).mkdir(parents=True, exist_ok=True)
-        write(GALLERY / family)
+        write_family(family, GALLERY / family)
         print(f"wrote {family}")
     return 0
 

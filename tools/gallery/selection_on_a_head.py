@@ -1,4 +1,4 @@
-"""The family `selection-on-a-head` of the gallery: the authors' keys, and two real heads."""
+"""The family `selection-on-a-head` of the gallery: two real heads."""
 
 from __future__ import annotations
 
@@ -13,26 +13,9 @@ import certattn
 ARRAYS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 HEAD = "layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 
-# The single input of Ataee Tarzanagh, Li, Zhang and Oymak with their global scores, and a key between the others
-# that scores highest.
-AUTHORS: dict[str, Any] = {
-    "keys": [["-0.1", "1"], ["1", "0"], ["0", "0"], ["0.3", "0.3"]],
-    "values": [["1"], ["0.9"], ["0.9"], ["2"]],
-    "queries": [["1", "3"], ["2", "-1"], ["-1", "-1"]],
-    "score": {"kind": "direction", "v": ["1"]},
-}
-
 
 def write(folder: Path) -> None:
     (folder / "data").mkdir(exist_ok=True)
-    certattn.generate(
-        "selection-on-a-head",
-        folder / "authors-keys.yaml",
-        given=AUTHORS,
-        separability=["selected", "best"],
-        exposure=[0, 3],
-        note="the keys of the authors' single input and one between them, which scores highest and cannot be selected",
-    )
     whole = folder / "data" / "layer1-head9.npz"
     shutil.copyfile(ARRAYS / whole.name, whole)
     real: dict[str, Any] = {"source": whole, "scale": "1/sqrt(32)", "score": "value-norm"}

@@ -1,4 +1,4 @@
-"""The family `singular-values` of the gallery: small matrices, attention with drawn weights, and two real heads.
+"""The family `singular-values` of the gallery: attention with drawn weights, and two real heads.
 
 Weights are drawn by integers alone: each is a sum of 192 bytes of SHAKE-256, centred, so that its standard deviation is
 1023.99 and a 1,024th of it about a standard normal number. The bytes come from a text: every machine draws the same.
@@ -20,30 +20,6 @@ _BYTES = 192
 # What a weight is divided by, and so does the scale, twice.
 _GRID = 2**10
 
-SMALL: dict[str, dict[str, Any]] = {
-    "plane": {
-        "given": {"matrix": [["3", "0"], ["4", "5"]]},
-        "states": ["values", "norm", "energy", "stable-rank", "entropy", "effective-rank"],
-        "above": ["5"],
-        "note": "two singular values, 3 sqrt(5) and sqrt(5), and everything that can be said of them",
-    },
-    "hilbert": {
-        "given": {"matrix": [[f"1/{i + j + 1}" for j in range(6)] for i in range(8)]},
-        "radius": "1e-25",
-        "note": "8 rows of the Hilbert matrix: six singular values from 1.7 to 2e-7, to 25 places",
-    },
-    "three-tokens": {
-        "given": {
-            "queries": [["1", "0"], ["0", "1"], ["1", "-1"]],
-            "keys": [["1", "2"], ["1/2", "0"], ["-1", "1"]],
-            "scale": "1/sqrt(2)",
-            "centred": "true",
-        },
-        "radius": "1e-12",
-        "above": ["0"],
-        "note": "the centred attention matrix of three tokens, which has rank 2",
-    },
-}
 
 # d and d_qk, 1 / beta^2, thresholds.
 DRAWN: dict[str, dict[str, Any]] = {
@@ -90,8 +66,6 @@ def draw(folder: Path, name: str, rows: int, columns: int) -> Path:
 def write(folder: Path) -> None:
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    for name, inputs in SMALL.items():
-        certattn.generate("singular-values", folder / f"{name}.yaml", **inputs)
     for name, inputs in DRAWN.items():
         rows, columns = inputs["size"]
         certattn.generate(

@@ -1,4 +1,4 @@
-"""The families `spectral-distance` and `not-marchenko-pastur` of the gallery: drawn weights, small matrices, laws."""
+"""The families `spectral-distance` and `not-marchenko-pastur` of the gallery: drawn weights."""
 
 from __future__ import annotations
 
@@ -9,28 +9,6 @@ import certattn
 from tools.gallery import singular_values as drawn
 
 UNIT = "1024"
-MATRIX = [["0.3", "-0.2", "0.1"], ["0.4", "0.1", "-0.3"], ["0", "0.2", "0.5"]]
-SMALL: dict[str, dict[str, Any]] = {
-    "matrix": {
-        "given": {"matrix": MATRIX, "law": {"beta": "1/2", "lambda": "1/4"}},
-        "note": "three singular values that are no attention's: nearer to a quarter circle than to the law",
-    },
-    "four-tokens": {
-        "given": {
-            "queries": [["1", "0"], ["0", "1"], ["1", "-1"], ["-2", "1"]],
-            "keys": [["1", "2"], ["1/2", "0"], ["-1", "1"], ["0", "-1"]],
-            "scale": "1/sqrt(8)",
-            "centred": "true",
-            "law": {"from": "weights"},
-        },
-        "note": "four tokens: a law of beta^2 = 1/4 and lambda = 1/2, from their size and scale",
-    },
-    "three-tokens-truncated": {
-        "given": {"matrix": MATRIX, "law": {"beta": "3/2", "lambda": "1", "truncated_at": "1.7632"}},
-        "states": ["fixed-point", "law", "scaled-law"],
-        "note": "three singular values beside a law that is truncated at a solution not shown to be the largest",
-    },
-}
 # d and d_qk, beta^2.
 DRAWN: dict[str, dict[str, Any]] = {
     "square-200": {
@@ -50,16 +28,6 @@ DRAWN: dict[str, dict[str, Any]] = {
         "note": "beta = 1/4, d_qk = d/4: a law with a gap",
     },
 }  # fmt: skip
-LAWS: dict[str, dict[str, Any]] = {
-    "cool": {"beta": "1/2", "lambda_": 1, "note": "the law at beta = 1/2, lambda = 1"},
-    "warm": {"beta": 1, "lambda_": 1, "places": 3, "note": "the law at beta = 1, lambda = 1"},
-    "hot": {"beta": "3/2", "lambda_": 1, "places": 3, "note": "the law at beta = 3/2: nearly a quarter circle"},
-    "narrow": {"beta": "1/2", "lambda_": "1/4", "places": 3, "note": "a law with a gap, farther from quarter circles"},
-    "rational": {
-        "alpha2": "1/3", "beta2": 2, "lambda_": "1/8", "states": ["fourth-moment", "excess"],
-        "note": "rational numbers, so that both moments are decided exactly",
-    },
-}  # fmt: skip
 
 
 def scale(square: tuple[int, int], columns: int) -> str:
@@ -71,8 +39,6 @@ def scale(square: tuple[int, int], columns: int) -> str:
 def write(folder: Path) -> None:
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    for name, inputs in SMALL.items():
-        certattn.generate("spectral-distance", folder / f"{name}.yaml", **inputs)
     for name, inputs in DRAWN.items():
         rows, columns = inputs["size"]
         certattn.generate(
@@ -88,8 +54,6 @@ def write(folder: Path) -> None:
 
 
 def write_laws(folder: Path) -> None:
-    for name, inputs in LAWS.items():
-        certattn.generate("not-marchenko-pastur", folder / f"{name}.yaml", **inputs)
     data = folder / "data"
     data.mkdir(exist_ok=True)
     certattn.generate(

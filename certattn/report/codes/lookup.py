@@ -10,7 +10,6 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.errors import UsageError
 from certattn.report.codes.explanation import Explanation
 from certattn.report.codes.obligations import SEPARATOR, entries, explained, plain, read
-from certattn.report.verdict_help import VERDICTS
 
 VERDICT = "verdict"
 
@@ -18,19 +17,19 @@ VERDICT = "verdict"
 @cache
 def general() -> dict[str, tuple[Explanation, ...]]:
     """Verdicts, exit statuses and so on, by group."""
-    verdicts = tuple(
-        Explanation(
-            verdict.value, VERDICT, text.title, (("means", text.means), ("what to do", text.advice)), "docs/trust.md"
-        )
-        for verdict, text in VERDICTS.items()
-    )
-    groups = {VERDICT: verdicts}
+    groups = {}
     for group, content in read("general.yaml").items():
         groups[group] = tuple(
-            Explanation(code, group, text["says"], (("what to do", text["do"]),), content["page"])
+            Explanation(code, group, text["says"], tuple(_more(text)), content["page"])
             for code, text in content["codes"].items()
         )
     return groups
+
+
+def _more(text: dict[str, str]) -> Iterator[tuple[str, str]]:
+    if "means" in text:
+        yield "means", text["means"]
+    yield "what to do", text["do"]
 
 
 def obligations(claim: str) -> list[Explanation]:

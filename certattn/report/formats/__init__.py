@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from certattn.report.formats.github import as_github
-from certattn.report.formats.gitlab import as_gitlab
 from certattn.report.formats.junit import as_junit
 from certattn.report.formats.markdown import as_markdown
 from certattn.report.formats.plain_json import as_json
-from certattn.report.formats.sarif import as_sarif
 from certattn.statements.reports import Report
 
 FORMATS: Mapping[str, Callable[[Sequence[Report]], str]] = {
     "json": as_json,
     "github": as_github,
-    "gitlab": as_gitlab,
     "junit": as_junit,
     "markdown": as_markdown,
-    "sarif": as_sarif,
 }

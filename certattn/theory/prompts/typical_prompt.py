@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import sympy
 
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import UnspecifiedLaw, entries, outputs, softmax
@@ -43,27 +42,3 @@ def check_same_scores(kernel: Kernel) -> Iterator[Check]:
         yield Check(f"their length, {what}", random.length == length)
         limit = outputs(kernel, prompt.operator(law), z)
         yield equal(f"T_inf = V tau(tilt), {what}", limit, [list(infinite)])
-
-
-DERIVATION = Derivation(
-    name="typical-prompt",
-    title="A concrete prompt and random prompts under the same scores",
-    source="Boursier and Boyer 2026, arXiv 2512.11784, section 2",
-    steps=(
-        Step(
-            "One tilt for both",
-            "The scores of the concrete tokens are those under which random tokens are weighted, values are read by "
-            "the same matrix, and both are compared with the same limit. Checked for a law whose tilted mean is any "
-            "function.",
-            (
-                "T     = Σ V x_i e^(s ⟨Kx_i, Qz⟩) / Σ e^(s ⟨Kx_i, Qz⟩)",
-                "a     = s K'Q z,   T_inf = V τ(a)",
-            ),
-            (
-                r"T &= \frac{\sum_i V x_i\, e^{s \langle K x_i, Q z\rangle}}{\sum_i e^{s \langle K x_i, Q z\rangle}}",
-                r"a &= s K^\top Q z, \qquad T_\infty = V \tau(a)",
-            ),
-            check_same_scores,
-        ),
-    ),
-)

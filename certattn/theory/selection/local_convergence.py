@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import sympy
 
-from certattn.theory.derivation import Step
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbolic_flint import expression
@@ -95,62 +94,3 @@ def check_spread(kernel: Kernel) -> Iterator[Check]:
     root = sympy.sqrt(1 + tangent**2)
     yield equal("1 - cos from tan", 1 - 1 / root, tangent**2 / (root * (root + 1)))
     yield equal("tan^2/2 is more", _HALF * tangent**2 - 1 + 1 / root, (root - 1) ** 2 * (root + 2) / (2 * root))
-
-
-def _both_of_lemma_3(kernel: Kernel) -> Iterator[Check]:
-    yield from check_weights(kernel)
-    yield from check_total_variation(kernel)
-
-
-STEPS = (
-    Step(
-        "Lemma 3: the weights near the limit",
-        "Every good weight is `c g E` times a quotient between `theta_-` and `theta_+`; two probability vectors "
-        "whose quotient "
-        "varies by at most `r` are within `(r - 1)/4` in total variation.",
-        (
-            "1 + η = f'/c · s_α (1 - G/g),   θ_- ≤ 1 + η ≤ θ_+",
-            "|V - v| ≤ (√r - 1)/(√r + 1) D ≤ (r - 1)/4 D,   r = θ_+/θ_-",
-        ),
-        (
-            r"1 + \eta &= \tfrac{f'}{c}\, s_\alpha \left( 1 - \tfrac{G}{g} \right), \qquad "
-            r"\theta_- \le 1 + \eta \le \theta_+",
-            r"|V - v| &\le \tfrac{\sqrt r - 1}{\sqrt r + 1} D \le \tfrac{1}{4} (r - 1) D, "
-            r"\qquad r = \theta_+ / \theta_-",
-        ),
-        _both_of_lemma_3,
-    ),
-    Step(
-        "Lemma 4: one step",
-        "What a step of the move `m` gains on `-log P`, per `|V|^2`; it increases with `|V|`, which is at least `Xi`.",
-        ("log P/P⁺ ≥ χ Ξ² m,   χ = 1 - d/Ξ - (1 + d/Ξ) e/Ξ - D²/8 m (1 + e/Ξ)²",),
-        (
-            r"\log \tfrac{P}{P^+} &\ge \chi \Xi^2 m, \qquad \chi = 1 - \tfrac{d}{\Xi} "
-            r"- \left( 1 + \tfrac{d}{\Xi} \right) \tfrac{e}{\Xi} "
-            r"- \tfrac{1}{8} D^2 m \left( 1 + \tfrac{e}{\Xi} \right)^2",
-        ),
-        check_progress,
-    ),
-    Step(
-        "Sums over all steps",
-        "`x e^-x <= 1 - e^-x` from its derivative; with it, the move over its decay increases with the move.",
-        ("Σ e^(-s σ_k) m_k ≤ Λ(s) = m / (1 - e^(-s m))",),
-        (r"\sum_k e^{-s \sigma_k} m_k &\le \Lambda(s) = \frac{m}{1 - e^{-s m}}",),
-        check_sums,
-    ),
-    Step(
-        "Theorems D and F: the spread across",
-        "Squares of differences, and where the bound of the tangent increases.",
-        (
-            "ζ √(2κσ) ≤ λσ + ζ²κ/(2λ),   √(2κy/ξ) ≤ τy + κ/(2τξ)",
-            "1 - cos θ = t² / (√(1+t²) (√(1+t²) + 1)) ≤ t²/2,   t = tan θ",
-        ),
-        (
-            r"\zeta \sqrt{2 \kappa \sigma} &\le \lambda \sigma + \tfrac{\zeta^2 \kappa}{2 \lambda}, \qquad "
-            r"\sqrt{2 \kappa y / \xi} \le \tau y + \tfrac{\kappa}{2 \tau \xi}",
-            r"1 - \cos \theta &= \frac{t^2}{\sqrt{1 + t^2} (\sqrt{1 + t^2} + 1)} \le \tfrac{1}{2} t^2, "
-            r"\qquad t = \tan \theta",
-        ),
-        check_spread,
-    ),
-)

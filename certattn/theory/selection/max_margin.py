@@ -10,7 +10,6 @@ from typing import Any
 
 import sympy
 
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
@@ -179,89 +178,3 @@ def _square(entries: list[Expr]) -> Expr:
 
 def _minus(x: list[Expr], y: list[Expr]) -> list[Expr]:
     return [a - b for a, b in zip(x, y, strict=True)]
-
-
-DERIVATION = Derivation(
-    name="max-margin",
-    title="Max-margin problems: solutions, distances from them, contradictions",
-    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596, problem (Att-SVM)",
-    steps=(
-        Step(
-            "The rows",
-            "A constraint compares the chosen token of an input with another one. With a query it is about a matrix "
-            "W, as `z'Wq` is the inner product of `zq'` and `W`; with labels it is about points.",
-            ("z = k_(iα) - k_it,   ⟨z q', W⟩ = z'Wq,   z = Y x",),
-            (r"z &= k_{i\alpha_i} - k_{it}, \qquad \langle z q^\top, W\rangle = z^\top W q, \qquad z = Y x",),
-            check_rows,
-        ),
-        Step(
-            "The Lagrangian",
-            "Where the gradient of the Lagrangian vanishes, the point is a combination of the rows.",
-            ("∇_p (|p|²/2 - Σ λ_j (⟨z_j, p⟩ - r_j)) = 0  =>  p = Σ λ_j z_j",),
-            (
-                r"\nabla_p \Big( \tfrac12 |p|^2 - \sum_j \lambda_j (\langle z_j, p\rangle - r_j) \Big) &= 0 "
-                r"\quad \Longrightarrow \quad p = \sum_j \lambda_j z_j",
-            ),
-            check_lagrangian,
-        ),
-        Step(
-            "Sufficiency",
-            "With multipliers `>= 0` and complementarity 0, every point that satisfies the constraints is "
-            "longer by its "
-            "distance: p is the solution, and the only one.",
-            ("|q|² = |p|² + |q - p|² + 2 Σ λ_j (⟨z_j, q⟩ - r_j) - 2 Σ λ_j (⟨z_j, p⟩ - r_j)",),
-            (
-                r"|q|^2 &= |p|^2 + |q - p|^2 + 2 \sum_j \lambda_j (\langle z_j, q\rangle - r_j) "
-                r"- 2 \sum_j \lambda_j (\langle z_j, p\rangle - r_j)",
-            ),
-            check_optimality,
-        ),
-        Step(
-            "Weak duality",
-            "For any multipliers `>= 0` the number D is at most the squared norm of every point that satisfies the "
-            "constraints.",
-            ("D = 2 Σ λ_j r_j - |Σ λ_j z_j|²", "|p|² - D = |p - Σ λ_j z_j|² + 2 Σ λ_j (⟨z_j, p⟩ - r_j)"),
-            (
-                r"D &= 2 \sum_j \lambda_j r_j - \Big| \sum_j \lambda_j z_j \Big|^2",
-                r"|p|^2 - D &= \Big| p - \sum_j \lambda_j z_j \Big|^2 "
-                r"+ 2 \sum_j \lambda_j (\langle z_j, p\rangle - r_j)",
-            ),
-            check_duality,
-        ),
-        Step(
-            "The distance from the solution",
-            "Between the solution p and a point q that satisfies the constraints no point is shorter than p, so the "
-            "slope at p is not negative.",
-            ("|q|² - |p|² - |q - p|² = d/ds |p + s (q - p)|² at s = 0", "|q - p|² <= |q|² - D"),
-            (
-                r"|q|^2 - |p|^2 - |q - p|^2 &= \tfrac{d}{ds} |p + s (q - p)|^2 \big|_{s = 0}",
-                r"|q - p|^2 &\le |q|^2 - D",
-            ),
-            check_distance,
-        ),
-        Step(
-            "Loose constraints",
-            "What a constraint has to spare at q is more than it can lose within the radius.",
-            ("⟨z, e⟩ >= -|z| |e|", "s|s| - |z|² r² = (s - |z| r)(s + |z| r) for s >= 0"),
-            (r"\langle z, e\rangle &\ge -|z|\,|e|", r"s|s| - |z|^2 r^2 &= (s - |z| r)(s + |z| r), \qquad s \ge 0"),
-            check_looseness,
-        ),
-        Step(
-            "Contradictions",
-            "Weights `>= 0` whose combination of the rows is 0, and of the right sides is not: no point satisfies all.",
-            ("0 = ⟨Σ μ_j z_j, p⟩ = Σ μ_j ⟨z_j, p⟩ >= Σ μ_j r_j > 0",),
-            (
-                r"0 &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle = \sum_j \mu_j \langle z_j, p\rangle "
-                r"\ge \sum_j \mu_j r_j > 0",
-            ),
-            check_contradiction,
-        ),
-        Step(
-            "One query for all inputs",
-            "Then the problem for W is that for p: its solution has rank one.",
-            ("W = p q'/|q|²,   |W|_F = |p|/|q|,   |Wq| <= |W|_F |q|",),
-            (r"W &= \frac{p q^\top}{|q|^2}, \qquad \|W\|_F = \frac{|p|}{|q|}, \qquad |W q| \le \|W\|_F |q|",),
-            check_one_query,
-        ),
-    ),
-)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import sympy
 
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbols import PLAIN, real
@@ -41,29 +40,3 @@ def check_points(kernel: Kernel) -> Iterator[Check]:
     yield equal("its multipliers", list(4 * best[0] + 13 * best[1]), list(p))
     reached = [sympy.Matrix([3, -1]), sympy.Matrix([1, 0])]
     yield equal("constraints of the tokens reached", [(z.T * sympy.Matrix([1, 0]))[0] for z in reached], [3, 1])
-
-
-DERIVATION = Derivation(
-    "selection-counterexample",
-    "Descent that misses the best tokens although all other scores are equal",
-    "Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596",
-    (
-        Step(
-            "The gradient of the example",
-            "With keys `{(-3, 1), 0}` and `{(1, 0), 0}`, gaps 1 and the linear loss, `s` the logistic function.",
-            ("-∇F(x, y) = (s'(x) - 3 s'(y - 3x), s'(y - 3x)),   s' = s (1 - s) ≤ e^(-|t|)",),
-            (
-                r"-\nabla F(x, y) &= (\sigma'(x) - 3 \sigma'(y - 3x),\ \sigma'(y - 3x)), \qquad "
-                r"\sigma' = \sigma (1 - \sigma) \le e^{-|t|}",
-            ),
-            check_example,
-        ),
-        Step(
-            "Two max-margin points",
-            "For the best tokens both constraints are tight; for the tokens reached only that of the second input.",
-            ("p_mm(α) = (1, 4) = 4 (-3, 1) + 13 (1, 0),   p_mm(α') = (1, 0)",),
-            (r"p_{mm}(\alpha) &= (1, 4) = 4\,(-3, 1) + 13\,(1, 0), \qquad p_{mm}(\alpha') = (1, 0)",),
-            check_points,
-        ),
-    ),
-)

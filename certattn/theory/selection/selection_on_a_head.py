@@ -11,7 +11,6 @@ from typing import Any
 
 import sympy
 
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
@@ -127,63 +126,3 @@ def _product(left: Any, right: Any) -> Any:
 
 def _dot(left: list[Any], right: list[Any]) -> Any:
     return sum(a * b for a, b in zip(left, right, strict=True))
-
-
-DERIVATION = Derivation(
-    name="selection-on-a-head",
-    title="Which token a head selects, how clearly, and which could be selected",
-    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596, problem (Att-SVM) over W",
-    steps=(
-        Step(
-            "The weight of a selected token",
-            "Softmax divided by the mass of the chosen token: only the gaps of its logit to the others are left. The "
-            "weight grows with each of them. Checked for 2 to 4 tokens.",
-            ("p_α = e^(l_α) / Σ e^(l_t) = 1 / (1 + Σ_(t≠α) e^(-(l_α - l_t)))",),
-            (
-                r"p_\alpha &= \frac{e^{\ell_\alpha}}{\sum_t e^{\ell_t}} "
-                r"= \frac{1}{1 + \sum_{t \ne \alpha} e^{-(\ell_\alpha - \ell_t)}}",
-            ),
-            check_weights,
-        ),
-        Step(
-            "Gaps are linear in the matrix",
-            "The difference of two logits at a query, over the scale, is the product of `W` with one matrix of rank 1. "
-            "Which logit is largest is therefore a matter of exact numbers, whatever root the scale is.",
-            ("(l_iα - l_it) / s = ⟨k_α - k_t, W z_i⟩ = ⟨W, (k_α - k_t) z_i'⟩",),
-            (
-                r"(\ell_{i\alpha} - \ell_{it}) / s &= \langle k_\alpha - k_t, W z_i \rangle "
-                r"= \langle W, (k_\alpha - k_t) z_i^\top \rangle",
-            ),
-            check_gaps,
-        ),
-        Step(
-            "Weak duality",
-            "The smallest gap is at most any average of the gaps, which is the product of `W` with an average `C` of "
-            "the points; and that is at most the product of the norms. So every matrix bounds the largest margin from "
-            "below and all multipliers from above.",
-            (
-                "Ξ = max_(|W| ≤ 1) min_j ⟨W, Z_j⟩,   Z_j = (k_α - k_t) z_i'",
-                "min_j ⟨W, Z_j⟩ / |W| ≤ Ξ ≤ |Σ μ_j Z_j| / Σ μ_j,   μ_j ≥ 0",
-                "|W|² |C|² - ⟨W, C⟩² = Σ_(a<b) (W_a C_b - W_b C_a)²",
-            ),
-            (
-                r"\Xi &= \max_{|W|_F \le 1} \min_j \langle W, Z_j \rangle, \qquad Z_j = (k_\alpha - k_t) z_i^\top",
-                r"\min_j \frac{\langle W, Z_j \rangle}{|W|_F} &\le \Xi \le \frac{|\sum_j \mu_j Z_j|_F}{\sum_j \mu_j}",
-                r"|W|_F^2 |C|_F^2 - \langle W, C \rangle^2 &= \sum_{a < b} (W_a C_b - W_b C_a)^2",
-            ),
-            check_duality,
-        ),
-        Step(
-            "Nothing is lost",
-            "At the point `x` of the convex hull of the `Z_j` that is nearest to 0 both bounds are `|x|`, and "
-            "`x / |x|^2` is the solution of the max-margin problem: the margin is one over its norm. Checked on a "
-            "segment, where the nearest point has the product `|x|^2` with both ends.",
-            ("x = Σ μ_j Z_j,   ⟨Z_j, x⟩ ≥ |x|²,   p = x / |x|²,   |p| = 1 / |x| = 1 / Ξ",),
-            (
-                r"x &= \sum_j \mu_j Z_j, \quad \langle Z_j, x \rangle \ge |x|^2, \quad p = x / |x|^2, "
-                r"\quad |p| = 1 / |x| = 1 / \Xi",
-            ),
-            check_nearest_point,
-        ),
-    ),
-)

@@ -10,7 +10,6 @@ import sympy
 from flint import fmpq
 
 from certattn.kernel.theorems.selection import token_optimality as exact_optimality
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbolic_flint import SymbolicNumber, expression
@@ -95,48 +94,3 @@ def _cut(chosen: dict[int, int]) -> exact_optimality.Cut:
     return exact_optimality.Cut(
         tuple(exact_optimality.CutTerm(i, token, 1 - token, fmpq(1)) for i, token in chosen.items())
     )
-
-
-_STEPS = (
-    Step(
-        "A point of least norm",
-        "For p = sum lambda z and any q, the squared norms differ by the square of the distance and twice a sum over "
-        "the constraints. With `lambda >= 0`, `<z, q> >= 1` and `lambda (<z, p> - 1) = 0` the sum is not "
-        "negative: p is the "
-        "one point of least norm. Checked for one and two rows in dimension 1 to 3, with the kernel's point and "
-        "slacks.",
-        ("|q|² - |p|² = |q - p|² + 2 Σ λ_j (⟨z_j,q⟩ - ⟨z_j,p⟩)",),
-        (r"|q|^2 - |p|^2 &= |q - p|^2 + 2 \sum_j \lambda_j (\langle z_j, q \rangle - \langle z_j, p \rangle)",),
-        check_least_norm,
-    ),
-    Step(
-        "A point from its support",
-        "The multipliers that solve the equations of the Gram matrix make all constraints of the support tight.",
-        ("Z Z'λ = 1   ⟹   ⟨z_j, Z'λ⟩ = 1",),
-        (r"Z Z^\top \lambda &= \mathbf 1 \implies \langle z_j, Z^\top \lambda \rangle = 1",),
-        check_supports,
-    ),
-    Step(
-        "No point at all (Gordan)",
-        "If a combination of the differences with positive weights is 0, no p has `<z, p> >= 1` for all of them. The "
-        "rows of a cut are differences of every selection with its chosen tokens. Checked for two inputs in the plane.",
-        ("Σ μ_j ⟨z_j,p⟩ = ⟨Σ μ_j z_j, p⟩ = 0   but   Σ μ_j ⟨z_j,p⟩ ≥ Σ μ_j > 0",),
-        (r"\sum_j \mu_j \langle z_j, p \rangle &= \Big\langle \sum_j \mu_j z_j, p \Big\rangle",),
-        check_cuts,
-    ),
-    Step(
-        "Every selection is settled",
-        "The selections that the checker goes through and those that a cut covers are all of them, each once and in "
-        "order. Checked for 3, 2 and 2 tokens with cuts about one, two and three inputs.",
-        ("{0..T_1 - 1} × ... × {0..T_n - 1} = cut ∪ uncut",),
-        (r"\prod_i \{0, \dots, T_i - 1\} &= \text{cut} \cup \text{uncut}",),
-        check_everything,
-    ),
-)
-
-DERIVATION = Derivation(
-    name="token-optimality",
-    title="The tokens with the best scores, and the selections that are locally optimal",
-    source="Ataee Tarzanagh, Li, Zhang and Oymak 2023, arXiv 2306.13596: SVM neighbours and local optimality",
-    steps=_STEPS,
-)

@@ -10,7 +10,6 @@ from typing import Any
 
 import sympy
 
-from certattn.theory.derivation import Derivation, Step
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real
@@ -139,79 +138,3 @@ def check_descent(kernel: Kernel) -> Iterator[Check]:
     # sqrt R_k - sqrt R_(k+1) >= (R_k - R_(k+1)) / (2 sqrt R_k) >= eta kappa g sqrt(c/(2 kappa)).
     p, q = positive_symbol("p"), positive_symbol("q")
     yield equal("roots", (p - q) - (p**2 - q**2) / (2 * p), (p - q) ** 2 / (2 * p))
-
-
-DERIVATION = Derivation(
-    "training-convergence",
-    "How fast training in context converges to the Bayes predictor",
-    "Boursier and Boyer 2026, section 5, in explicit form",
-    (
-        Step(
-            "The product bA",
-            "Two test matrices give two lower bounds: `Sigma^2` is best where the risk is large, `Sigma^{-1}` where "
-            "it is small.",
-            (
-                "bA = Σ⁻¹(I + E),   F = EΣ^(1/2),   |F| = √(2R) = r,   |bA| ≥ ⟨bA, X⟩ / |X|",
-                "m = max(0, (tr Σ - r √tr Σ)/√tr Σ⁴, (tr Σ⁻² - r √tr Σ⁻⁵)/√tr Σ⁻²),   M = √tr Σ⁻² + r/ℓ^(3/2)",
-            ),
-            (
-                r"bA &= \Sigma^{-1}(I + E), \qquad F = E \Sigma^{1/2},\ |F|_F = \sqrt{2R} = r, \qquad "
-                r"|bA|_F \ge \langle bA, X \rangle / |X|_F",
-                r"m &= \max\Bigl(0, \tfrac{\operatorname{tr}\Sigma - r \sqrt{\operatorname{tr}\Sigma}}"
-                r"{\sqrt{\operatorname{tr}\Sigma^4}}, \tfrac{\operatorname{tr}\Sigma^{-2} - "
-                r"r \sqrt{\operatorname{tr}\Sigma^{-5}}}{\sqrt{\operatorname{tr}\Sigma^{-2}}}\Bigr), \qquad "
-                r"M = \sqrt{\operatorname{tr}\Sigma^{-2}} + r / \ell^{3/2}",
-            ),
-            check_products,
-        ),
-        Step(
-            "From the product to b",
-            "The invariant makes `b^2` a function of `|bA|`, decreasing in the invariant.",
-            ("b²(b² + δ) = |bA|²,   z(δ, p) = (√(δ² + 4p²) - δ)/2,   z(δ, m) ≤ b² ≤ z(δ, M)",),
-            (
-                r"b^2(b^2 + \delta) &= |bA|_F^2, \qquad z(\delta, p) = \tfrac12(\sqrt{\delta^2 + 4p^2} - \delta), "
-                r"\qquad z(\delta, m) \le b^2 \le z(\delta, M)",
-            ),
-            check_factor,
-        ),
-        Step(
-            "The flow",
-            "`|grad R|^2 >= 2 l^3 b^2 R` with the least eigenvalue `l`, and the root of the risk falls at least as "
-            "fast as a multiple of the path grows.",
-            ("R' ≤ -2cR,   c = ℓ³ z(δ, m),   |path| ≤ √(2R/c)",),
-            (r"R' &\le -2cR, \qquad c = \ell^3 z(\delta, m), \qquad |\text{path}| \le \sqrt{2R/c}",),
-            check_flow,
-        ),
-        Step(
-            "Second derivatives along a descent",
-            "By norms, and by `b^2` where it is bounded below; the second bound is convex, so that its ends suffice.",
-            (
-                "|D Σ^(1/2)|² ≤ λ³ (|A|² + b²) (h² + |H|²),   |A|² + b² = √(δ² + 4|bA|²)",
-                "|D Σ^(1/2)|² ≤ (λ³b² + (√tr Σ + r)²/b²) (h² + |H|²),   |ΣEΣ| ≤ λ^(3/2) r",
-            ),
-            (
-                r"|D\Sigma^{1/2}|_F^2 &\le \lambda^3 (|A|_F^2 + b^2)(h^2 + |H|_F^2), \qquad "
-                r"|A|_F^2 + b^2 = \sqrt{\delta^2 + 4|bA|_F^2}",
-                r"|D\Sigma^{1/2}|_F^2 &\le \bigl(\lambda^3 b^2 + (\sqrt{\operatorname{tr}\Sigma} + r)^2 / b^2\bigr)"
-                r"(h^2 + |H|_F^2), \qquad |\Sigma E \Sigma|_F \le \lambda^{3/2} r",
-            ),
-            check_curvature,
-        ),
-        Step(
-            "Descent",
-            "With `kappa = 1 - eta beta/2`: a step lowers the risk, and changes the invariant no more than the risk "
-            "allows.",
-            (
-                "R_(k+1) ≤ R_k - ηκ |grad R_k|² ≤ (1 - 2ηc) R_k,   c = κ ℓ³ z(δ_0 + D, m),   D = 2ηR_0",
-                "|δ_k - δ_0| ≤ (η/κ)(R_0 - R_k),   |path| ≤ √(2R/(κc))",
-            ),
-            (
-                r"R_{k+1} &\le R_k - \eta\kappa |\nabla R_k|^2 \le (1 - 2\eta c) R_k, \qquad "
-                r"c = \kappa \ell^3 z(\delta_0 + D, m), \quad D = 2 \eta R_0",
-                r"|\delta_k - \delta_0| &\le \tfrac{\eta}{\kappa}(R_0 - R_k), \qquad "
-                r"|\text{path}| \le \sqrt{2R/(\kappa c)}",
-            ),
-            check_descent,
-        ),
-    ),
-)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,22 +79,11 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     refused(NotProvedError, "below tr Sigma", given=away)
 
 
-def test_the_command_draws(tmp_path: Path) -> None:
+def test_the_command_writes_a_certificate(tmp_path: Path) -> None:
     (tmp_path / "t.yaml").write_text(
         "covariance: [[1/4]]\nstart: {A: [[4]], b: 4}\ntraining: {rule: descent, step: 1/4}\n"
     )
     arguments = [str(tmp_path / "t.yaml"), "-o", str(tmp_path / "c.yaml"), "--from", "auto", "--risk-at", "10"]
-    done = CliRunner().invoke(commands, ["training-convergence", *arguments, "--plot", str(tmp_path / "c.svg")])
+    done = CliRunner().invoke(commands, ["training-convergence", *arguments])
     assert done.exit_code == 0, done.output
-    assert "drew" in done.output
-    assert (tmp_path / "c.svg").stat().st_size > 5000
     assert certattn.check(tmp_path / "c.yaml").verdict is Verdict.VERIFIED
-
-
-def test_the_gallery_is_written_by_its_tool(tool: Callable[[str], ModuleType], tmp_path: Path) -> None:
-    """A part of it: the whole is compared by tools/gallery/regenerate.py."""
-    gallery = tool("gallery.training_convergence")
-    root = Path(str(gallery.__file__)).parents[2] / "certificates" / "training" / "training-convergence"
-    assert {path.stem for path in root.glob("*.yaml")} == set(gallery.CERTIFICATES)
-    certattn.generate("training-convergence", tmp_path / "plane.yaml", **gallery.CERTIFICATES["plane"])
-    assert (tmp_path / "plane.yaml").read_bytes() == (root / "plane.yaml").read_bytes()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import prove
 from certattn.theory.kernel_reading import Kernel, source_of
-from certattn.theory.selection.joint_max_margin import DERIVATION
 
 BOUNDS, LOSSES = "kernel.theorems.selection.mathematics.joint_path", "kernel.mathematics.losses"
+DERIVATION = DERIVATIONS["joint-max-margin"]
 
 WRONG = [
     ("The label-margin", BOUNDS, "2 * gap / self.solution", "gap / self.solution"),
