@@ -17,6 +17,7 @@ from certattn.provers.figures import Target, drawn_as, require_matplotlib
 
 # claim -> (module with `draw_certificate`, what its picture shows)
 PICTURES: Mapping[str, tuple[str, str]] = {
+    "descent-trajectory": ("training.descent_plot", "certified bounds by step"),
     "equivalent-law": ("spectrum.equivalent_plot", "the density of the law beside a quarter circle"),
     "flow-trajectory": ("training.flow_plot", "the tube around the path, and the risk between its bounds"),
     "joint-max-margin": ("selection.joint_plot", "tokens in the plane, both directions and their certified angles"),
@@ -30,10 +31,12 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     ),
     "output-tail": ("prompts.tail_figures", "the bound and simulated prompts against the length of the prompt"),
     "regularization-path": ("selection.regularization_plot", "the max-margin ray, the certified arcs and the path"),
+    "risk-transfer": ("training.transfer_plot", "the risk, its bound and the tube along the way"),
     "selection-direction": ("selection.selection_plot", "keys in the plane, the run of descent and the certified tube"),
     "selection-on-a-head": ("selection.head_plot", "the selected token of each query, its certified weight and margin"),
     "singular-values": ("spectrum.singular_plot", "a histogram of the singular values, and what is stated of them"),
     "spectral-distance": ("spectrum.distance_plot", "a histogram of singular values with both laws"),
+    "training-convergence": ("training.training_plot", "the risk along the run and its certified bound"),
 }
 
 

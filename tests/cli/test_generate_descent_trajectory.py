@@ -54,9 +54,11 @@ def test_prompts_from_a_file(certattn_run: Run, folder: Path) -> None:
     (folder / "signs.yaml").write_text(SIGNS)
     tokens = np.random.default_rng(0).choice([-1.0, 1.0], (12, 2))
     np.savez(folder / "prompts.npz", z=tokens, queries=tokens[:3], targets=tokens[:3] / 2)
-    arguments = ("--arrays", "prompts.npz", "--array", "tokens=z", "-o", "made.yaml")
+    arguments = ("--arrays", "prompts.npz", "--array", "tokens=z", "-o", "made.yaml", "--plot", "made.svg")
     done = certattn_run("generate", "descent-trajectory", "signs.yaml", *arguments)
     assert done.status == 0, done.err
+    assert done.out.splitlines()[-1] == "drew made.svg"
+    assert (folder / "made.svg").read_text().startswith("<?xml")
     assert certattn_run("check", "made.yaml").status == 0
 
 
@@ -71,6 +73,16 @@ def test_errors_are_in_the_file_that_was_read(certattn_run: Run, training: Path)
     done = certattn_run("generate", "descent-trajectory", training, *DRAWN, "-o", "made.yaml")
     assert done.status == 2
     assert "training.yaml: covariance" in done.err
+
+
+def test_a_figure_of_another_kind(certattn_run: Run, training: Path) -> None:
+    done = certattn_run("generate", "descent-trajectory", training, *DRAWN, "-o", "made.yaml", "--plot", "made.txt")
+    assert done.status == 2
+    assert ".svg, .png, .pdf" in done.err
+    assert not Path("made.yaml").exists()
+
+
+# -- what is wrong in an array file is said of that file, not of the task
 
 
 def prompts(**changes: np.ndarray[Any, Any] | None) -> dict[str, np.ndarray[Any, Any]]:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flint import fmpq
+
+from certattn.provers.training.transfer_plot import _length, _limits
 
 Run = Callable[..., Any]
 TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"
@@ -94,6 +97,7 @@ def test_given_prompts(certattn_run: Run, folder: Path) -> None:
         (f"{PROMPTS}length: 20\n", ["--time", "1/4"], "the task has a length and tokens; expected one of the two"),
         (PROMPTS, ["--time", "1/4", "--risk", "0"], "the risk of these prompts is larger at that time"),
         (PROMPTS, ["--time", "1/4", "--risk", "-1"], "risk is -1, expected a number > 0"),
+        (PROMPTS, ["--time", "1/4", "--plot", "transfer.svg"], "of given prompts there is none"),
     ],
 )
 def test_given_prompts_that_nothing_is_stated_of(
@@ -126,3 +130,26 @@ def test_prompts_whose_risk_is_nearly_0(certattn_run: Run, folder: Path) -> None
     done = generate(certattn_run, folder, EXACT.replace("A: [[0]]", "A: [[1/3]]"), "--time", "1/4", "--pieces", "10")
     assert done.status == 0, done.err
     assert certattn_run("check", "transfer.yaml").status == 0
+
+
+@pytest.mark.parametrize(
+    ("length", "said"), [(fmpq(1700), "1,700"), (fmpq(17 * 10**17), r"$1.7 \times 10^{18}$"), (fmpq(2), "2")]
+)
+def test_lengths_in_figures(length: fmpq, said: str) -> None:
+    """L = 1.7e+03 is no length."""
+    assert _length(length) == said
+
+
+def test_a_figure_holds_every_curve() -> None:
+    """The tube was cut where it was thinner than the risk."""
+    low, high = _limits([0.5, 0.03, 1e-3, 0.1])
+    assert low < 1e-3
+    assert high > 0.5
+    assert _limits([0.5, 1e-30, 0.0]) == (0.5e-6, 1.0)
+
+
+def test_a_figure_is_drawn(certattn_run: Run, folder: Path) -> None:
+    done = generate(certattn_run, folder, LONG, "--pieces", "20", "--plot", "transfer.svg")
+    assert done.status == 0, done.err
+    assert "drew transfer.svg" in done.out
+    assert "<svg" in (folder / "transfer.svg").read_text()

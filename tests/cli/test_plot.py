@@ -112,7 +112,7 @@ def test_every_picture_is_of_a_claim_and_can_be_drawn() -> None:
 def test_a_claim_without_a_picture(certattn_run: Any, write: Callable[..., Path]) -> None:
     done = certattn_run("plot", write("verified"), "-o", "a.svg")
     assert done.status == 2
-    assert "infinite-prompt-operator has no picture; there is one for equivalent-law, " in done.err
+    assert "infinite-prompt-operator has no picture; there is one for descent-trajectory, " in done.err
 
 
 @pytest.mark.parametrize(

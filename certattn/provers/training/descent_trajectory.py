@@ -28,7 +28,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
 )
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
-from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml
+from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import exact, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import as_float
@@ -161,10 +161,11 @@ COMMAND = Command(
     Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
     Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
     DATA,
+    to_plot("Draw the certified bounds of the distance."),
     examples="""
         training.yaml --prompts 8 --length 64 -o descent.yaml
         training.yaml --prompts 8 --length 64 --all-tasks -o descent.yaml
-        training.yaml --arrays prompts.npz -o descent.yaml""",
+        training.yaml --arrays prompts.npz -o descent.yaml --plot descent.svg""",
     file="""
         The file holds what certificates write under given, but for the arrays, for example
           model: regression

@@ -31,7 +31,7 @@ from certattn.kernel.theorems.training.training_convergence import (
     obligations,
 )
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
 from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
 from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
@@ -322,9 +322,10 @@ COMMAND = Command(
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
     Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
     Option("--most-steps", "How far auto looks.", int, "K"),
+    to_plot("Draw the risk of the run and what is certified."),
     examples="""
         training.yaml -o rate.yaml
-        training.yaml --from auto -o rate.yaml
+        training.yaml --from auto -o rate.yaml --plot rate.svg
         training.yaml --from 40 --enclosed 0 --risk-at 100 -o rate.yaml""",
     file="""
         A training file holds what certificates write under given, for example

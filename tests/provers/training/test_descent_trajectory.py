@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,10 @@ import certattn
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 from certattn.kernel.theorems.training.descent_trajectory import GRONWALL, read, tube_steps
+from certattn.provers.figures import canvas
+from certattn.provers.training import descent_plot
 from certattn.provers.training.context_prompts import Drawing
+from certattn.provers.training.descent_plot import draw_certificate
 
 PLANE: dict[str, Any] = {
     "model": "regression",
@@ -83,6 +88,31 @@ def test_attention_to_arrays(tmp_path: Path) -> None:
     out = tmp_path / "signs.yaml"
     certattn.generate("descent-trajectory", out, given=SIGNS, arrays=attention_arrays())
     assert certattn.check(out).verdict is Verdict.VERIFIED
+    draw_certificate(certattn.load(out), tmp_path / "signs.svg")
+    assert (tmp_path / "signs.svg").stat().st_size > 1000
+
+
+def test_the_figure_has_whole_steps_and_explains_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had ticks at half steps, and triangles that nothing explained."""
+    seen: dict[str, Any] = {}
+
+    @contextmanager
+    def watched(path: Path, size: tuple[float, float]) -> Iterator[tuple[Any, Any]]:
+        with canvas(path, size) as (figure, axes):
+            yield figure, axes
+            seen["ticks"] = list(axes.get_xticks())
+            seen["legend"] = [text.get_text() for text in axes.get_legend().get_texts()]
+            seen["marked"] = [line.get_label() for line in axes.get_lines() if line.get_marker() == "^"]
+
+    monkeypatch.setattr(descent_plot, "canvas", watched)
+    out = tmp_path / "signs.yaml"
+    given = {**SIGNS, "steps": 3}
+    certattn.generate("descent-trajectory", out, given=given, arrays=attention_arrays(), checkpoints=[0, 2])
+    draw_certificate(certattn.load(out), tmp_path / "signs.svg")
+    assert all(tick == int(tick) for tick in seen["ticks"])
+    assert len(seen["marked"]) == 1
+    assert seen["marked"][0].endswith("at least")
+    assert set(seen["marked"]) <= set(seen["legend"])
 
 
 def test_arrays_of_a_file_under_other_names(tmp_path: Path) -> None:
@@ -146,3 +176,14 @@ def test_no_tube_for_long_steps(tmp_path: Path) -> None:
     with pytest.raises(NotProvedError, match="holds its own Gronwall bound of 6 steps"):
         certattn.generate("descent-trajectory", tmp_path / "d.yaml", given=given, draw=Drawing(2, 8), gronwall=6)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_needs_bounds(tmp_path: Path) -> None:
+    out = tmp_path / "d.yaml"
+    certattn.generate("descent-trajectory", out, given=PLANE, draw=Drawing(4, 64), gronwall=1)
+    draw_certificate(certattn.load(out), tmp_path / "d.png")
+    text = out.read_text()
+    first, last = text.index("  distance:\n    at_most: ["), text.index("  checkpoints:")
+    out.write_text(text[:first] + text[last:])
+    with pytest.raises(UsageError, match="nothing to draw"):
+        draw_certificate(certattn.load(out), tmp_path / "e.png")

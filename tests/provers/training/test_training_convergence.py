@@ -79,11 +79,13 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     refused(NotProvedError, "below tr Sigma", given=away)
 
 
-def test_the_command_writes_a_certificate(tmp_path: Path) -> None:
+def test_the_command_draws(tmp_path: Path) -> None:
     (tmp_path / "t.yaml").write_text(
         "covariance: [[1/4]]\nstart: {A: [[4]], b: 4}\ntraining: {rule: descent, step: 1/4}\n"
     )
     arguments = [str(tmp_path / "t.yaml"), "-o", str(tmp_path / "c.yaml"), "--from", "auto", "--risk-at", "10"]
-    done = CliRunner().invoke(commands, ["training-convergence", *arguments])
+    done = CliRunner().invoke(commands, ["training-convergence", *arguments, "--plot", str(tmp_path / "c.svg")])
     assert done.exit_code == 0, done.output
+    assert "drew" in done.output
+    assert (tmp_path / "c.svg").stat().st_size > 5000
     assert certattn.check(tmp_path / "c.yaml").verdict is Verdict.VERIFIED

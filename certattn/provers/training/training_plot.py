@@ -1,0 +1,59 @@
+"""A figure of a certificate of `training-convergence`: the risk along the run, and the certified bound.
+
+The run is computed in doubles; nothing is certified of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.theorems.training.training_convergence import AT, AT_MOST, RATE, RISK, RISKS, StatedTraining, read
+from certattn.provers.figures import Target, canvas, standing
+from certattn.provers.rounding import as_float
+from certattn.provers.training.training_runs import Array, FloatRun
+
+_BOUND, _RUN = "#c0562f", "#1f4e79"
+_STEPS = 200_000
+# The bound is drawn while it falls by so many powers of e.
+_DEPTH = 12.0
+
+
+def draw_certificate(certificate: Certificate, path: Target) -> None:
+    """Draw the figure into a file."""
+    problem = read(certificate)
+    begins, risk = as_float(problem.begins), as_float(problem.asserts[RISK])
+    fall = _fall(problem)
+    last = begins + _DEPTH / fall
+    times, risks = _run(problem, last)
+    with canvas(path, (6.0, 3.8)) as (_, axes):
+        axes.semilogy(times, risks, color=_RUN, lw=1.6, label="the run, in doubles")
+        grid = np.linspace(begins, last, 200)
+        base = "e^{-2c(t - t_0)}" if problem.step is None else r"(1 - 2\eta c)^{k - k_0}"
+        label = f"{standing()}: ${risk:.3g}\\,{base}$, $c = {as_float(problem.asserts[RATE]):.3g}$"
+        axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=_BOUND, lw=1.6, ls="--", label=label)
+        for stated in problem.asserts.items(RISKS):
+            axes.plot(as_float(stated[AT]), as_float(stated[AT_MOST]), marker="v", color=_BOUND, ls="")
+        axes.set_ylim(bottom=risk * math.exp(-1.2 * _DEPTH))
+        axes.set_xlim(0, last)
+        axes.set_xlabel("time" if problem.step is None else "steps")
+        axes.set_ylabel("risk")
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _fall(problem: StatedTraining) -> float:
+    """By how much the logarithm of the bound falls in a unit of time, or in a step."""
+    rate, step = as_float(problem.asserts[RATE]), problem.step
+    return 2 * rate if step is None else -math.log1p(-2 * as_float(step) * rate)
+
+
+def _run(problem: StatedTraining, last: float) -> tuple[Array, Array]:
+    found = []
+    for point in FloatRun(problem.covariance, problem.start, problem.step).points(_STEPS):
+        found.append((point.time, point.risk))
+        if point.time > last:
+            break
+    times, risks = np.array(found).T
+    return times, risks
