@@ -36,6 +36,12 @@ def arrays(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def mutate(tool: Callable[[str], ModuleType]) -> ModuleType:
-    """`tools/mutation/mutate_certificates.py`, with the second opinion that it asks."""
+def truth(tool: Callable[[str], ModuleType]) -> ModuleType:
+    """`tools/truth/certificate.py`, a second opinion on certificates."""
+    return tool("truth.certificate")
+
+
+@pytest.fixture(scope="session")
+def mutate(truth: ModuleType, tool: Callable[[str], ModuleType]) -> ModuleType:
+    """`tools/mutation/mutate_certificates.py`, which asks it."""
     return tool("mutation.mutate_certificates")
