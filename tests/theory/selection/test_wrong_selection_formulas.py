@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from wrong_formulas import assert_noticed
+from wrong_formulas import noticed
 
 LANDSCAPE, CONSTANTS, GLOBAL = (
     "kernel.mathematics.selection_landscape", "kernel.theorems.selection.mathematics.selection_constants",
@@ -22,31 +21,23 @@ WRONG = [
     ("Second derivatives", LANDSCAPE, "upward = upward + curvature * inner(slide, slide)", "upward = upward"),
     ("Second derivatives", LANDSCAPE, "spread * self.fn.maximum(-excess, zero)", "spread * 0"),
     (
-        "Second derivatives",
-        LANDSCAPE,
-        "slope * share * inner(away, away), g - gap",
-        "slope * share * inner(away, away), g",
-    ),
+        "Second derivatives", LANDSCAPE, "slope * share * inner(away, away), g - gap",
+        "slope * share * inner(away, away), g"),
     ("A bound of the", CONSTANTS, "steepest / 8", "steepest / 16"),
     ("A bound of the", CONSTANTS, "bend * scores / 16", "bend / 16"),
     ("Jensen", PATH, "share * fn.log(mass / share)", "share * fn.log(mass)"),
     ("What a step", GLOBAL, "unit * (1 - self.overshoot) * (pull * pull)", "unit * (pull * pull)"),
     ("What a step", GLOBAL, "self.excess / self.constants.least_gain\n", "self.excess\n"),
     (
-        "What a step",
-        GLOBAL,
-        "return self.constants.concentration * self.selected / self.excess",
-        "return self.selected",
-    ),
+        "What a step", GLOBAL, "return self.constants.concentration * self.selected / self.excess",
+        "return self.selected"),
     ("What a step", GLOBAL, "+ self.first_overshoot / self._share", "- self.first_overshoot / self._share"),
     ("What a step", PATH, "fn.log(1 / excess - 1 / least)", "fn.log(1 / excess)"),
     ("Equal scores", GLOBAL, "(8 * self._kept)", "(4 * self._kept)"),
     ("Equal scores", GLOBAL, "return 1 - self.step * self.constants.curvature_bound / 2", "return 1 - 0 * self.step"),
     ("Equal scores", GLOBAL, "elapsed * self._kept * (pull * pull)", "elapsed * (pull * pull)"),
     ("Equal scores", GLOBAL, "(elapsed * self.excess / self._kept).sqrt()", "(elapsed * self.excess).sqrt()"),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
-def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
-    assert_noticed("selection-direction", title, module, old, new)
+test_a_wrong_formula_is_noticed = noticed(WRONG, "selection-direction")
