@@ -106,8 +106,7 @@ REFUSED = {
     "alias in brackets": ("a: [1,\n*a]", "a: [1,\na]", ":2: a[1]", "the alias '*a]'", "a value"),
     "tag": ("a: !!str 1", "a: 1", ":1: a", "the tag '!!str'", "a value"),
     "tag that would run code": (
-        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag '!!python/object/", "a value",
-    ),
+        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag '!!python/object/", "a value"),
     "non-specific tag": ("a: ! 1", "a: 1", ":1: a", "the tag '!'", "a value"),
     "YAML directive": ("%YAML 1.1\na: 1", "a: 1", ":1", "a line that begins with %", MARKS),
     "TAG directive": ("# b\n%TAG ! x\na: 1", "# b\na: 1", ":2", "a line that begins with %", MARKS),
