@@ -322,8 +322,7 @@ def test_quantiles_are_bounds_of_so_many(share: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clear", "expected"),
-    [([], []), ([1, 1], [(0, 2)]), ([0, 1, 1, 0, 1], [(1, 3), (4, 5)]), ([0, 0], [])],
+    ("clear", "expected"), [([], []), ([1, 1], [(0, 2)]), ([0, 1, 1, 0, 1], [(1, 3), (4, 5)]), ([0, 0], [])]
 )
 def test_runs_of_clear_queries(clear: list[int], expected: list[tuple[int, int]]) -> None:
     assert selection.runs(np.array(clear, bool)) == expected

@@ -45,13 +45,7 @@ def test_every_node_knows_its_line_and_path() -> None:
     found = {
         str(node.place).removeprefix(f"{FILE}:"): node.value for node in scalars(parse_tree(text, FILE, DEFAULT_LIMITS))
     }
-    assert found == {
-        "1: a": "1",
-        "4: b.c[0]": "x",
-        "5: b.c[1].d[0]": "y",
-        "6: b.c[1].d[1]": "z",
-        "10: long-key": "4",
-    }
+    assert found == {"1: a": "1", "4: b.c[0]": "x", "5: b.c[1].d[0]": "y", "6: b.c[1].d[1]": "z", "10: long-key": "4"}
 
 
 def test_a_node_is_not_shown_with_all_that_is_around_it() -> None:

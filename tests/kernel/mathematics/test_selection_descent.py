@@ -11,12 +11,7 @@ from selection_instances import random_instance
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure, around
-from certattn.kernel.mathematics.selection_descent import (
-    GradientStep,
-    NormalisedStep,
-    descend,
-    shortfall,
-)
+from certattn.kernel.mathematics.selection_descent import GradientStep, NormalisedStep, descend, shortfall
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
