@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 # pytest leaves test folders off sys.path here. The second has the errors of doubles, which one chapter looks at too.
-FOLDER = Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "fast")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "fast"))
 
 from corpus import write_files  # this makes the families of the chapters importable, too
 
