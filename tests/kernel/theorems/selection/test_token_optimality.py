@@ -14,9 +14,7 @@ from flint import fmpq
 from sabotage import Sabotage, believed, noticed
 
 from certattn import generate
-from certattn.kernel.decide import proof
-from certattn.kernel.decide.proof import Outcome, Verdict
-from certattn.kernel.document.certificate import loads
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.theorems.selection import token_optimality
 from certattn.kernel.theorems.selection.token_optimality import uncut_selections
 
@@ -27,14 +25,6 @@ CASES = [case for family in optimality_cases.FAMILIES for case in family.cases()
 @pytest.fixture(scope="module")
 def truth(tool: Tool) -> ModuleType:
     return tool("truth.token_optimality")
-
-
-def test_the_sweep_notices_a_checker_that_lets_things_pass(
-    tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tree = loads(next(optimality_cases.ALL.cases()).text, tmp_path / "case.yaml").plain
-    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
-    assert len(mutate.sweep(mutate.mutants(tree), tmp_path).false_accepts) > 20
 
 
 # -- sabotage: each broken part lets a reject case pass
