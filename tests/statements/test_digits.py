@@ -79,10 +79,7 @@ def test_the_printed_balls_show_the_outcome() -> None:
     """A ball of 15 digits is wider than the one that decided, and may hold the bound."""
     with working_precision(128):
         value, bound = arb(fmpq(7216441635219333633, 10**18)), fmpq(72164416352193336164, 10**19)
-        for obligation, outcome in (
-            (told("<=", value, bound), "refuted"),
-            (told(">=", value, bound), "proved"),
-        ):
+        for obligation, outcome in ((told("<=", value, bound), "refuted"), (told(">=", value, bound), "proved")):
             shown = obligation
             assert shown["outcome"] == outcome
             assert (arb(shown["left"]) > bound) is True
