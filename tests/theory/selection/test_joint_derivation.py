@@ -11,9 +11,9 @@ BOUNDS, LOSSES = "kernel.theorems.selection.mathematics.joint_path", "kernel.mat
 DERIVATION = DERIVATIONS["joint-max-margin"]
 
 WRONG = [
-    ("The label-margin", BOUNDS, "2 * gap / self.solution", "gap / self.solution"),
-    ("The label-margin", BOUNDS, "self.solution.norm_squared - square", "self.solution.norm_squared"),
-    ("The label-margin", BOUNDS, "in pairs) / (2 * self.margin())", "in pairs) / self.margin()"),
+    ("The label-margin", BOUNDS, "2 * gap / norm_squared", "gap / norm_squared"),
+    ("The label-margin", BOUNDS, "/ norm_squared - square", "/ norm_squared"),
+    ("The label-margin", BOUNDS, "least / (2 * self.solution.margin())", "least / self.solution.margin()"),
     ("Sums of", BOUNDS, "total + power + total * power", "total + power"),
     ("Sums of", BOUNDS, "power = fn.exp(-margin)", "power = fn.exp(margin)"),
     ("Sums of", LOSSES, "return fn.log(1 + fn.exp(-x))", "return fn.log(2 + fn.exp(-x))"),
