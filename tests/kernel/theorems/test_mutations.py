@@ -58,8 +58,8 @@ EVERY = {"gradient-mean-square": 12, "gradient-tail": 12, "output-tail": 10}
 LEFT_OUT = (
     "a flow that rests", "a matrix of zeros", "a start with b larger than A",
     "an axis beyond the standard test queries", "beta beyond all exponents", "every start in a cone",
-    "given prompts without a risk", "many good tokens and a bad one, from afar", "the flow", "the matrix 0", "the plane",
-    "the second token of three, after a thousand steps", "two inputs whose best tokens are selected",
+    "given prompts without a risk", "many good tokens and a bad one, from afar", "the flow", "the matrix 0",
+    "the plane", "the second token of three, after a thousand steps", "two inputs whose best tokens are selected",
 )  # fmt: skip
 
 
