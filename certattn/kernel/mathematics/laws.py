@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from certattn.kernel.mathematics.functions import Functions, Number, langevin, log_cosh, log_sinhc
+from flint import arb
 
-Vector = Sequence[Number]
-Lift = Callable[[Number], Number]
+from certattn.kernel.mathematics.functions import langevin, log_cosh, log_sinhc
+
+Vector = Sequence[arb]
+Lift = Callable[[arb], arb]
 
 
 class Law(Protocol):
@@ -25,13 +27,13 @@ class Law(Protocol):
 
     @property
     def dimension(self) -> int: ...
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number: ...
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]: ...
+    def log_mgf(self, tilt: Vector) -> arb: ...
+    def tilted_mean(self, tilt: Vector) -> list[arb]: ...
     def map(self, lift: Lift) -> Law:
         """The same law with every parameter passed through `lift`."""
 
 
-def dot(left: Vector, right: Vector) -> Number:
+def dot(left: Vector, right: Vector) -> arb:
     """<left, right> of equally long, nonempty vectors."""
     first, *rest = (x * y for x, y in zip(left, right, strict=True))
     return sum(rest, first)
@@ -48,11 +50,11 @@ class Gaussian:
     def dimension(self) -> int:
         return len(self.mean)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self, tilt: Vector) -> arb:
         """<a, m> + a'Gamma a / 2."""
         return dot(tilt, self.mean) + dot(tilt, [dot(row, tilt) for row in self.covariance]) / 2
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self, tilt: Vector) -> list[arb]:
         """m + Gamma a."""
         return [m + dot(row, tilt) for m, row in zip(self.mean, self.covariance, strict=True)]
 
@@ -70,13 +72,13 @@ class Rademacher:
     def dimension(self) -> int:
         return len(self.sizes)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self, tilt: Vector) -> arb:
         """sum log cosh(c_j a_j)."""
-        return sum(log_cosh(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+        return sum(log_cosh(c * a) for c, a in zip(self.sizes, tilt, strict=True))
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self, tilt: Vector) -> list[arb]:
         """c_j tanh(c_j a_j)."""
-        return [c * fn.tanh(c * a) for c, a in zip(self.sizes, tilt, strict=True)]
+        return [c * (c * a).tanh() for c, a in zip(self.sizes, tilt, strict=True)]
 
     def map(self, lift: Lift) -> Rademacher:
         return Rademacher([lift(c) for c in self.sizes])
@@ -92,13 +94,13 @@ class Box:
     def dimension(self) -> int:
         return len(self.sizes)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self, tilt: Vector) -> arb:
         """sum log( sinh(c_j a_j) / (c_j a_j) )."""
-        return sum(log_sinhc(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+        return sum(log_sinhc(c * a) for c, a in zip(self.sizes, tilt, strict=True))
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self, tilt: Vector) -> list[arb]:
         """c_j (coth(c_j a_j) - 1/(c_j a_j))."""
-        return [c * langevin(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True)]
+        return [c * langevin(c * a) for c, a in zip(self.sizes, tilt, strict=True)]
 
     def map(self, lift: Lift) -> Box:
         return Box([lift(c) for c in self.sizes])
@@ -115,17 +117,17 @@ class Atoms:
     def dimension(self) -> int:
         return len(self.points[0])
 
-    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def shares(self, tilt: Vector) -> list[arb]:
         """w_k e^{<a, y_k>}: the weights under the tilt, up to a factor."""
-        return [w * fn.exp(dot(tilt, y)) for w, y in zip(self.weights, self.points, strict=True)]
+        return [w * dot(tilt, y).exp() for w, y in zip(self.weights, self.points, strict=True)]
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self, tilt: Vector) -> arb:
         """log sum w_k e^{<a, y_k>}."""
-        return fn.log(sum(self.shares(tilt, fn)))
+        return sum(self.shares(tilt)).log()
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self, tilt: Vector) -> list[arb]:
         """sum w_k e^{<a, y_k>} y_k / sum w_k e^{<a, y_k>}."""
-        return _average(self.shares(tilt, fn), self.points)
+        return _average(self.shares(tilt), self.points)
 
     def map(self, lift: Lift) -> Atoms:
         return Atoms([[lift(y) for y in point] for point in self.points], [lift(w) for w in self.weights])
@@ -142,28 +144,28 @@ class Mixture:
     def dimension(self) -> int:
         return self.components[0].dimension
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self, tilt: Vector) -> arb:
         """log sum pi_r e^{Lambda_r(a)}."""
-        parts = [law.log_mgf(tilt, fn) for law in self.components]
-        return fn.log(sum(w * fn.exp(part) for w, part in zip(self.weights, parts, strict=True)))
+        parts = [law.log_mgf(tilt) for law in self.components]
+        return sum(w * part.exp() for w, part in zip(self.weights, parts, strict=True)).log()
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self, tilt: Vector) -> list[arb]:
         """sum pi_r e^{Lambda_r(a)} tau_r(a) / sum pi_r e^{Lambda_r(a)}."""
-        return _average(self.shares(tilt, fn), [law.tilted_mean(tilt, fn) for law in self.components])
+        return _average(self.shares(tilt), [law.tilted_mean(tilt) for law in self.components])
 
-    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def shares(self, tilt: Vector) -> list[arb]:
         """pi_r e^{Lambda_r(a) - Lambda_1(a)}: the weights under the tilt, up to a factor.
 
         Divided by e^{Lambda_1(a)}, the exponents stay small where components agree.
         """
-        parts = [law.log_mgf(tilt, fn) for law in self.components]
-        return [w * fn.exp(part - parts[0]) for w, part in zip(self.weights, parts, strict=True)]
+        parts = [law.log_mgf(tilt) for law in self.components]
+        return [w * (part - parts[0]).exp() for w, part in zip(self.weights, parts, strict=True)]
 
     def map(self, lift: Lift) -> Mixture:
         return Mixture([law.map(lift) for law in self.components], [lift(w) for w in self.weights])
 
 
-def leaves(law: Law, weight: Number = 1) -> Iterator[tuple[Number, Law]]:
+def leaves(law: Law, weight: arb = 1) -> Iterator[tuple[arb, Law]]:
     """The laws that a law is mixed from, none a mixture itself, with their probabilities."""
     if isinstance(law, Mixture):
         for share, component in zip(law.weights, law.components, strict=True):
@@ -172,6 +174,6 @@ def leaves(law: Law, weight: Number = 1) -> Iterator[tuple[Number, Law]]:
         yield weight, law
 
 
-def _average(shares: Vector, points: Sequence[Vector]) -> list[Number]:
+def _average(shares: Vector, points: Sequence[Vector]) -> list[arb]:
     total = sum(shares)
     return [dot(shares, column) / total for column in zip(*points, strict=True)]

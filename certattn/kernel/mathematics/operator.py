@@ -11,7 +11,6 @@ from flint import arb
 
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 from certattn.kernel.mathematics.reals import Real
 
@@ -60,7 +59,7 @@ class Operator:
         tilts = table_of_balls(queries @ self.U.T, scale_ball(self.scale))
         V = [row_of_balls(row) for row in self.V.to_rows()]
         shift = row_of_balls(point.row(0))
-        means = [law.tilted_mean(tilt, BALLS) for tilt in tilts]
+        means = [law.tilted_mean(tilt) for tilt in tilts]
         return [[dot(row, mean) - x for row, x in zip(V, shift, strict=True)] for mean in means]
 
 

@@ -16,7 +16,6 @@ from flint import fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, leaves
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
@@ -75,7 +74,7 @@ def _tilt_and_mean(prompt: RandomPrompt) -> tuple[Array, Array]:
     """a and tau(a)."""
     with working_precision(_BITS):
         tilt = prompt.tilt()
-        mean = prompt.law.law.tilted_mean(tilt, BALLS)
+        mean = prompt.law.law.tilted_mean(tilt)
         return np.array([float(a) for a in tilt]), np.array([float(m) for m in mean])
 
 

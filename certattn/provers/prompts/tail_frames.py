@@ -14,7 +14,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 Array = np.ndarray[Any, Any]
@@ -34,11 +33,11 @@ def error_covariance(prompt: RandomPrompt) -> Array:
         double = [2 * a for a in tilt]
 
         def mean(point: list[arb]) -> Array:
-            return np.array([float(entry) for entry in law.tilted_mean(point, BALLS)])
+            return np.array([float(entry) for entry in law.tilted_mean(point)])
 
         def slope(axis: int) -> Array:
             ends = [[a + sign * step * (j == axis) for j, a in enumerate(double)] for sign in (1, -1)]
-            up, down = (law.tilted_mean(point, BALLS) for point in ends)
+            up, down = (law.tilted_mean(point) for point in ends)
             return np.array([float((x - y) / (2 * step)) for x, y in zip(up, down, strict=True)])
 
         covariance = np.array([slope(axis) for axis in range(dimension)])

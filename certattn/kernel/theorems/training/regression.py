@@ -32,7 +32,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 
 # A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix), and its numbers.
 AnyMatrix = Any
@@ -43,7 +43,7 @@ class Parameters:
     """A, d x d, and b; or a direction (H, h) in which they move."""
 
     A: AnyMatrix
-    b: Number
+    b: arb
 
     def __add__(self, other: Parameters) -> Parameters:
         return Parameters(self.A + other.A, self.b + other.b)
@@ -51,14 +51,14 @@ class Parameters:
     def __sub__(self, other: Parameters) -> Parameters:
         return Parameters(self.A - other.A, self.b - other.b)
 
-    def scaled(self, factor: Number) -> Parameters:
+    def scaled(self, factor: arb) -> Parameters:
         return Parameters(self.A.scaled(factor), self.b * factor)
 
-    def inner(self, other: Parameters) -> Number:
+    def inner(self, other: Parameters) -> arb:
         """tr(A'H) + b h."""
         return self.A.inner(other.A) + self.b * other.b
 
-    def invariant(self) -> Number:
+    def invariant(self) -> arb:
         """|A|_F^2 - b^2."""
         return self.A.inner(self.A) - self.b * self.b
 
@@ -74,7 +74,7 @@ class Regression:
         """E = b Sigma A - I."""
         return (self.covariance @ at.A).scaled(at.b) - self.identity
 
-    def risk(self, at: Parameters) -> Number:
+    def risk(self, at: Parameters) -> arb:
         """1/2 tr(E Sigma E')."""
         E = self.error(at)
         return (E @ self.covariance).inner(E) / 2
@@ -88,7 +88,7 @@ class Regression:
         residual = self.residual(at)
         return Parameters(residual.scaled(at.b), at.A.inner(residual))
 
-    def second_derivative(self, at: Parameters, along: Parameters) -> Number:
+    def second_derivative(self, at: Parameters, along: Parameters) -> arb:
         """The second derivative of R along (H, h)."""
         D = (self.covariance @ at.A).scaled(along.b) + (self.covariance @ along.A).scaled(at.b)
         return (D @ self.covariance).inner(D) + 2 * along.b * along.A.inner(self.residual(at))
@@ -175,15 +175,15 @@ def shaped(vector: list[arb], size: int) -> Parameters:
 # -- where the risk vanishes
 
 
-def squared_factor(invariant: Number, product: Number, fn: Functions) -> Number:
+def squared_factor(invariant: arb, product: arb) -> arb:
     """z(delta, p) = (sqrt(delta^2 + 4p^2) - delta) / 2, which is b^2 where |A|_F^2 - b^2 = delta and |bA|_F = p."""
-    return (fn.sqrt(invariant * invariant + 4 * product * product) - invariant) / 2
+    return (root(invariant * invariant + 4 * product * product) - invariant) / 2
 
 
 def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Parameters:
     """The Bayes point with that invariant and sign of b, in balls; not finite where the precision is too low."""
     inverse = BallMatrix(BallMatrix.around(covariance).balls.inv(nonstop=True))
-    b = BALLS.sqrt(squared_factor(arb(invariant), BALLS.sqrt(inverse.inner(inverse)), BALLS))
+    b = root(squared_factor(arb(invariant), root(inverse.inner(inverse))))
     b = b if positive else -b
     return Parameters(inverse.scaled(1 / b), b)
 

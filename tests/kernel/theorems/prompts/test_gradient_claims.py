@@ -103,7 +103,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "moments under no tilt": (
         weighted_sums,
         "weighted_moments",
-        lambda law, tilt, centre, k, u, v, order, fn: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order, fn),
+        lambda law, tilt, centre, k, u, v, order: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order),
     ),
     "sums of one token": (tail_rules, "moment_bound", lambda sums, eps, length: arb(0)),
     "Chernoff for nothing": (tail_rules, "chernoff", lambda exponential, length: arb(0)),

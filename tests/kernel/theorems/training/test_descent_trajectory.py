@@ -157,7 +157,7 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "a covariance of the first law": (
         descent_trajectory,
         "tilted_covariance",
-        lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
+        lambda law, tilt: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)],
     ),
 }
 

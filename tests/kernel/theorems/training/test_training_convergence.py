@@ -98,7 +98,7 @@ def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, every: int, ar
 
 SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("rates of twice the size", FlowRates, "rate", lambda self, risk: 2 * RATE(self, risk)),
-    ("rates of the limit", CovarianceConstants, "least_product", lambda self, risk, fn: self.bayes_product(fn)),
+    ("rates of the limit", CovarianceConstants, "least_product", lambda self, risk: self.bayes_product()),
     ("no condition on the step", DescentRates, "smoothness", lambda self, risk: 0 * risk),
     ("no share", DescentRates, "share", lambda self, risk: 1 + 0 * risk),
     ("no wandering", DescentRates, "wander", lambda self, risk: 0 * risk),
@@ -108,7 +108,7 @@ SABOTAGES: list[tuple[str, Any, str, Any]] = [
     ("signs are not looked at", training_convergence, "Obligation", blind(">")),
     ("bounds are not looked at", training_convergence, "Obligation", blind("<=")),
     ("rates are not looked at", training_convergence, "Obligation", blind(">=")),
-    ("the limit is not inverted", training_convergence, "squared_factor", lambda delta, product, fn: 1 + 0 * product),
+    ("the limit is not inverted", training_convergence, "squared_factor", lambda delta, product: 1 + 0 * product),
 ]  # fmt: skip
 
 

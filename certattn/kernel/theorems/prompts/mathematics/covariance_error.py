@@ -19,14 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import Number
 
 # A polynomial in the power sums: the exponents of a product P_(k_1) P_(k_2) ..., and its coefficient.
 PowerSumPolynomial = Mapping[tuple[int, ...], int]
-PowerSumMean = Callable[..., Number]
+PowerSumMean = Callable[..., arb]
 
 CROSS: PowerSumPolynomial = {(2,): 1, (3,): -2, (2, 2): 2}
 TRACES: PowerSumPolynomial = {(2,): 1, (3,): -2, (2, 2): 1}
@@ -48,23 +47,23 @@ MOST_TWO_SHIFTS = 13
 class CovarianceShape:
     """What the formula takes from Gamma, V and a: six numbers, exact where these are."""
 
-    cross: Number  # |V Gamma|_F^2
-    value_trace: Number  # tr(V Gamma V')
-    trace: Number  # tr Gamma
-    value_shift: Number  # |V b|^2
-    shift: Number  # |b|^2
-    mixed: Number  # <V b, V Gamma b>
+    cross: arb  # |V Gamma|_F^2
+    value_trace: arb  # tr(V Gamma V')
+    trace: arb  # tr Gamma
+    value_shift: arb  # |V b|^2
+    shift: arb  # |b|^2
+    mixed: arb  # <V b, V Gamma b>
 
     @property
-    def traces(self) -> Number:
+    def traces(self) -> arb:
         return self.value_trace * self.trace
 
     @property
-    def one_shift(self) -> Number:
+    def one_shift(self) -> arb:
         return self.value_shift * self.trace + self.shift * self.value_trace
 
     @property
-    def two_shifts(self) -> Number:
+    def two_shifts(self) -> arb:
         return self.value_shift * self.shift
 
 
@@ -89,13 +88,13 @@ def _inner(left: ExactMatrix, right: ExactMatrix) -> fmpq:
                fmpq(0))  # fmt: skip
 
 
-def polynomial_mean(polynomial: PowerSumPolynomial, mean: PowerSumMean) -> Number:
+def polynomial_mean(polynomial: PowerSumPolynomial, mean: PowerSumMean) -> arb:
     """The mean of a polynomial, from the means of products of power sums."""
     first, *rest = (coefficient * mean(*exponents) for exponents, coefficient in polynomial.items())
     return sum(rest, first)
 
 
-def covariance_mean_square(shape: CovarianceShape, mean: PowerSumMean) -> Number:
+def covariance_mean_square(shape: CovarianceShape, mean: PowerSumMean) -> arb:
     """E |V (C_L - Gamma)|_F^2; `mean(2, 3)` is E P_2 P_3."""
     return (
         polynomial_mean(CROSS, mean) * shape.cross
@@ -106,7 +105,7 @@ def covariance_mean_square(shape: CovarianceShape, mean: PowerSumMean) -> Number
     )
 
 
-def covariance_square_bound(shape: CovarianceShape) -> Number:
+def covariance_square_bound(shape: CovarianceShape) -> arb:
     """A number B with E |V (C_L - Gamma)|_F^2 <= q B, q = E P_2 the mean of the sum of squared weights."""
     return (
         shape.cross
