@@ -20,7 +20,7 @@ from flint import arb
 
 def log_peak(theta: arb) -> arb:
     """ln of theta^theta (1 - theta)^(1 - theta), the largest x^(1 - theta) / (1 + x) over x >= 0; 0 ln 0 = 0."""
-    return sum(part * part.log() for part in (theta, 1 - theta) if (part == 0) is not True)
+    return sum((part * part.log() for part in (theta, 1 - theta) if (part == 0) is not True), arb(0))
 
 
 def display(length: arb, rho: arb, sigma: arb) -> arb:

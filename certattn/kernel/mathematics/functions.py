@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from flint import acb, arb, fmpq
+from flint import arb, fmpq
 
-# A number of one kind.
-N = TypeVar("N", arb, acb, fmpq)
+# Balls, or exact numbers: what is written once for both.
+N = TypeVar("N", arb, fmpq)
 
 
 def root(x: arb) -> arb:

@@ -4,7 +4,7 @@
     third_cumulant(law, a, c) = the derivative of C at a in the direction c
     fourth(law, c, G)  = E ((x - c)'G(x - c))^2 under the law itself: E|V(x - c)|^4
 
-Written once, generic in the number type, like the laws.
+Formulas of laws over balls.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def minus(x: Vector, y: Vector) -> list[arb]:
 
 def product_trace(G: Form, C: Form) -> arb:
     """tr G C for symmetric G and C: the sum of products of entries."""
-    return sum(dot(left, right) for left, right in zip(G, C, strict=True))
+    return sum((dot(left, right) for left, right in zip(G, C, strict=True)), arb(0))
 
 
-def tilted_covariance(law: Law, tilt: Vector) -> list[list[arb]]:
+def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     """C(a), which is the derivative of tau at a."""
     if isinstance(law, Gaussian):
         return [list(row) for row in law.covariance]
@@ -56,7 +56,7 @@ def tilted_covariance(law: Law, tilt: Vector) -> list[list[arb]]:
     raise TypeError(f"no second moment of {type(law).__name__}")
 
 
-def _variances(law: Rademacher | Box, tilt: Vector) -> list[arb]:
+def _variances(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted."""
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
@@ -64,7 +64,7 @@ def _variances(law: Rademacher | Box, tilt: Vector) -> list[arb]:
     return [c * c * (1 - natural_power((c * a).tanh(), 2)) for c, a in pairs]
 
 
-def third_cumulant(law: Law, tilt: Vector, c: Vector) -> list[list[arb]]:
+def third_cumulant(law: Law[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     """E <c, x - tau(a)> (x - tau(a))(x - tau(a))' under the tilt: the derivative of C at a in the direction c."""
     if isinstance(law, Gaussian):
         return [[entry * 0 for entry in row] for row in law.covariance]
@@ -80,7 +80,7 @@ def third_cumulant(law: Law, tilt: Vector, c: Vector) -> list[list[arb]]:
     raise TypeError(f"no third moment of {type(law).__name__}")
 
 
-def _third_about(law: Law, tilt: Vector, centre: Vector, c: Vector) -> list[list[arb]]:
+def _third_about(law: Law[arb], tilt: Vector, centre: Vector, c: Vector) -> list[list[arb]]:
     """E <c, x - z>(x - z)(x - z)' under the tilt.
 
     With e = tau(a) - z it is K(c) + C c e' + e c'C + <c, e> (C + e e').
@@ -93,7 +93,7 @@ def _third_about(law: Law, tilt: Vector, centre: Vector, c: Vector) -> list[list
     return _sum(third_cumulant(law, tilt, c), _sum(mixed, even))
 
 
-def _third_moments(law: Rademacher | Box, tilt: Vector) -> list[arb]:
+def _third_moments(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted and about their means."""
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
@@ -139,7 +139,7 @@ def box_variance(x: arb) -> arb:
     return 1 - natural_power(langevin(x), 2) - 2 * langevin_ratio(x)
 
 
-def fourth(law: Law, centre: Vector, G: Form) -> arb:
+def fourth(law: Law[arb], centre: Vector, G: Form) -> arb:
     """E ((x - c)'G(x - c))^2."""
     if isinstance(law, Gaussian):
         return _gaussian_fourth(law.covariance, minus(law.mean, centre), G)
@@ -169,7 +169,7 @@ def _product_fourth(moments: Sequence[tuple[arb, arb]], c: Vector, G: Form) -> a
     E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx.
     """
     second = [m2 for m2, _ in moments]
-    trace = sum(row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True)))
+    trace = sum((row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True))), arb(0))
     pure = natural_power(trace, 2)
     for i, row in enumerate(G):
         pure += natural_power(row[i], 2) * (moments[i][1] - 3 * natural_power(second[i], 2))

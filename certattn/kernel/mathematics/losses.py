@@ -1,6 +1,6 @@
 """The losses of token selection: decreasing and convex, with what their theorems need of them.
 
-A loss l is a function of Y f(X). Generic in the number type:
+A loss l is a function of Y f(X):
 
     value               l(x)
     slope               -l'(x) > 0, which does not increase with x

@@ -16,7 +16,7 @@ A step is p -> p - h grad F, with h = eta / n for a step eta on L = L_alpha + F 
 The second derivatives of F are bounded below by something that vanishes as tokens are selected, so the factor by which
 a step expands distances (`enclosed_descent`) is close to 1 where interval arithmetic alone would inflate.
 
-Generic in the number type; over balls every value encloses what it stands for, for every point of the ball p.
+Every value encloses what it stands for, for every point of the ball p.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Landscape:
         """Of each input, the softmax weights of the chosen token and of the others, s_it, and G_i."""
         found = []
         for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
-            chosen = 1 / (sum(powers) + 1)
+            chosen = 1 / (sum(powers, arb(0)) + 1)
             weights = [power * chosen for power in powers]
-            gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)])
+            gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)], arb(0))
             found.append((chosen, weights, gap))
         return found
 
     def excess(self, point: Point) -> arb:
         """F = sum_i f_i(G_i)."""
         terms = zip(self.inputs, self.shares(point), strict=True)
-        return sum(self.loss.excess(contrasts.score, gap) for contrasts, (_, _, gap) in terms)
+        return sum((self.loss.excess(contrasts.score, gap) for contrasts, (_, _, gap) in terms), arb(0))
 
     def weights(self, point: Point) -> list[list[arb]]:
         """The omega_j, input by input."""
@@ -110,11 +110,11 @@ class Landscape:
 
 def inner(z: Sequence[arb], point: Sequence[arb]) -> arb:
     """<z, p>."""
-    return sum([a * b for a, b in zip(z, point, strict=True)])
+    return sum([a * b for a, b in zip(z, point, strict=True)], arb(0))
 
 
 def _average(weights: Sequence[arb], rows: Sequence[Point]) -> Point:
-    return [sum([w * row[k] for w, row in zip(weights, rows, strict=True)]) for k in range(len(rows[0]))]
+    return [inner(weights, [row[k] for row in rows]) for k in range(len(rows[0]))]
 
 
 def landscape(selection: Selection, loss: Loss) -> Landscape:

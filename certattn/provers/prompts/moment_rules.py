@@ -87,7 +87,8 @@ def _moments(series: Series, eps: float, length: float) -> list[Candidate]:
     """E (sum D)^p / (L eps)^p for p = 4, 6, ...: the series of a power n f_n = sum ((L + 1) k - n) c_k f_{n-k}."""
     powers, found = [arb(1)], []
     for n in range(1, _MOST + 1):
-        powers.append(sum(((length + 1) * k - n) * series[k] * powers[n - k] for k in range(1, n + 1)) / n)
+        terms = (((length + 1) * k - n) * series[k] * powers[n - k] for k in range(1, n + 1))
+        powers.append(sum(terms, arb(0)) / n)
         if n % 2 == 0 and n > 2:
             bound = (powers[n] * factorial(n)).log() - n * arb(length * eps).log()
             if bound.is_finite() and float(bound) < 0:

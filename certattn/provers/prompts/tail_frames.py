@@ -27,7 +27,7 @@ _EQUAL = 1e-7
 
 def error_covariance(prompt: RandomPrompt) -> Array:
     """V ( C(2a) + (tau(2a) - tau(a)) (tau(2a) - tau(a))' ) V', which is E w^2 (x - tau)(x - tau)' up to a factor."""
-    law, dimension = prompt.law.law, prompt.dimension
+    law, dimension = prompt.law.law.map(arb), prompt.dimension
     with working_precision(_BITS):
         tilt, step = prompt.tilt(), arb(2) ** -_STEP_BITS
         double = [2 * a for a in tilt]

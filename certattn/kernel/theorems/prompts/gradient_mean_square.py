@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
@@ -101,10 +101,10 @@ def enclosure_by(method: Method, error: GradientError) -> Enclosure:
 
 def _general(method: Method, error: GradientError) -> arb:
     share, rate = arb(method.parameters[SHARE.name]), arb(method.parameters[RATE.name])
-    return arb(error.factor * square_parts(error).bound(share, rate, error.prompt.length))
+    return error.factor * square_parts(error).bound(share, rate, error.prompt.length)
 
 
-def _in_U(error: GradientError, law: Gaussian, exact: bool) -> Enclosure:  # noqa: N802 - U is a matrix
+def _in_U(error: GradientError, law: Gaussian[fmpq], exact: bool) -> Enclosure:  # noqa: N802 - U is a matrix
     """s^2 |z|^2 E |V (C_L - Gamma)|_F^2, or its bound by the logistic form of q."""
     prompt, covariance = error.prompt, ExactMatrix.rational(law.covariance)
     factor = square(prompt.scale)

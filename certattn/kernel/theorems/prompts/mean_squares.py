@@ -111,11 +111,11 @@ def no_bound(method: Method, what: str) -> str:
     return f"the method {method.name} with its parameters gives no such bound here: {what}"
 
 
-def _shape(prompt: RandomPrompt, tokens: Gaussian) -> GaussianShape:
+def _shape(prompt: RandomPrompt, tokens: Gaussian[fmpq]) -> GaussianShape:
     return GaussianShape.of(tokens, prompt.values(), prompt.base, square(prompt.scale))
 
 
-def exact_bounds(prompt: RandomPrompt, tokens: Gaussian, wanted: Collection[str]) -> Bounds:
+def exact_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq], wanted: Collection[str]) -> Bounds:
     """The numbers themselves, from enclosures of the power sums; kappa only where it is asked for."""
     shape, base = _shape(prompt, tokens), prompt.base @ ExactMatrix.rational(tokens.covariance) @ prompt.values().T
     degree = 4 if "mean_square" in wanted else 2
@@ -137,7 +137,7 @@ def exact_bounds(prompt: RandomPrompt, tokens: Gaussian, wanted: Collection[str]
     return Bounds(ranges, mean)
 
 
-def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian) -> Bounds:
+def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq]) -> Bounds:
     """1/L <= q <= 1/(1 + (L-1) e^(-v)), with 0 <= kappa <= q/4."""
     shape, least = _shape(prompt, tokens), fmpq(1, prompt.length)
     lower = least * logistic_floor(shape.spread, shape.shift)
@@ -146,7 +146,7 @@ def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian) -> Bounds:
         return logistic(prompt.length, arb(shape.variance))
 
     def mean_square() -> arb:
-        return arb(gaussian_mean_square(collision(), 0, shape.spread, shape.shift))
+        return gaussian_mean_square(collision(), arb(0), shape.spread, shape.shift)
 
     bounded = {"mean_square": (lower, mean_square), "collision": (least, collision)}
     return Bounds({name: Enclosure(partial(arb, low), high) for name, (low, high) in bounded.items()})

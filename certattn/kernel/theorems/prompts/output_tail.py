@@ -99,7 +99,7 @@ class StatedNorm:
             raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
         shape = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
         q = logistic(prompt.length, arb(shape.variance))
-        return arb(markov(gaussian_mean_square(q, 0, shape.spread, shape.shift), self.stated[EXCEEDS]))
+        return markov(gaussian_mean_square(q, arb(0), shape.spread, shape.shift), self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)

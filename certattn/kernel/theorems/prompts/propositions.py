@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -155,7 +156,7 @@ class Setting:
         """What multiplies the token in the error: V, or I for the gradient with respect to V."""
         return self.weights.values() if error is not Error.GRADIENT_V else ExactMatrix.identity(self.law.dimension)
 
-    def are_both(self, kind: type[Gaussian | Box]) -> bool:
+    def are_both(self, kind: type[Gaussian[Any] | Box[Any]]) -> bool:
         """Whether tokens and queries have laws of this kind."""
         return isinstance(self.law.law, kind) and isinstance(self.queries.law, kind)
 
@@ -386,13 +387,12 @@ def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
         slope = V @ Gamma @ setting.U
         return constant((V @ Gamma @ V.T).trace()) + quadratic(slope.T @ slope, setting.squared_scale)
     size = quadratic(ExactMatrix.identity(setting.U.columns), setting.squared_scale)
-    bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
-    return size * bound
+    return size * covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
 
 
 def covariance_polynomials(
     setting: Setting, V: ExactMatrix, mixed: Callable[[ExactMatrix, ExactMatrix, fmpq], ExactMatrix]
-) -> CovarianceShape:
+) -> CovarianceShape[QueryPolynomial]:
     """The six numbers of `CovarianceShape` as functions of the query; the last one as `mixed` gives it."""
     Gamma, factor = setting.covariance, setting.squared_scale
     shift = Gamma @ setting.U

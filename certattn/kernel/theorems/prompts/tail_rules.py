@@ -125,7 +125,7 @@ MOST_SCORE_VARIANCE = 1000
 # -- tails
 
 
-def is_constant(law: Law, direction: ExactMatrix) -> bool:
+def is_constant(law: Law[fmpq], direction: ExactMatrix) -> bool:
     """Whether <v, x> is one number for every token of the law: of variance 0."""
     _, covariance = mean_and_covariance(law)
     return (direction @ covariance @ direction.T).is_zero()

@@ -64,7 +64,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     scored_token_forms,
 )
 
-# -- activations, generic in the number type: phi(r), and for an interval a number kappa > 0 with
+# -- activations: phi(r), and for an interval a number kappa > 0 with
 #    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
 
 

@@ -198,7 +198,7 @@ class Gaps:
 
 def selected_weight(gaps: Sequence[arb]) -> arb:
     """The softmax weight of a token whose logit exceeds those of the others by `gaps`: 1 / (1 + sum_t e^(-gap_t))."""
-    total: arb = fmpq(1, 1)
+    total = arb(1)
     for gap in gaps:
         total = total + (-gap).exp()
     return 1 / total
@@ -206,7 +206,7 @@ def selected_weight(gaps: Sequence[arb]) -> arb:
 
 def unselected_weight(gaps: Sequence[arb]) -> arb:
     """The softmax weight of all other tokens: 1 less that of the selected one, without cancellation."""
-    others = sum([(-x).exp() for x in gaps])
+    others = sum([(-x).exp() for x in gaps], arb(0))
     return others / (1 + others)
 
 

@@ -193,7 +193,7 @@ class EquivalentLaw:
         boundary = self.stieltjes(acb(x))
         if boundary is None:
             return None
-        potential: acb = self.numbers.primitive(boundary)
+        potential = self.numbers.primitive(boundary)
         found = 2 * arb(potential.imag) / arb.pi()
         # Of huge numbers the ball may be wider than all that a tail can be.
         return found if found.is_finite() is True and (found.rad() < 1) is True else None
@@ -416,7 +416,7 @@ class SpectralLaw:
         return EquivalentLaw(arb(self.alpha2), arb(self.beta2), arb(self.lambda_))
 
     @property
-    def exact(self) -> formulas.LawNumbers | None:
+    def exact(self) -> formulas.LawNumbers[fmpq] | None:
         """Its numbers as rationals, where alpha^2 is one."""
         return None if self.alpha2 is None else formulas.LawNumbers(self.alpha2, self.beta2, self.lambda_)
 

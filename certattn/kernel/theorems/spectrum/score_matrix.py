@@ -145,8 +145,7 @@ def limit_moment(order: int, beta2: fmpq, lambda_: fmpq) -> arb:
     """m_order of the limit law: claim `equivalent-law`."""
     square = arb(beta2)
     law = LawNumbers(square.exp() - 1 - square, square, arb(lambda_))
-    moment: arb = law.moments(order // 2)[-1]
-    return moment
+    return law.moments(order // 2)[-1]
 
 
 # -- sums over walks

@@ -206,12 +206,12 @@ def ellipse_errors(length: int, middle: fmpq, radius: fmpq, height: fmpq, order:
     return InterpolationErrors(ratio * factor, 2 * ratio * ratio * factor)
 
 
-def density_growth(slope: arb, height: arb) -> arb:
+def density_growth(slope: arb, height: fmpq) -> arb:
     """c = (1 + t^2)^(1/4) e^(t y / 8), t = y / x the slope of v = x + iy."""
     return root(root(1 + slope * slope)) * (slope * height / 8).exp()
 
 
-def kept_share(growth: arb, height: arb) -> arb:
+def kept_share(growth: arb, height: fmpq) -> arb:
     """p = 1 - c y / 3."""
     return 1 - growth * height / 3
 

@@ -34,8 +34,10 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 
-# A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix), and its numbers.
+# A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix): ExactMatrix, or BallMatrix below.
 AnyMatrix = Any
+# The numbers of such a matrix: fmpq, or arb.
+Number = Any
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Parameters:
     """A, d x d, and b; or a direction (H, h) in which they move."""
 
     A: AnyMatrix
-    b: arb
+    b: Number
 
     def __add__(self, other: Parameters) -> Parameters:
         return Parameters(self.A + other.A, self.b + other.b)
@@ -51,14 +53,14 @@ class Parameters:
     def __sub__(self, other: Parameters) -> Parameters:
         return Parameters(self.A - other.A, self.b - other.b)
 
-    def scaled(self, factor: arb) -> Parameters:
+    def scaled(self, factor: Number) -> Parameters:
         return Parameters(self.A.scaled(factor), self.b * factor)
 
-    def inner(self, other: Parameters) -> arb:
+    def inner(self, other: Parameters) -> Number:
         """tr(A'H) + b h."""
         return self.A.inner(other.A) + self.b * other.b
 
-    def invariant(self) -> arb:
+    def invariant(self) -> Number:
         """|A|_F^2 - b^2."""
         return self.A.inner(self.A) - self.b * self.b
 
@@ -74,7 +76,7 @@ class Regression:
         """E = b Sigma A - I."""
         return (self.covariance @ at.A).scaled(at.b) - self.identity
 
-    def risk(self, at: Parameters) -> arb:
+    def risk(self, at: Parameters) -> Number:
         """1/2 tr(E Sigma E')."""
         E = self.error(at)
         return (E @ self.covariance).inner(E) / 2
@@ -88,7 +90,7 @@ class Regression:
         residual = self.residual(at)
         return Parameters(residual.scaled(at.b), at.A.inner(residual))
 
-    def second_derivative(self, at: Parameters, along: Parameters) -> arb:
+    def second_derivative(self, at: Parameters, along: Parameters) -> Number:
         """The second derivative of R along (H, h)."""
         D = (self.covariance @ at.A).scaled(along.b) + (self.covariance @ along.A).scaled(at.b)
         return (D @ self.covariance).inner(D) + 2 * along.b * along.A.inner(self.residual(at))

@@ -147,12 +147,12 @@ _REMEMBERED = 1024
 # -- the formulas
 
 
-def collision_factors(b: arb) -> tuple[arb, arb, arb]:
+def collision_factors(b: fmpq) -> tuple[fmpq, fmpq, fmpq]:
     """Of T, 2 <tau, x> and |tau|^2 in what multiplies q in (1)."""
     return b * b, b, -b * b
 
 
-def spread_factor(b: arb) -> arb:
+def spread_factor(b: fmpq) -> fmpq:
     """Of |tau|^2, which with this multiplies kappa in (1)."""
     return -6 * b * b
 
@@ -204,7 +204,7 @@ def ramp(start: arb, scale: arb, lower: arb, upper: arb) -> arb:
     return scale * upper - start * lower
 
 
-def chord_excess(step: arb, last: arb) -> arb:
+def chord_excess(step: fmpq, last: arb) -> arb:
     """13/12 h^2/8 q: how far q exceeds its chord on a cell of width h where it is at most `last`."""
     return MOST_CONCAVE * step * step / 8 * last
 

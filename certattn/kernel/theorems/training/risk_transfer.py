@@ -483,7 +483,7 @@ class StatedTransfer:
     travel: fmpq
 
     @cached_property
-    def twice_the_risk(self) -> arb:
+    def twice_the_risk(self) -> task.Number:
         """2R over infinite prompts at the start."""
         return 2 * task.exact_regression(self.covariance).risk(self.start)
 
@@ -612,7 +612,7 @@ class Flows:
         last = self.last
         return last if last is not None and last.distance.closed and last.last == self.time else None
 
-    def twice_the_risk(self) -> arb:
+    def twice_the_risk(self) -> task.Number:
         """2R over infinite prompts at the end."""
         if self.last is not None and self.last.distance.closed is not True:
             raise NoBound("it rests on the path, which is not proved")

@@ -444,16 +444,16 @@ class TrainingRun:
     # -- where the enclosures end
 
     @cached_property
-    def _invariant(self) -> arb:
+    def _invariant(self) -> task.Number:
         """The flow keeps that of the start."""
         return self._point(fmpq(0) if self._stated.step is None else self._stated.enclosed).invariant()
 
     @property
-    def b(self) -> arb:
+    def b(self) -> task.Number:
         return self._point(self._stated.enclosed).b
 
     @property
-    def inside(self) -> tuple[arb, fmpq]:
+    def inside(self) -> tuple[task.Number, fmpq]:
         """2R < tr Sigma or, what does as well, |A|_F^2 - b^2 < 0 for ever."""
         step, risk = self._stated.step, self.risk(self._stated.enclosed)
         invariant = self._invariant if step is None else self._invariant + 2 * step * risk
@@ -474,7 +474,7 @@ class TrainingRun:
         assert isinstance(self._rates, DescentRates)
         return self._rates.step * self._rates.smoothness(self._rates.first_risk)
 
-    def risk(self, time: fmpq) -> arb:
+    def risk(self, time: fmpq) -> task.Number:
         """R as far as the run is enclosed, and a bound of it afterwards."""
         stated = self._stated
         if time <= stated.enclosed:

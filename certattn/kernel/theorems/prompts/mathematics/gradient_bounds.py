@@ -10,8 +10,7 @@ contributes, and the other tokens alone make Z small, with a probability of at m
 
     rho = e^{lambda L (1-t)} (1 - lambda + lambda^2 R_2 / 2)^(L-1),    R_2 = E w^2,  lambda > 0,
 
-by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/prompts/gradient-mean-square.md`. Generic in the
-number type.
+by e^-x <= 1 - x + x^2/2 for x >= 0. The proofs stand in `docs/claims/prompts/gradient-mean-square.md`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Rows = Sequence[Vector]
 
 def frobenius(left: Rows, right: Rows) -> arb:
     """sum_ij left_ij right_ij."""
-    return sum([dot(x, y) for x, y in zip(left, right, strict=True)])
+    return sum([dot(x, y) for x, y in zip(left, right, strict=True)], arb(0))
 
 
 def multiplied(left: Rows, right: Rows) -> list[list[arb]]:
@@ -44,7 +43,7 @@ def multiplied(left: Rows, right: Rows) -> list[list[arb]]:
 class TiltedMoments:
     """Moments of a token's deviation y = x - tau from the tilted mean, weighted by powers of w."""
 
-    law: Law
+    law: Law[arb]
     tilt: Vector
     unit: Rows
     values: Rows
@@ -62,7 +61,7 @@ class TiltedMoments:
 
     def fourth(self, k: int, left: Rows, right: Rows) -> arb:
         """E w^k |A y|^2 |B y|^2 for matrices of the rows `left` and `right`."""
-        return sum([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right])
+        return sum([4 * self._pair(k, u, v, 2)[2][2] for u in left for v in right], arb(0))
 
     @cached_property
     def doubled(self) -> arb:

@@ -18,7 +18,7 @@ And by Markov's inequality, in any norm that is at most the l2 norm:
 
     (4)  P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2
 
-`docs/claims/prompts/output-mean-square.md` has the proofs. Generic in the number type.
+`docs/claims/prompts/output-mean-square.md` has the proofs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class GaussianShape:
     shift: fmpq
 
     @classmethod
-    def of(cls, tokens: Gaussian, values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> GaussianShape:
+    def of(cls, tokens: Gaussian[fmpq], values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> GaussianShape:
         """Those of the tilt a = sqrt(factor) * base (1 x d)."""
         Gamma = ExactMatrix.rational(tokens.covariance)
         scores, moved = base @ Gamma @ base.T, base @ Gamma @ values.T
@@ -53,7 +53,7 @@ def bias_factor(q: arb) -> arb:
     return -q
 
 
-def gaussian_mean_square(q: arb, kappa: arb, spread: arb, shift: arb) -> arb:
+def gaussian_mean_square(q: arb, kappa: arb, spread: fmpq, shift: fmpq) -> arb:
     """q (S + B) - 6 kappa B: (1)."""
     return q * (spread + shift) - 6 * kappa * shift
 
@@ -63,12 +63,12 @@ def logistic(length: int, variance: arb) -> arb:
     return 1 / (1 + (length - 1) * (-variance).exp())
 
 
-def logistic_floor(spread: arb, shift: arb) -> arb:
+def logistic_floor(spread: fmpq, shift: fmpq) -> fmpq:
     """S - B/2, at most L E|T_L - T|^2: (1) with kappa <= q/4, and q >= 1/L where it is positive: (2)."""
     return spread - shift / 2
 
 
-def markov(mean_square: arb, eps: arb) -> arb:
+def markov(mean_square: arb, eps: fmpq) -> arb:
     """E|T_L - T|^2 / eps^2, an upper bound of the probability that |T_L - T| > eps: (4)."""
     return mean_square / (eps * eps)
 
@@ -83,11 +83,11 @@ def quadratic(rate: arb, doubled: arb) -> arb:
     return 1 - rate + rate * rate * doubled / 2
 
 
-def normaliser_tail(length: int, t: arb, rate: arb, doubled: arb) -> arb:
+def normaliser_tail(length: int, t: arb | fmpq, rate: arb, doubled: arb) -> arb:
     """P in (3), by Chernoff's bound for the normaliser Z = (1/L) sum w_i."""
     return (length * (rate * (1 - t) + quadratic(rate, doubled).log())).exp()
 
 
-def general_mean_square(second: arb, length: int, t: arb, rest: arb) -> arb:
+def general_mean_square(second: arb, length: int, t: fmpq, rest: arb) -> arb:
     """R_2 (S + B) / (L (1 - t)^2) + rest, the rest being (L M_4 P)^(1/2): (3)."""
     return second / (length * (1 - t) ** 2) + rest

@@ -210,14 +210,14 @@ class TokenBox:
 
     def _second_weight(self) -> arb:
         """prod_j y_j coth y_j, with y coth y = 1 + y L(y)."""
-        found: arb = 1
+        found = arb(1)
         for y, mean in zip(self._scores(), self._means(), strict=True):
             found = found * (1 + y * mean)
         return found
 
     def _second_moment(self) -> arb:
         """m = sum_r [ sum_j V_rj^2 c_j^2 / 3 + sum_(j != k) |V_rj V_rk| c_j c_k delta_j delta_k ]."""
-        found: arb = 0
+        found = arb(0)
         for row in self.values:
             parts = [v * c for v, c in zip(row, self.sizes, strict=True)]
             drifts = [part * _smaller(y / 3, fmpq(1, 4)) for part, y in zip(parts, self._scores(), strict=True)]
@@ -232,13 +232,13 @@ class TokenBox:
     def _reach(self) -> arb:
         """sum_r (sum_j |V_rj| c_j (1 + L(y_j)))^2."""
         far = self._far()
-        return sum(sum(v * x for v, x in zip(row, far, strict=True)) ** 2 for row in self.values)
+        return sum((sum((v * x for v, x in zip(row, far, strict=True)), arb(0)) ** 2 for row in self.values), arb(0))
 
     def _product(self) -> arb:
         """sum_rj V_rj^2 (c_j^2 / 3)^2 >= |V C|_F^2: C is diagonal, with entries at most c_j^2 / 3."""
-        return sum((v * c * c) ** 2 / 9 for row in self.values for v, c in zip(row, self.sizes, strict=True))
+        return sum(((v * c * c) ** 2 / 9 for row in self.values for v, c in zip(row, self.sizes, strict=True)), arb(0))
 
 
-def _smaller(x: arb, y: arb) -> arb:
+def _smaller(x: arb, y: fmpq) -> arb:
     """min(x, y)."""
     return (x + y - abs(x - y)) / 2

@@ -2,8 +2,7 @@
 
 Its coefficient of t^i r^j is E[e^{<a,x>} <u,x>^i <v,x>^j] / (i! j!), so one series holds all moments under the tilt a.
 Series in one variable are lists of the coefficients of 1, r, ..., r^q, series in two are tables, row i for t^i; both
-are cut off, and what is computed of them is exact arithmetic of polynomials. Each formula is generic in its number
-type.
+are cut off, and what is computed of them is exact arithmetic of polynomials.
 """
 
 from __future__ import annotations
@@ -60,17 +59,17 @@ def _coefficient(left: Sequence[Vector], right: Sequence[Vector], i: int, j: int
     return sum(rest, first)
 
 
-def mgf_series(law: Law, tilt: Vector, direction: Vector, order: int) -> Series:
+def mgf_series(law: Law[arb], tilt: Vector, direction: Vector, order: int) -> Series:
     """The coefficients of 1, r, ..., r^order of E e^{<tilt + r direction, x>}."""
     return _series(law, tilt, direction, direction, (0, order))[0]
 
 
-def pair_series(law: Law, tilt: Vector, u: Vector, v: Vector, order: int) -> Table:
+def pair_series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, order: int) -> Table:
     """The coefficients of t^i r^j, i, j = 0..order, of E e^{<tilt + t u + r v, x>}."""
     return _series(law, tilt, u, v, (order, order))
 
 
-def _series(law: Law, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
+def _series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """The same for i = 0..p and j = 0..q, `orders` = (p, q)."""
     if isinstance(law, Gaussian):
         return _gaussian(law, tilt, u, v, orders)
@@ -86,7 +85,7 @@ def _series(law: Law, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int
     raise TypeError(f"no moment-generating function of {type(law).__name__}")
 
 
-def _gaussian(law: Gaussian, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
+def _gaussian(law: Gaussian[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """e^Q, Q = Lambda(a) + t mu_u + r mu_v + (t^2 c_uu + 2 t r c_uv + r^2 c_vv)/2, mu the tilted means.
 
     By df/dr = (dQ/dr) f and df/dt = (dQ/dt) f: the first row, then row after row.
@@ -143,7 +142,7 @@ def uniform_coefficient(x: arb, h: arb, n: int) -> arb:
     return natural_power(h, n) * (average if n % 2 == 0 else x * average) / math.factorial(n)
 
 
-def _atoms(law: Atoms, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
+def _atoms(law: Atoms[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """sum_k w_k e^{<a, y_k>} e^{t <u, y_k>} e^{r <v, y_k>}."""
     p, q = orders
     shares = law.shares(tilt)
@@ -155,7 +154,7 @@ def _atoms(law: Atoms, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, in
     ]
 
 
-def weighted_moments(law: Law, tilt: Vector, centre: Vector, k: int, u: Vector, v: Vector, order: int) -> Table:
+def weighted_moments(law: Law[arb], tilt: Vector, centre: Vector, k: int, u: Vector, v: Vector, order: int) -> Table:
     """E[w^k <u, x - c>^i <v, x - c>^j] / (i! j!) for w = e^{<a, x> - Lambda(a)}, i, j = 0..order."""
     scale = (-k * law.log_mgf(tilt)).exp()
     left = linear_exponential(-dot(u, centre), order)

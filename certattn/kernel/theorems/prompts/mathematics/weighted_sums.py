@@ -12,7 +12,7 @@ for directions u and v of tokens
 
     { <u, S v> / Z > eps } = { sum_i Y_i > 0 },   Y_i = w_i (<u, y_i> <v, y_i> - <u, C v> - eps),   E Y = -eps.
 
-So the same rules apply to this Y as well. Generic in the number type.
+So the same rules apply to this Y as well.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from certattn.kernel.theorems.prompts.mathematics.series import (
 
 # -- laws of bounded support, part by part: points, and boxes or their corners
 
-BoundedPart = Rademacher | Box | Atoms
+BoundedPart = Rademacher[arb] | Box[arb] | Atoms[arb]
 
 
-def bounded_parts(law: Law) -> list[BoundedPart] | None:
+def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
-    parts = [part for _, part in leaves(law)]
-    bounded = [part for part in parts if isinstance(part, BoundedPart)]
+    parts = [part for _, part in leaves(law, arb(1))]
+    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Atoms)]
     return bounded if len(bounded) == len(parts) else None
 
 
-def support_function(law: Rademacher | Box, tilt: Vector) -> arb:
+def support_function(law: Rademacher[arb] | Box[arb], tilt: Vector) -> arb:
     """h(a) = max <a, x> over the support of signs or a box: sum c_j |a_j|."""
     return dot(law.sizes, [abs(a) for a in tilt])
 
@@ -59,7 +59,7 @@ def support_function(law: Rademacher | Box, tilt: Vector) -> arb:
 class Summand:
     """Y for one direction: the law, the tilt a, the direction v, eps, and how to compute."""
 
-    law: Law
+    law: Law[arb]
     tilt: Vector
     direction: Vector
     eps: arb
@@ -94,7 +94,7 @@ class Summand:
         weight = (dot(self.tilt, token) - self.log_mgf).exp()
         return weight * (dot(self.direction, token) - self.mean - self.eps) + self.eps
 
-    def largest(self, part: Rademacher | Box, slope: arb) -> arb:
+    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
         """A bound of D on signs or a box, by y <= e^{slope y - 1} / slope for any slope > 0.
 
         D = w y + eps with y = <v, x - tau> - eps, and <a, x> + slope <v, x> <= h(a + slope v).
@@ -107,7 +107,7 @@ class Summand:
 class ProductMoments:
     """E w^k (<u, y> <v, y>)^j for j <= k, computed once for every k."""
 
-    law: Law
+    law: Law[arb]
     tilt: Vector
     u: Vector
     v: Vector
@@ -151,7 +151,7 @@ class ProductSummand(Summand):
         output = self.sign * dot(self.moments.u, y) * dot(self.moments.v, y)
         return weight * (output - self.covariance - self.eps) + self.eps
 
-    def largest(self, part: Rademacher | Box, slope: arb) -> arb:
+    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
         """A bound of D = Y + eps on signs or a box, for any slope > 0.
 
         With c = u + v (u - v for the sign -1) the product is at most <c, y>^2 / 4, and x^2 <= 4 e^{slope |x| - 2} /
@@ -169,7 +169,7 @@ class ProductSummand(Summand):
         """tau(a)."""
         return self.law.tilted_mean(self.tilt)
 
-    def _reach(self, part: Rademacher | Box, shift: Vector) -> arb:
+    def _reach(self, part: Rademacher[arb] | Box[arb], shift: Vector) -> arb:
         """max <a + shift, x> - Lambda(a) over the part."""
         return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)]) - self.log_mgf
 
@@ -229,9 +229,9 @@ def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> arb:
     return reduce(arb.max, found)
 
 
-def least_largest(summand: Summand, part: Rademacher | Box) -> arb:
+def least_largest(summand: Summand, part: Rademacher[arb] | Box[arb]) -> arb:
     """The bound `largest` at about its best slope; any slope gives a bound. The logarithm has one minimum."""
-    slope = fmpq(1, 1)
+    slope = fmpq(1)
     best = summand.largest(part, slope)
     for p, q in _FACTORS:
         for numerator, denominator in ((p, q), (q, p)):

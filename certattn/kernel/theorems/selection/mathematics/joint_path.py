@@ -119,7 +119,7 @@ class LabelMargin:
         return min(self.weights[i] * min(kept[j] for j in positions) for i, positions in pairs) / (2 * self.margin())
 
 
-# -- formulas, generic in the number type
+# -- formulas
 
 
 def exponential_sum(loss: str, margins: Iterable[arb], zero: arb) -> arb:

@@ -63,7 +63,7 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
 # -- Lemmas 3 and 4, generic in the number type
 
 
-def input_factors(slope: arb, curvature: arb, gap: arb, level: arb, reach: arb, bad_gap: arb) -> list[arb]:
+def input_factors(slope: arb, curvature: arb, gap: fmpq, level: arb, reach: arb, bad_gap: arb) -> list[arb]:
     """The factors of theta_- at one input: 1 - P e, 1 - P/(c g), 1 - M0 P R^g / c, with e = 1/(c g) + R.
 
     c is the slope -l' at the chosen score, M0 the largest curvature of the loss on the scores, g the smallest gap of
@@ -78,12 +78,12 @@ def smallest_weight(factors: Sequence[arb]) -> arb:
     return chosen * minimum(above, below)
 
 
-def largest_weight(slope: arb, curvature: arb, gap: arb, level: arb, bad_gap: arb) -> arb:
+def largest_weight(slope: arb, curvature: arb, gap: fmpq, level: arb, bad_gap: arb) -> arb:
     """theta_+ at one input: max(1 + M0 P / c^2, 1 + P R^g / g)."""
     return 1 + level * (curvature / (slope * slope)).max(bad_gap / gap)
 
 
-def bad_weight(slope: arb, curvature: arb, steepest: arb, size: arb, good: arb, bad_gap: arb) -> arb:
+def bad_weight(slope: arb, curvature: arb, steepest: arb, size: fmpq, good: arb, bad_gap: arb) -> arb:
     """min(M1, c + M0 G) max(|g_t| + G, R) for G = P/c and R = P R^g: kappa_t is this over theta_- w.
 
     G bounds the good tokens' part of gamma_{i alpha} - gamma'softmax; it is 0 for an input without good tokens.

@@ -107,9 +107,10 @@ class SelectionConstants:
         return largest(self.widths[j] for j in self.good)
 
 
-def curvature_bound(inputs: Iterable[tuple[arb, arb, arb, arb]]) -> arb:
+def curvature_bound(inputs: Iterable[tuple[fmpq, fmpq, arb, arb]]) -> arb:
     """sum_i D_i^2 Gamma_i (M1_i / 8 + M0_i Gamma_i / 16), from D_i^2, Gamma_i, M1_i and M0_i."""
-    return sum([square * scores * (steepest / 8 + bend * scores / 16) for square, scores, steepest, bend in inputs])
+    terms = [square * scores * (steepest / 8 + bend * scores / 16) for square, scores, steepest, bend in inputs]
+    return sum(terms, arb(0))
 
 
 def largest_distance_squared(rows: ExactMatrix) -> fmpq:
