@@ -11,9 +11,9 @@ from flint import arb, fmpq, fmpz_mat
 
 from certattn.kernel.mathematics import exact_matrix, functions, laws, operator, softmax
 from certattn.theory.kernel_reading import KERNEL, Kernel, source_of
-from certattn.theory.operators import numbers
+
 from certattn.theory.operators import softmax as softmax_by_definition
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
+from certattn.theory.symbolic_flint import SymbolicNumber, plain, numbers
 from certattn.theory.symbols import matrix
 
 
