@@ -8,7 +8,7 @@ from wrong_formulas import assert_noticed
 MODULE = "kernel.theorems.selection.selection_on_a_head"
 WRONG = [
     ("The weight", "(-gap).exp()", "gap.exp()"),
-    ("The weight", "total: arb = fmpq(1, 1)", "total: arb = fmpq(2, 1)"),
+    ("The weight", "total = arb(1)", "total = arb(2)"),
     ("Gaps", "row[chosen] - row[t]", "row[t] - row[chosen]"),
     ("Gaps", "self.queries @ matrix.T", "self.queries @ matrix"),
     ("Gaps", "if t != chosen)", "if t > chosen)"),

@@ -18,7 +18,7 @@ WRONG = [
     ("The quartic", "-(z * b)", "z * b"),
     ("A primitive", "self.alpha2 - 1 / (w * w)", "self.alpha2 + 1 / (w * w)"),
     ("A primitive", "self.lambda_ * v / (1 - v) + logarithms", "self.lambda_ * v / (1 + v) + logarithms"),
-    ("A primitive", "+ (1 + root).log()) / 2 - w.log()", "+ (1 + root).log()) - w.log()"),
+    ("A primitive", "(1 + square_root).log()) / 2 - w.log()", "(1 + square_root).log()) - w.log()"),
     ("The moments", "power[n] / (2 * n + 1)", "power[n] / (2 * n)"),
     ("The moments", "square = _times(series, series)", "square = series"),
     ("The largest", "2 / (half +", "1 / (half +"),

@@ -12,7 +12,7 @@ RATES = "kernel.theorems.training.training_convergence"
 TASK = "kernel.theorems.training.regression"
 
 WRONG = [
-    (0, "root = root(2 * risk)\n        far", "root = root(risk)\n        far"),
+    (0, "square_root = root(2 * risk)\n        far", "square_root = root(risk)\n        far"),
     (0, "/ root(self.trace_fourth)", "/ self.trace_fourth"),
     (0, "root * root(self.trace_inverse_fifth)", "root * self.trace_inverse_fifth"),
     (0, "far.max(near).max(0 * risk)", "far.max(near)"),
@@ -25,7 +25,7 @@ WRONG = [
     (3, "abs(self.invariant) + self.drift", "abs(self.invariant)"),
     (3, "squared_factor(self.invariant + self.drift", "squared_factor(self.invariant"),
     (3, "squared_factor(self.invariant - self.drift", "squared_factor(self.invariant"),
-    (3, "lam * lam * lam * square + root * root / square", "lam * lam * lam * square + root / square"),
+    (3, "square + square_root * square_root / square", "square + square_root / square"),
     (3, "lam * root(lam) * root(2 * risk)", "lam * root(2 * risk)"),
     (4, "self.smoothness(risk) / 2", "self.smoothness(risk) / 4"),
     (4, "return self.share(risk) * l", "return l"),

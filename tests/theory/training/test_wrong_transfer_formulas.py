@@ -9,7 +9,7 @@ GAP = "kernel.theorems.training.risk_transfer"
 
 WRONG = [
     ("Norms", "trace * trace + 2 * square_trace", "trace * trace + square_trace"),
-    ("Norms", "fn.sqrt(fn.sqrt(fmpq(3, 1)", "fn.sqrt(fn.sqrt(fmpq(2, 1)"),
+    ("Norms", "root(root(fmpq(3, 1)", "root(root(fmpq(2, 1)"),
     ("Gaussian averages", "- (of.copies + 2 * k) * inside / 2", "- (of.copies + k) * inside / 2"),
     ("Gaussian averages", "- theta * (length - 1).log()", "- theta * length.log()"),
     ("Gaussian averages", "inside / 2 - rest / 2", "inside / 2"),
