@@ -237,10 +237,10 @@ def centred(*w: Any) -> Any:
 L, E = losses.Logistic(), losses.Exponential()
 F = functions
 CASES: dict[str, list[Case]] = {
-    "functions.BallFunctions": [
+    "functions.root": [Case(root, mp.sqrt, (NONNEGATIVE,))],
+    "arb.methods": [
         Case(arb.exp, mp.exp, (REAL,)),
         Case(arb.log, mp.log, (POSITIVE,)),
-        Case(root, mp.sqrt, (NONNEGATIVE,)),
         Case(arb.tanh, mp.tanh, (REAL,)),
         Case(arb.coth, mp.coth, (POSITIVE,)),
         Case(abs, abs, (REAL,)),

@@ -60,7 +60,7 @@ def check_exponentials(kernel: Kernel) -> Iterator[Check]:
     margins = vector("y", 3)
     numbers = [_number(y) for y in margins]
     for name in ("exponential", "logistic"):
-        total = expression(bounds.exponential_sum(name, numbers, _number(0)))
+        total = expression(bounds.exponential_sum(name, numbers))
         powers = [sympy.exp(-y) for y in margins]
         loss = losses.LOSSES[name]
         for y, number, power in zip(margins, numbers, powers, strict=True):
@@ -96,7 +96,7 @@ def check_entropy(kernel: Kernel) -> Iterator[Check]:
                 f"second derivative {i}, {k} of {count}: a covariance", sympy.diff(bound, y[i], y[k]), covariance
             )
         log_e0 = real("L")
-        lost = expression(bounds.deficit(_number(log_e0), [_number(w) for w in weights], _number(1)))
+        lost = expression(bounds.deficit(_number(log_e0), [_number(w) for w in weights]))
         yield equal_logarithms(f"K = log E0 - H, {count} weights", lost, log_e0 - sympy.simplify(bound.subs(at)))
 
 
@@ -117,7 +117,7 @@ def check_tilt(kernel: Kernel) -> Iterator[Check]:
         found = bounds.tilt(
             {i: _number(s) for i, s in enumerate(share)},
             {i: _number(w) for i, w in enumerate(thirds)},
-            _number(log_e0), _number(1),
+            _number(log_e0),
         )  # fmt: skip
         yield equal_logarithms(f"(theta - 1) (log E0 - H) for {share}", expression(found), wanted)
 

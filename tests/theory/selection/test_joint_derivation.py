@@ -19,7 +19,7 @@ WRONG = [
     ("Sums of", BOUNDS, "power = (-margin).exp()", "power = margin.exp()"),
     ("Sums of", LOSSES, "return (1 + (-x).exp()).log()", "return (2 + (-x).exp()).log()"),
     ("What is lost", BOUNDS, "return log_e0 - entropy", "return log_e0 - 2 * entropy"),
-    ("What is lost", BOUNDS, "return -sum((w * (one * w).log()", "return sum((w * (one * w).log()"),
+    ("What is lost", BOUNDS, "return -sum((w * arb(w).log()", "return sum((w * arb(w).log()"),
     ("Other weights", BOUNDS, "return (theta - 1) * (log_e0", "return theta * (log_e0"),
     ("Other weights", BOUNDS, "/ (theta - 1) for i", "/ theta for i"),
     ("The angle of the head", BOUNDS, "1 - (lost + moved) / gamma", "1 - lost / gamma"),

@@ -34,7 +34,7 @@ class QueryPolynomial:
     """A function of the query z that is >= 0: the sum of coefficient * product of the forms z'Az.
 
     Coefficients are >= 0 and the symmetric matrices A positive semidefinite. Such functions are added
-    and multiplied like numbers, so that formulas that are generic in their number type can be read
+    and multiplied like numbers, so that formulas of numbers can be read
     with them.
     """
 

@@ -122,13 +122,13 @@ class LabelMargin:
 # -- formulas
 
 
-def exponential_sum(loss: str, margins: Iterable[arb], zero: arb) -> arb:
+def exponential_sum(loss: str, margins: Iterable[arb]) -> arb:
     """A bound E of sum_i e^{-y_i} where sum_i l(y_i) is at most the sum of l over these margins.
 
     e^{-y} is l(y) for the exponential loss, whose sum is E. For the logistic one it is e^{l(y)} - 1, and
     sum (e^{l_i} - 1) <= e^{sum l_i} - 1 for l_i >= 0: E is prod (1 + e^{-y}) - 1, multiplied out without cancellation.
     """
-    total = zero
+    total = arb(0)
     for margin in margins:
         power = (-margin).exp()
         total = total + power if loss == "exponential" else total + power + total * power
@@ -140,17 +140,17 @@ def slope_correction(loss: str, bound: arb) -> arb:
     return 0 * bound if loss == "exponential" else bound
 
 
-def entropy(weights: Iterable[fmpq], one: arb) -> arb:
-    """-sum_i w_i log w_i over the positive weights; `one` is the 1 of the number type."""
-    return -sum((w * (one * w).log() for w in weights if w > 0), 0 * one)
+def entropy(weights: Iterable[fmpq]) -> arb:
+    """-sum_i w_i log w_i over the positive weights."""
+    return -sum((w * arb(w).log() for w in weights if w > 0), arb(0))
 
 
-def deficit(log_e0: arb, weights: Iterable[fmpq], one: arb) -> arb:
+def deficit(log_e0: arb, weights: Iterable[fmpq]) -> arb:
     """K with sum_i mu^_i y_i >= r Gamma - K, by Jensen: log E0 - H(mu^)."""
-    return log_e0 - entropy(weights, one)
+    return log_e0 - entropy(weights)
 
 
-def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: arb, one: arb) -> arb:
+def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: arb) -> arb:
     """A bound of sum_i Lambda_i (gamma_i - r Gamma) for probabilities Lambda = `share` on the support inputs.
 
     It holds where sum_i mu^_i gamma_i <= r Gamma and sum_i e^{-gamma_i} <= E: with theta = max Lambda_i / mu^_i and
@@ -159,9 +159,9 @@ def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: arb, on
     """
     theta = max(share.get(i, fmpq(0)) / weight for i, weight in weights.items())
     if theta == 1:
-        return 0 * one
+        return arb(0)
     rest = [(theta * weight - share.get(i, fmpq(0))) / (theta - 1) for i, weight in weights.items()]
-    return (theta - 1) * (log_e0 - entropy(rest, one))
+    return (theta - 1) * (log_e0 - entropy(rest))
 
 
 def first_alignment(gamma: arb, lost: arb, moved: arb) -> arb:
@@ -233,10 +233,10 @@ class JointPath:
         vector = [r * x for x in v.row(0)]
         margins = [_dot(row, vector) for row in self.attended]
         # Steps 1 and 2: E, a bound of sum_i e^{-y_i} at every minimiser, by the loss of the comparator.
-        exponentials = exponential_sum(loss, margins, arb(0))
+        exponentials = exponential_sum(loss, margins)
         self.correction = arb(slope_correction(loss, exponentials))
         self.log_e0 = arb(exponentials.log() + self.r * self.gamma)
-        self.lost = deficit(self.log_e0, head.weights.values(), _ONE) / self.r
+        self.lost = deficit(self.log_e0, head.weights.values()) / self.r
         self.unattended = self.lost / head.drop()
         # A lower bound of every y_i / r.
         self.required = self.gamma - self.log_e0 / self.r
@@ -249,7 +249,7 @@ class JointPath:
             moved += weight * self.unattended * arb(longest).sqrt()
         first = arb(first_alignment(self.gamma, self.lost, moved))
         self.selected = (first > 0) is True and all(self._is_good(i, first) for i in head.support)
-        self.cosine = arb(first_alignment(self.gamma, self.lost, arb(0))) if self.selected else first
+        self.cosine = first_alignment(self.gamma, self.lost, arb(0)) if self.selected else first
         # For step 4.
         inputs = {self.selection.pairs[j].input for j, value in attention.multipliers.items() if value != 0}
         self.outside = sorted(inputs - set(head.support))
@@ -326,7 +326,7 @@ class JointPath:
         for i in self.head.support:
             if self._pairs(i):
                 least = reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)])
-                heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0, _ONE)
+                heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0)
                 largest = largest.max((heavier + self.correction).exp() * comparison / least)
         return largest
 
@@ -341,7 +341,7 @@ class JointPath:
             if i in self.head.weights and value > 0:
                 by_input[i] = by_input.get(i, fmpq(0)) + share
                 logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
-        return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0, _ONE))
+        return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0))
 
     # -- what is proved
 

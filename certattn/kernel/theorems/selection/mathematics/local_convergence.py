@@ -60,7 +60,7 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     least,
 )
 
-# -- Lemmas 3 and 4, generic in the number type
+# -- Lemmas 3 and 4
 
 
 def input_factors(slope: arb, curvature: arb, gap: fmpq, level: arb, reach: arb, bad_gap: arb) -> list[arb]:
