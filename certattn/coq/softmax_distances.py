@@ -395,7 +395,9 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
 # -- parts of them
 
 
-def _atoms(builder: _Builder, law: Atoms, maps: _Maps, prompt: StatedPrompt | None) -> tuple[Row, _Points, _Points]:
+def _atoms(
+    builder: _Builder, law: Atoms[fmpq], maps: _Maps, prompt: StatedPrompt | None
+) -> tuple[Row, _Points, _Points]:
     """Probabilities, keys and values of the atoms; of a prompt of keys and values, an atom is both side by side."""
     weights, points = builder.row("atom_weights", law.weights), ExactMatrix.rational(law.points)
     if prompt is not None and prompt.weights is None:
@@ -455,7 +457,7 @@ class _Size:
 
     @classmethod
     def of_prompt(
-        cls, prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms | None = None, *, squared: bool = False
+        cls, prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms[fmpq] | None = None, *, squared: bool = False
     ) -> _Size:
         exact, queries = prompt.exact, prompt.stated_queries @ prompt.query_map.T
         score = _largest_score(exact.keys, queries, exact.scale)

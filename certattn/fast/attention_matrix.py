@@ -31,7 +31,6 @@ from certattn.fast.exponential import (
 from certattn.fast.rows import Dense, computed_squares, frobenius_bound, norm_bound, norm_bounds
 from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.linearization import Stage, normaliser_excess
 from certattn.kernel.mathematics.reals import Real
 
@@ -266,5 +265,5 @@ def _excess(queries: Floats, normalisers: Normalisers, rate: fmpq) -> list[arb]:
         strict=True,
     ):
         shift = int(exponent) * log2 - half * arb(square, error)
-        found.append(normaliser_excess(arb(sums, radius), shift, size, BALLS))
+        found.append(normaliser_excess(arb(sums, radius), shift, size))
     return found

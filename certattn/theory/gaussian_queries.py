@@ -13,7 +13,7 @@ from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import entries
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import PLAIN, matrix, positive_symbol, real, vector
+from certattn.theory.symbols import matrix, positive_symbol, real, vector
 
 Expr = Any
 
@@ -78,7 +78,7 @@ def check_logistic(kernel: Kernel) -> Iterator[Check]:
     at = (rest * sympy.log(x) - sympy.log(1 + x)).subs(x, rest / theta)
     value = rest * sympy.log(rest) - rest * sympy.log(theta) - sympy.log(1) + sympy.log(theta) - sympy.log(theta + rest)
     yield equal("its value there", sympy.exp(sympy.expand_log(sympy.together(at), force=True)), sympy.exp(value))
-    peak = plain(kernel.every_length.log_peak(SymbolicNumber(theta), _Functions()))
+    peak = plain(kernel.every_length.log_peak(SymbolicNumber(theta)))
     stated = theta * sympy.log(theta) + (1 - theta) * sympy.log(1 - theta)
     yield equal("the kernel's logarithm of the maximum", peak, stated)
     yield equal("which is that value", value.subs(rest, 1 - theta), stated)
@@ -86,7 +86,7 @@ def check_logistic(kernel: Kernel) -> Iterator[Check]:
     ratio = sympy.exp(s2) / (L - 1)
     yield equal("q <= x/(1+x)", sympy.exp(s2) / (sympy.exp(s2) + L - 1), ratio / (1 + ratio))
     numbers = [SymbolicNumber(number) for number in (L, theta, D, A)]
-    found = plain(kernel.every_length.logistic_bound(*numbers, _Functions()))
+    found = plain(kernel.every_length.logistic_bound(*numbers))
     wanted = A * sympy.exp(stated - theta * sympy.log(L - 1) - sympy.log(D) / 2)
     yield equal("the kernel's bound", found, wanted)
 
@@ -96,10 +96,10 @@ def check_lengths(kernel: Kernel) -> Iterator[Check]:
     m, rho, more, sigma, kappa = (positive_symbol(name) for name in ("m", "rho", "tau", "sigma", "kappa"))
     L = 1 + m
     numbers = [SymbolicNumber(number) for number in (L, rho, sigma)]
-    form = plain(kernel.every_length.display(*numbers, _Functions()))
+    form = plain(kernel.every_length.display(*numbers))
     log_form = 6 * sympy.log(sigma) + sympy.log(sympy.log(L)) - rho * sympy.log(L)
     yield equal("sigma^6 ln L / L^rho", form, sigma**6 * sympy.log(L) * sympy.exp(-rho * sympy.log(L)))
-    one = plain(kernel.every_length.display(SymbolicNumber(1), *numbers[1:], _Functions()))
+    one = plain(kernel.every_length.display(SymbolicNumber(1), *numbers[1:]))
     yield equal("the display is 0 at L = 1", one, 0)
     falls = rho / (L * m) + more / m + 1 / (L * sympy.log(L))
     slope = sympy.diff(-(rho + more) * sympy.log(m) - log_form, m)
@@ -110,16 +110,6 @@ def check_lengths(kernel: Kernel) -> Iterator[Check]:
     yield equal("1/L over the display, rho = 1 - s", slope.subs(rho, 1 - share), -share / L - 1 / (L * sympy.log(L)))
     slope = sympy.diff(-kappa * L - log_form, m)
     yield equal("e^(-kappa L) over the display", slope, -(kappa * L - rho) / L - 1 / (L * sympy.log(L)))
-
-
-class _Functions(type(PLAIN)):  # type: ignore[misc]
-    """The logarithm and the exponential of the kernel's numbers."""
-
-    def exp(self, x: Any) -> Any:
-        return SymbolicNumber(sympy.exp(plain(x)))
-
-    def log(self, x: Any) -> Any:
-        return SymbolicNumber(sympy.log(plain(x)))
 
 
 # -- instances whose left side is exact

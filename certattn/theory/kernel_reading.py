@@ -1,9 +1,8 @@
 """One formula, two readings: the kernel's own source, over symbols.
 
-The laws and the transcendental functions of the kernel are generic in their number type and are
-called as they are. The modules that compute with python-flint are executed a second time, from the
-same source, with `symbolic_flint` in the place of `flint`. The kernel that checks certificates is
-neither changed nor replaced by this.
+The modules that compute with python-flint are executed a second time, from the same source, with
+`symbolic_flint` in the place of `flint`. The kernel that checks certificates is neither changed nor
+replaced by this.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 import sympy
 
 import certattn
-from certattn.kernel.mathematics import functions, laws
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
 _ROOT = "certattn"
@@ -29,8 +27,6 @@ _READ_AGAIN = (
     "certattn.kernel.mathematics.", "certattn.kernel.given.", "certattn.kernel.theorems.",
     "certattn.fast.",
 )  # fmt: skip
-# Generic in their number type, so there is nothing to replace.
-_GENERIC = {module.__name__: module for module in (functions, laws)}
 
 
 def _by_name() -> dict[str, str]:
@@ -76,8 +72,7 @@ class Kernel:
 
     def __init__(self, edited: Mapping[str, str] | None = None) -> None:
         self._edited = {f"{_ROOT}.{name}": text for name, text in (edited or {}).items()}
-        # An edited function must reach the laws that call it, so then all of them are read again.
-        self._modules: dict[str, ModuleType] = {} if self._edited else dict(_GENERIC)
+        self._modules: dict[str, ModuleType] = {}
         self._replaced = {"flint": _symbolic_flint()}
 
     def __getattr__(self, name: str) -> Any:

@@ -11,7 +11,7 @@ import sympy
 from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal, equal_matrices
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, plain
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, numbers, plain
 from certattn.theory.symbols import column, matrix, positive_symbol, real, vector
 
 Expr = Any
@@ -29,19 +29,12 @@ class UnspecifiedLaw:
     def map(self, lift: Any) -> UnspecifiedLaw:
         return self
 
-    def tilted_mean(self, tilt: Sequence[Any], fn: Any) -> list[SymbolicNumber]:
+    def tilted_mean(self, tilt: Sequence[Any]) -> list[SymbolicNumber]:
         return [SymbolicNumber(entry) for entry in self.tau(plain(list(tilt)))]
 
     def tau(self, tilt: Sequence[Expr]) -> list[Expr]:
         at = [sympy.expand(entry) for entry in tilt]
         return [sympy.Function(f"tau_{j + 1}")(*at) for j in range(self.dimension)]
-
-
-def numbers(entries: Any) -> Any:
-    """A table of expressions as the kernel's numbers."""
-    if isinstance(entries, sympy.MatrixBase):
-        entries = entries.tolist()
-    return [numbers(entry) for entry in entries] if isinstance(entries, list) else SymbolicNumber(entries)
 
 
 def gaussian(kernel: Kernel, mean: list[Expr], covariance: sympy.Matrix) -> Any:
@@ -151,9 +144,9 @@ def check_pushforward(kernel: Kernel) -> Iterator[Check]:
             query_law = first_principles.gaussian(mean_z, R, list(A.T * column(b)))
             log_mgf = (column(b).T * offset)[0] + query_law.log_mgf()
             mean, covariance = offset + A * column(mean_z), A * R * R.T * A.T
-            pushed = kernel.laws.Gaussian(list(mean), covariance.tolist())
+            pushed = gaussian(kernel, list(mean), covariance)
             what = f"d = {d}, R {q} x {rank}, {o} outputs"
-            yield equal(f"MGF of T(z), {what}", sympy.exp(log_mgf), sympy.exp(pushed.log_mgf(b, None)))
+            yield equal(f"MGF of T(z), {what}", sympy.exp(log_mgf), sympy.exp(pushed.log_mgf(numbers(b))))
             given = gaussian(kernel, m, Gamma), U, V, gaussian(kernel, mean_z, R * R.T)
             stated = (V * Gamma * U, offset), (list(mean), covariance)
             for name, holds in _claimed(kernel, *given, SymbolicNumber(s), *stated).items():

@@ -14,7 +14,8 @@ import sympy
 from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal, equal_logarithms, equal_series
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import LARGE, PLAIN, SMALL, positive_symbol, real
+from certattn.theory.symbolic_flint import SymbolicNumber, forms
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 
@@ -73,12 +74,13 @@ def check_forms(kernel: Kernel) -> Iterator[Check]:
     yield from check_closed_forms(kernel)
     functions, x, p = kernel.functions, real("x"), positive_symbol("x")
     for y, where in ((p, "x > 0"), (-p, "x < 0"), (sympy.Integer(0), "x = 0")):
-        yield equal_logarithms(f"log cosh x, {where}", functions.log_cosh(y, PLAIN), sympy.log(sympy.cosh(y)))
+        number = SymbolicNumber(y)
+        yield equal_logarithms(f"log cosh x, {where}", functions.log_cosh(number), sympy.log(sympy.cosh(y)))
         uniform = first_principles.box([sympy.Integer(1)], [y])
-        forms = [(SMALL, "the form by 0F1")] if y == 0 else [(SMALL, "the form by 0F1"), (LARGE, "the form by exp")]
-        for fn, form in forms:
-            log_sinhc = elementary(functions.log_sinhc(y, fn))
-            langevin = elementary(functions.langevin(y, fn))
+        for large, form in ((False, "the form by 0F1"), (True, "the form by exp"))[: 1 if y == 0 else 2]:
+            with forms(large):
+                log_sinhc = elementary(functions.log_sinhc(number))
+                langevin = elementary(functions.langevin(number))
             yield equal_logarithms(
                 f"log of the mean of e^(xt) over [-1, 1], {where}, {form}", log_sinhc, uniform.log_mgf()
             )
@@ -86,8 +88,10 @@ def check_forms(kernel: Kernel) -> Iterator[Check]:
             if y != 0:
                 yield equal_logarithms(f"log(sinh(x)/x), {where}, {form}", log_sinhc, sympy.log(sympy.sinh(y) / y))
                 yield equal(f"coth x - 1/x, {where}, {form}", langevin, sympy.coth(y) - 1 / y)
-    derivative = sympy.diff(functions.log_sinhc(x, SMALL), x)
-    yield equal("d/dx of the form by 0F1, as series", derivative, functions.langevin(x, SMALL))
+    with forms(large=False):
+        log_sinhc, langevin = (function(SymbolicNumber(x)) for function in (functions.log_sinhc, functions.langevin))
+    yield equal("d/dx of the form by 0F1, as series", sympy.diff(log_sinhc, x), langevin)
     for y in (p, -p):
-        derivative = sympy.diff(functions.log_sinhc(y, LARGE), p) * sympy.sign(y)
-        yield equal(f"d/dx of the form by exp, {y}", derivative, functions.langevin(y, LARGE))
+        with forms(large=True):
+            log_sinhc, langevin = functions.log_sinhc(SymbolicNumber(y)), functions.langevin(SymbolicNumber(y))
+        yield equal(f"d/dx of the form by exp, {y}", sympy.diff(log_sinhc, p) * sympy.sign(y), langevin)

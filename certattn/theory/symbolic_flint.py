@@ -6,7 +6,9 @@ in their place (`kernel_reading`): the same source then yields a formula instead
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import flint
@@ -17,20 +19,42 @@ from certattn.theory.exactness import Expr, vanishes
 # Tricomi's U(a, b, z), as a name.
 TRICOMI = sympy.Function("U")
 
+_LARGE: ContextVar[Callable[[Expr], bool] | None] = ContextVar("large", default=None)
+
+
+@contextmanager
+def forms(large: bool | Callable[[Expr], bool]) -> Iterator[None]:
+    """Where a function has two closed forms the kernel asks whether a size is >= 1: what it is told of a symbol.
+
+    A symbol has no size, so the form is chosen from outside, for all sizes or for each.
+    """
+    before = _LARGE.set(large if callable(large) else lambda size: large)
+    try:
+        yield
+    finally:
+        _LARGE.reset(before)
+
 
 class SymbolicNumber:
     """`arb`, `acb`, `fmpq` and `fmpz` at once: an exact expression `expr`, possibly over a denominator.
 
-    A comparison that the symbols do not decide is an error (sympy's), never a guess.
+    A comparison that the symbols do not decide, and no choice of `forms`, is an error (sympy's), never a guess.
     """
 
     __slots__ = ("expr",)
+
+    # To sympy: leave arithmetic with an expression to this class.
+    _op_priority = 100.0
 
     def __init__(self, value: Any = 0, denominator: Any = 1) -> None:
         self.expr = expression(value) / expression(denominator)
 
     def __repr__(self) -> str:
         return f"SymbolicNumber({self.expr})"
+
+    def _sympy_(self) -> Expr:
+        """What sympy takes it for."""
+        return self.expr
 
     # -- arithmetic
 
@@ -78,7 +102,10 @@ class SymbolicNumber:
         return bool(self.expr < expression(other))
 
     def __ge__(self, other: Any) -> bool:
-        return bool(self.expr >= expression(other))
+        relation, large = self.expr >= expression(other), _LARGE.get()
+        if large is not None and expression(other) == 1 and isinstance(relation, sympy.Rel):
+            return large(self.expr)
+        return bool(relation)
 
     def __gt__(self, other: Any) -> bool:
         return bool(self.expr > expression(other))
@@ -131,6 +158,15 @@ class SymbolicNumber:
     def erfc(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.erfc(self.expr))
 
+    def hypgeom_0f1(self, a: Any) -> SymbolicNumber:
+        return self.hypgeom([], [a])
+
+    def hypgeom_1f1(self, a: Any, b: Any) -> SymbolicNumber:
+        return self.hypgeom([a], [b])
+
+    def hypgeom(self, a: Sequence[Any], b: Sequence[Any]) -> SymbolicNumber:
+        return SymbolicNumber(sympy.hyper(plain(a), plain(b), self.expr))
+
     def hypgeom_u(self, a: Any, b: Any) -> SymbolicNumber:
         return SymbolicNumber(TRICOMI(expression(a), expression(b), self.expr))
 
@@ -166,9 +202,9 @@ class SymbolicNumber:
         return SymbolicNumber(sympy.Min(self.expr, expression(other)))
 
     def nonnegative_part(self) -> SymbolicNumber:
-        """Cuts a ball at 0: no change of a number that is >= 0, and that is required."""
-        if self.expr.is_nonnegative is not True:
-            raise ValueError(f"{self.expr} is not known to be >= 0")
+        """Cuts a ball at 0: no change of a number that is >= 0, as what is cut must be known to be."""
+        if self.expr.is_negative is True:
+            raise ValueError(f"{self.expr} is below 0")
         return self
 
 
@@ -183,6 +219,13 @@ def expression(value: Any) -> Expr:
     if isinstance(value, int | sympy.Expr):
         return sympy.sympify(value)
     raise TypeError(f"{type(value).__name__} is not an exact number")
+
+
+def numbers(entries: Any) -> Any:
+    """A number, or a table of them, as the kernel's numbers."""
+    if isinstance(entries, sympy.MatrixBase):
+        entries = entries.tolist()
+    return [numbers(entry) for entry in entries] if isinstance(entries, Sequence) else SymbolicNumber(entries)
 
 
 def _integer(value: Any) -> int:
@@ -280,6 +323,11 @@ class SymbolicPolynomial:
             for j, y in enumerate(factors):
                 found[i + j] += x * y
         return SymbolicPolynomial(found)
+
+
+def evaluated(formula: Callable[..., Any], *arguments: Any) -> Any:
+    """A formula of the kernel at expressions, as an expression."""
+    return plain(formula(*map(numbers, arguments)))
 
 
 def plain(value: Sequence[Any] | Any) -> Any:

@@ -6,7 +6,7 @@ import flint
 import pytest
 import sympy
 
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, expression, plain
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, evaluated, expression, forms, numbers, plain
 
 x, y = sympy.symbols("x y", real=True)
 X, Y = SymbolicNumber(x), SymbolicNumber(y)
@@ -63,10 +63,41 @@ def test_what_is_not_exact_is_refused(value: object) -> None:
         SymbolicNumber(value)
 
 
-def test_a_ball_is_cut_at_0_only_where_that_changes_nothing() -> None:
+def test_what_a_ball_holds_below_0_is_cut_off_and_a_number_is_not() -> None:
     assert expression((X * X + Y * Y).nonnegative_part()) == x**2 + y**2
-    with pytest.raises(ValueError, match="not known to be >= 0"):
-        X.nonnegative_part()
+    assert expression(X.nonnegative_part()) == x
+    with pytest.raises(ValueError, match="is below 0"):
+        (-X * X - 1).nonnegative_part()
+
+
+def test_which_of_two_forms_is_meant_is_chosen_from_outside() -> None:
+    size = abs(X)
+    with pytest.raises(TypeError):
+        assert size >= 1
+    with forms(large=True):
+        assert size >= 1
+        with forms(large=lambda asked: asked != sympy.Abs(x)):
+            assert not size >= 1
+            assert abs(Y) >= 1
+        assert size >= 1
+        # What is decided is not chosen, and no other comparison is.
+        assert not SymbolicNumber(sympy.Rational(1, 2)) >= 1
+        with pytest.raises(TypeError):
+            assert size >= 2
+        with pytest.raises(TypeError):
+            assert size > 1
+    with pytest.raises(TypeError):
+        assert size >= 1
+
+
+def test_hypergeometric_functions_and_sympy_of_a_number() -> None:
+    assert expression(X.hypgeom_0f1(SymbolicNumber(3, 2))) == sympy.hyper((), (sympy.Rational(3, 2),), x)
+    assert expression(X.hypgeom_1f1(1, 3)) == sympy.hyper((1,), (3,), x)
+    assert expression(X.hypgeom([1], [2, 3])) == sympy.hyper((1,), (2, 3), x)
+    assert sympy.exp(X) == sympy.exp(x)
+    assert isinstance(x * Y, SymbolicNumber)
+    assert plain(numbers(sympy.Matrix([[x, y]]))) == [[x, y]]
+    assert evaluated(lambda left, right: left[0] * right, [x, y], y) == x * y
 
 
 def test_matrices() -> None:

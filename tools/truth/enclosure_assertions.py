@@ -48,7 +48,7 @@ from certattn.kernel.mathematics import (
 )
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.theorems.arithmetic import binary64_exponential
 from certattn.kernel.theorems.prompts.mathematics import mean_square
 from certattn.kernel.theorems.selection import regularization_path, selection_on_a_head
@@ -237,23 +237,23 @@ def centred(*w: Any) -> Any:
 L, E = losses.Logistic(), losses.Exponential()
 F = functions
 CASES: dict[str, list[Case]] = {
-    "functions.BallFunctions": [
-        Case(BALLS.exp, mp.exp, (REAL,)),
-        Case(BALLS.log, mp.log, (POSITIVE,)),
-        Case(BALLS.sqrt, mp.sqrt, (NONNEGATIVE,)),
-        Case(BALLS.tanh, mp.tanh, (REAL,)),
-        Case(BALLS.coth, mp.coth, (POSITIVE,)),
-        Case(BALLS.absolute, abs, (REAL,)),
-        Case(BALLS.maximum, max, (REAL, REAL)),
-        Case(lambda z: BALLS.hypergeometric_0f1(fmpq(3, 2), z), lambda z: mp.hyp0f1(mp.mpf(3) / 2, z), (MIDDLE,)),
+    "functions.root": [Case(root, mp.sqrt, (NONNEGATIVE,))],
+    "arb.methods": [
+        Case(arb.exp, mp.exp, (REAL,)),
+        Case(arb.log, mp.log, (POSITIVE,)),
+        Case(arb.tanh, mp.tanh, (REAL,)),
+        Case(arb.coth, mp.coth, (POSITIVE,)),
+        Case(abs, abs, (REAL,)),
+        Case(arb.max, max, (REAL, REAL)),
+        Case(lambda z: z.hypgeom_0f1(fmpq(3, 2)), lambda z: mp.hyp0f1(mp.mpf(3) / 2, z), (MIDDLE,)),
         Case(
-            lambda z: BALLS.hypergeometric_1f1(fmpq(1), fmpq(5, 2), z),
+            lambda z: z.hypgeom_1f1(fmpq(1), fmpq(5, 2)),
             lambda z: mp.hyp1f1(1, mp.mpf(5) / 2, z),
             (MIDDLE,),
             widest=NARROW,
         ),
         Case(
-            lambda z: BALLS.hypergeometric_1f2(fmpq(1, 2), fmpq(3, 2), fmpq(2), z),
+            lambda z: z.hypgeom([fmpq(1, 2)], [fmpq(3, 2), fmpq(2)]),
             lambda z: mp.hyp1f2(mp.mpf(1) / 2, mp.mpf(3) / 2, 2, z),
             (MIDDLE,),
         ),
@@ -262,73 +262,71 @@ CASES: dict[str, list[Case]] = {
         Case(lambda x, n=n: F.natural_power(x, n) + arb(0), lambda x, n=n: x**n if n else mp.mpf(1), (REAL,))  # type: ignore[misc]
         for n in (0, 1, 5, 8)
     ],
-    "functions.log_cosh": [Case(lambda x: F.log_cosh(x, BALLS), lambda x: mp.log(mp.cosh(x)), (REAL,))],
+    "functions.log_cosh": [Case(lambda x: F.log_cosh(x), lambda x: mp.log(mp.cosh(x)), (REAL,))],
     "functions.log_sinhc": [
-        Case(lambda x: F.log_sinhc(x, BALLS), lambda x: mp.log(mp.sinh(x) / x) if x else mp.mpf(0), (REAL,))
+        Case(lambda x: F.log_sinhc(x), lambda x: mp.log(mp.sinh(x) / x) if x else mp.mpf(0), (REAL,))
     ],
-    "functions.langevin": [Case(lambda x: F.langevin(x, BALLS), langevin, (REAL,))],
-    "functions.langevin_ratio": [Case(lambda x: F.langevin_ratio(x, BALLS), langevin_ratio, (REAL,))],
-    "functions.langevin_ratio_slope": [Case(lambda x: F.langevin_ratio_slope(x, BALLS), langevin_ratio_slope, (REAL,))],
-    "functions.exp_tail": [Case(lambda t: F.exp_tail(t, BALLS), exponential_tail, (NONNEGATIVE,), "above")],
+    "functions.langevin": [Case(lambda x: F.langevin(x), langevin, (REAL,))],
+    "functions.langevin_ratio": [Case(lambda x: F.langevin_ratio(x), langevin_ratio, (REAL,))],
+    "functions.langevin_ratio_slope": [Case(lambda x: F.langevin_ratio_slope(x), langevin_ratio_slope, (REAL,))],
+    "functions.exp_tail": [Case(lambda t: F.exp_tail(t), exponential_tail, (NONNEGATIVE,), "above")],
     "functions.exp_remainder": [
-        Case(lambda y, p=p: F.exp_remainder(p, y, BALLS), remainder(p), (MIDDLE,), widest=NARROW)  # type: ignore[misc]
+        Case(lambda y, p=p: F.exp_remainder(p, y), remainder(p), (MIDDLE,), widest=NARROW)  # type: ignore[misc]
         for p in (1, 2, 5)
     ],
-    "regularization_path.Identity": [
-        Case(lambda x: regularization_path.Identity().value(x, BALLS), lambda x: x, (REAL,))
-    ],
+    "regularization_path.Identity": [Case(lambda x: regularization_path.Identity().value(x), lambda x: x, (REAL,))],
     "regularization_path.Tanh": [
-        Case(lambda x: regularization_path.Tanh().value(x, BALLS), mp.tanh, (REAL,)),
+        Case(lambda x: regularization_path.Tanh().value(x), mp.tanh, (REAL,)),
         Case(
-            lambda x: regularization_path.Tanh().least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.Tanh().least_slope(x, x + 1),
             least(lambda r: mp.sech(r) ** 2),
             (REAL,),
             "below",
         ),
     ],
     "regularization_path.Softplus": [
-        Case(lambda x: regularization_path.Softplus().value(x, BALLS), softplus, (REAL,)),
+        Case(lambda x: regularization_path.Softplus().value(x), softplus, (REAL,)),
         Case(
-            lambda x: regularization_path.Softplus().least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.Softplus().least_slope(x, x + 1),
             least(lambda r: 1 / (1 + mp.exp(-r))),
             (REAL,),
             "below",
         ),
     ],
     "regularization_path.LeakyRelu": [
-        Case(lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).value(x, BALLS), lambda x: max(x, x / 10), (REAL,)),
+        Case(lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).value(x), lambda x: max(x, x / 10), (REAL,)),
         Case(
-            lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1, BALLS),
+            lambda x: regularization_path.LeakyRelu(fmpq(1, 10)).least_slope(x, x + 1),
             least(lambda r: mp.mpf(1) if r >= 0 else mp.mpf(1) / 10),
             (REAL,),
             "below",
         ),
     ],
     "losses.Linear": [
-        Case(lambda x: losses.Linear().value(x, BALLS), lambda x: -x, (REAL,)),
-        Case(lambda x: losses.Linear().slope(x, BALLS), lambda x: mp.mpf(1), (REAL,)),
+        Case(lambda x: losses.Linear().value(x), lambda x: -x, (REAL,)),
+        Case(lambda x: losses.Linear().slope(x), lambda x: mp.mpf(1), (REAL,)),
     ],
     "losses.Logistic": [
-        Case(lambda x: L.value(x, BALLS), lambda x: softplus(-x), (REAL,)),
-        Case(lambda x: L.slope(x, BALLS), lambda x: 1 / (1 + mp.exp(x)), (REAL,)),
-        Case(lambda x: L.curvature(x, BALLS), lambda x: mp.exp(x) / (1 + mp.exp(x)) ** 2, (REAL,)),
-        Case(lambda c, g: L.excess(c, g, BALLS), lambda c, g: softplus(g - c) - softplus(-c), (MIDDLE, MIDDLE)),
+        Case(lambda x: L.value(x), lambda x: softplus(-x), (REAL,)),
+        Case(lambda x: L.slope(x), lambda x: 1 / (1 + mp.exp(x)), (REAL,)),
+        Case(lambda x: L.curvature(x), lambda x: mp.exp(x) / (1 + mp.exp(x)) ** 2, (REAL,)),
+        Case(lambda c, g: L.excess(c, g), lambda c, g: softplus(g - c) - softplus(-c), (MIDDLE, MIDDLE)),
         Case(
-            lambda c, f: L.inverse_excess(c, f, BALLS),
+            lambda c, f: L.inverse_excess(c, f),
             lambda c, f: mp.log(1 + mp.expm1(f) * (1 + mp.exp(c))),
             (MIDDLE, SHORT),
         ),
         Case(
-            lambda x: L.largest_curvature(x, x + 1, BALLS),
+            lambda x: L.largest_curvature(x, x + 1),
             lambda x: -least(lambda r: -1 / (2 + mp.exp(r) + mp.exp(-r)))(x),
             (REAL,),
             "above",
         ),
     ],
     "losses.Exponential": [
-        Case(lambda x: E.value(x, BALLS), lambda x: mp.exp(-x), (REAL,)),
-        Case(lambda c, g: E.excess(c, g, BALLS), lambda c, g: mp.exp(g - c) - mp.exp(-c), (MIDDLE, MIDDLE)),
-        Case(lambda c, f: E.inverse_excess(c, f, BALLS), lambda c, f: mp.log(1 + f * mp.exp(c)), (MIDDLE, SHORT)),
+        Case(lambda x: E.value(x), lambda x: mp.exp(-x), (REAL,)),
+        Case(lambda c, g: E.excess(c, g), lambda c, g: mp.exp(g - c) - mp.exp(-c), (MIDDLE, MIDDLE)),
+        Case(lambda c, f: E.inverse_excess(c, f), lambda c, f: mp.log(1 + f * mp.exp(c)), (MIDDLE, SHORT)),
     ],
     "balls.l2_norm": [Case(lambda *x: balls.l2_norm(x), norm, (REAL, REAL, REAL))],
     "balls.linf_norm": [Case(lambda *x: balls.linf_norm(x), lambda *x: max(map(abs, x)), (REAL, REAL, REAL))],
@@ -350,9 +348,7 @@ CASES: dict[str, list[Case]] = {
     "mean_square.gaussian_mean_square": [
         Case(mean_square.gaussian_mean_square, lambda q, k, s, b: q * (s + b) - 6 * k * b, (REAL, REAL, REAL, REAL))
     ],
-    "mean_square.logistic": [
-        Case(lambda v: mean_square.logistic(7, v, BALLS), lambda v: 1 / (1 + 6 * mp.exp(-v)), (REAL,))
-    ],
+    "mean_square.logistic": [Case(lambda v: mean_square.logistic(7, v), lambda v: 1 / (1 + 6 * mp.exp(-v)), (REAL,))],
     "mean_square.logistic_floor": [Case(mean_square.logistic_floor, lambda s, b: s - b / 2, (REAL, REAL))],
     "mean_square.markov": [Case(mean_square.markov, lambda m, e: m / e**2, (REAL, POSITIVE))],
     "mean_square.tilted_second_moment": [
@@ -361,7 +357,7 @@ CASES: dict[str, list[Case]] = {
     "mean_square.quadratic": [Case(mean_square.quadratic, lambda x, r: 1 - x + x**2 * r / 2, (POSITIVE, POSITIVE))],
     "mean_square.normaliser_tail": [
         Case(
-            lambda t, x, r: mean_square.normaliser_tail(9, t, x, r + 1, BALLS),
+            lambda t, x, r: mean_square.normaliser_tail(9, t, x, r + 1),
             lambda t, x, r: (mp.exp(x * (1 - t)) * (1 - x + x**2 * (r + 1) / 2)) ** 9,
             (UNIT, UNIT, POSITIVE),
         )
@@ -373,23 +369,23 @@ CASES: dict[str, list[Case]] = {
             (POSITIVE, UNIT, POSITIVE),
         )
     ],
-    "every_length.log_peak": [Case(lambda t: every_length.log_peak(t, BALLS), log_peak, (UNIT,))],
+    "every_length.log_peak": [Case(lambda t: every_length.log_peak(t), log_peak, (UNIT,))],
     "every_length.display": [
         Case(
-            lambda n, r, s: every_length.display(n, r, s, BALLS),
+            lambda n, r, s: every_length.display(n, r, s),
             lambda n, r, s: s**6 * mp.log(n) / n**r,
             (ABOVE_TWO, UNIT, POSITIVE),
         )
     ],
     "every_length.logistic_bound": [
         Case(
-            lambda n, t, d, m: every_length.logistic_bound(n, t, d, m, BALLS),
+            lambda n, t, d, m: every_length.logistic_bound(n, t, d, m),
             lambda n, t, d, m: m * t**t * (1 - t) ** (1 - t) * (n - 1) ** -t / mp.sqrt(d),
             (ABOVE_TWO, UNIT, POSITIVE, POSITIVE),
         )
     ],
     "regularization_path.softmax_weights": [
-        Case(lambda *p: regularization_path.softmax_weights(p, BALLS)[1], lambda *p: weights(*p)[1], (REAL, REAL, REAL))
+        Case(lambda *p: regularization_path.softmax_weights(p)[1], lambda *p: weights(*p)[1], (REAL, REAL, REAL))
     ],
     "margin_points.log_weight": [
         Case(
@@ -411,7 +407,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "equivalent_formulas.energy_ratio": [
         Case(
-            lambda x: equivalent_formulas.energy_ratio(x, BALLS),
+            lambda x: equivalent_formulas.energy_ratio(x),
             lambda x: (mp.expm1(x) - x) / x,
             (Domain(Fraction(0), Fraction(60), False),),
             widest=NARROW,
@@ -419,7 +415,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "equivalent_formulas.nonlinear_energy": [
         Case(
-            lambda x: equivalent_formulas.nonlinear_energy(x, BALLS),
+            lambda x: equivalent_formulas.nonlinear_energy(x),
             lambda x: mp.exp(x) - 1 - x,
             (SHORT,),
             widest=NARROW,
@@ -478,47 +474,41 @@ CASES: dict[str, list[Case]] = {
     ],
     "selection_on_a_head.selected_weight": [
         Case(
-            lambda *g: selection_on_a_head.selected_weight(g, BALLS),
+            lambda *g: selection_on_a_head.selected_weight(g),
             lambda *g: 1 - sum(weights(*g)),
             (MIDDLE, MIDDLE, MIDDLE),
         )
     ],
     "selection_on_a_head.unselected_weight": [
-        Case(
-            lambda *g: selection_on_a_head.unselected_weight(g, BALLS), lambda *g: sum(weights(*g)), (REAL, REAL, REAL)
-        )
+        Case(lambda *g: selection_on_a_head.unselected_weight(g), lambda *g: sum(weights(*g)), (REAL, REAL, REAL))
     ],
     "selection_on_a_head.attained_margin": [
-        Case(
-            lambda m, n: selection_on_a_head.attained_margin(m, n, BALLS), lambda m, n: m / mp.sqrt(n), (REAL, POSITIVE)
-        )
+        Case(lambda m, n: selection_on_a_head.attained_margin(m, n), lambda m, n: m / mp.sqrt(n), (REAL, POSITIVE))
     ],
     "selection_on_a_head.margin_ceiling": [
         Case(
-            lambda n, t: selection_on_a_head.margin_ceiling(n, t, BALLS),
+            lambda n, t: selection_on_a_head.margin_ceiling(n, t),
             lambda n, t: mp.sqrt(n) / t,
             (NONNEGATIVE, POSITIVE),
         )
     ],
     "linearization.normaliser_excess": [
         Case(
-            lambda w, e: linearization.normaliser_excess(w, e, 6, BALLS),
+            lambda w, e: linearization.normaliser_excess(w, e, 6),
             lambda w, e: w * mp.exp(e) / 6 - 1,
             (POSITIVE, REAL),
         )
     ],
     "linearization.wasserstein": [
         Case(
-            lambda a, b, c, d: linearization.wasserstein([a, b], [c, d], BALLS),
+            lambda a, b, c, d: linearization.wasserstein([a, b], [c, d]),
             lambda a, b, c, d: norm(a - c, b - d) / mp.sqrt(2),
             (REAL, REAL, REAL, REAL),
         )
     ],
-    "joint_path.raised": [Case(lambda g: joint_path.raised(g, BALLS), mp.expm1, (Domain(Fraction(0), Fraction(700)),))],
-    "joint_path.sine": [Case(lambda c: joint_path.sine(c, BALLS), lambda c: mp.sqrt(1 - c * c), (UNIT,))],
-    "joint_path.log_odds": [
-        Case(lambda s: joint_path.log_odds(s, BALLS), lambda s: mp.log(s) - mp.log(1 - s), (UNIT,))
-    ],
+    "joint_path.raised": [Case(lambda g: joint_path.raised(g), mp.expm1, (Domain(Fraction(0), Fraction(700)),))],
+    "joint_path.sine": [Case(lambda c: joint_path.sine(c), lambda c: mp.sqrt(1 - c * c), (UNIT,))],
+    "joint_path.log_odds": [Case(lambda s: joint_path.log_odds(s), lambda s: mp.log(s) - mp.log(1 - s), (UNIT,))],
     "joint_path.least_share": [
         Case(
             lambda o, a, b: joint_path.least_share(o + a, o, o + a + b),
@@ -540,14 +530,14 @@ CASES: dict[str, list[Case]] = {
     "risk_gap.ramp": [Case(risk_gap.ramp, lambda v, r, a, b: r * b - v * a, (REAL, REAL, REAL, REAL))],
     "risk_gap.power_factor": [
         Case(
-            lambda t, n: risk_gap.power_factor(t, n, BALLS),
+            lambda t, n: risk_gap.power_factor(t, n),
             lambda t, n: t**t * (1 - t) ** (1 - t) / (n - 1) ** t,
             (UNIT, ABOVE_TWO),
         )
     ],
     "risk_gap.power_moment": [
         Case(
-            lambda r: risk_gap.power_moment(3, r, BALLS),
+            lambda r: risk_gap.power_moment(3, r),
             lambda r: 15 * r ** (-mp.mpf(7) / 2),
             (POSITIVE,),
         )
@@ -562,7 +552,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "exponential_fits.density_growth": [
         Case(
-            lambda t, y: exponential_fits.density_growth(t, y, BALLS),
+            lambda t, y: exponential_fits.density_growth(t, y),
             lambda t, y: (1 + t * t) ** (mp.mpf(1) / 4) * mp.exp(t * y / 8),
             (SHORT, SHORT),
         )
@@ -570,7 +560,7 @@ CASES: dict[str, list[Case]] = {
     "exponential_fits.kept_share": [Case(exponential_fits.kept_share, lambda c, y: 1 - c * y / 3, (REAL, REAL))],
     "exponential_fits.thinned_collision": [
         Case(
-            lambda p, v: exponential_fits.thinned_collision(11, p, v, BALLS),
+            lambda p, v: exponential_fits.thinned_collision(11, p, v),
             lambda p, v: 2 * mp.exp(v) / (p * 11),
             (UNIT, REAL),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix, MatrixInput
@@ -147,7 +147,7 @@ class StatedPrompt:
         """The same with the keys that are multiplied with the stated queries: <Q'k, z> = <k, Qz>."""
         return Prompt(self.exact.keys @ self.query_map, self.exact.values, self.scale)
 
-    def operator(self, law: Law) -> Operator:
+    def operator(self, law: Law[fmpq]) -> Operator:
         """T[mu] for a law of tokens, as a map of the stated queries."""
         if self.weights is not None:
             return Operator(law, self.weights.bilinear(), self.weights.values(), self.scale)

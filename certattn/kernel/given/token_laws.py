@@ -33,7 +33,7 @@ class StatedLaw:
 
     kind: str
     values: Values
-    law: Law
+    law: Law[fmpq]
 
     @property
     def node(self) -> Node:
@@ -75,7 +75,7 @@ LAW_FORMS = Variant(
 )
 
 
-def read_gaussian(values: Values) -> Gaussian:
+def read_gaussian(values: Values) -> Gaussian[fmpq]:
     """N(mean, covariance); the covariance proved positive semidefinite exactly."""
     mean, stated = values[MEAN], values[COVARIANCE]
     stated.require_shape(mean.shape[1], mean.shape[1], "for that mean")
@@ -95,7 +95,7 @@ def _sizes(values: Values) -> list[fmpq]:
     return sizes
 
 
-def _atoms(values: Values) -> Atoms:
+def _atoms(values: Values) -> Atoms[fmpq]:
     points = values[POINTS].load()
     weights = values.get(WEIGHTS) or [fmpq(1, points.rows)] * points.rows
     if len(weights) != points.rows:
@@ -103,7 +103,7 @@ def _atoms(values: Values) -> Atoms:
     return Atoms(points.to_rows(), _of_total_one(weights, values))
 
 
-def _mixture(values: Values) -> Mixture:
+def _mixture(values: Values) -> Mixture[fmpq]:
     components = values[COMPONENTS]
     laws = [component[COMPONENT_LAW] for component in components]
     for law in laws:
@@ -120,7 +120,7 @@ def _of_total_one(weights: list[fmpq], law: Values) -> list[fmpq]:
     return weights
 
 
-_BUILD: Mapping[str, Callable[[Values], Law]] = {
+_BUILD: Mapping[str, Callable[[Values], Law[fmpq]]] = {
     "gaussian": read_gaussian,
     "rademacher": lambda values: Rademacher(_sizes(values)),
     "box": lambda values: Box(_sizes(values)),

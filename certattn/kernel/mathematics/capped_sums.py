@@ -75,9 +75,9 @@ class Plane:
     slope_sign: int
 
 
-def gaussian_parts(law: Law) -> list[tuple[fmpq, Gaussian]] | None:
+def gaussian_parts(law: Law[fmpq]) -> list[tuple[fmpq, Gaussian[fmpq]]] | None:
     """The law as a mixture of Gaussians, atoms among them, with probabilities; None for other laws."""
-    zero, found = [[fmpq(0)] * law.dimension] * law.dimension, list[tuple[fmpq, Gaussian]]()
+    zero, found = [[fmpq(0)] * law.dimension] * law.dimension, list[tuple[fmpq, Gaussian[fmpq]]]()
     for weight, part in leaves(law, fmpq(1)):
         if isinstance(part, Gaussian):
             found.append((weight, part))
@@ -88,7 +88,7 @@ def gaussian_parts(law: Law) -> list[tuple[fmpq, Gaussian]] | None:
     return found
 
 
-def exact_part(weight: fmpq, law: Gaussian, base: ExactMatrix, scale: Real, direction: ExactMatrix) -> Part:
+def exact_part(weight: fmpq, law: Gaussian[fmpq], base: ExactMatrix, scale: Real, direction: ExactMatrix) -> Part:
     """The plane of one Gaussian for the tilt scale * base and a direction, both 1 x d."""
     covariance = ExactMatrix.rational(law.covariance)
     scored = base @ covariance

@@ -15,23 +15,23 @@ The first comes from a softmax that is bounded by a logistic function: for x >= 
 
 from __future__ import annotations
 
-from certattn.kernel.mathematics.functions import Functions, Number
+from flint import arb
 
 
-def log_peak(theta: Number, fn: Functions) -> Number:
+def log_peak(theta: arb) -> arb:
     """ln of theta^theta (1 - theta)^(1 - theta), the largest x^(1 - theta) / (1 + x) over x >= 0; 0 ln 0 = 0."""
-    return sum(part * fn.log(part) for part in (theta, 1 - theta) if (part == 0) is not True)
+    return sum((part * part.log() for part in (theta, 1 - theta) if (part == 0) is not True), arb(0))
 
 
-def display(length: Number, rho: Number, sigma: Number, fn: Functions) -> Number:
+def display(length: arb, rho: arb, sigma: arb) -> arb:
     """sigma^6 ln L / L^rho."""
-    log_length = fn.log(length)
-    return sigma**6 * log_length * fn.exp(-rho * log_length)
+    log_length = length.log()
+    return sigma**6 * log_length * (-rho * log_length).exp()
 
 
-def logistic_bound(length: Number, theta: Number, determinant: Number, mean: Number, fn: Functions) -> Number:
+def logistic_bound(length: arb, theta: arb, determinant: arb, mean: arb) -> arb:
     """theta^theta (1 - theta)^(1 - theta) (L - 1)^(-theta) det^(-1/2) mean.
 
     It bounds E_z f(z) / (1 + (L - 1) e^{-s2(z)}) for f >= 0, where E_z e^{theta s2(z)} f(z) = det^(-1/2) mean.
     """
-    return mean * fn.exp(log_peak(theta, fn) - theta * fn.log(length - 1) - fn.log(determinant) / 2)
+    return mean * (log_peak(theta) - theta * (length - 1).log() - determinant.log() / 2).exp()

@@ -4,147 +4,142 @@
     third_cumulant(law, a, c) = the derivative of C at a in the direction c
     fourth(law, c, G)  = E ((x - c)'G(x - c))^2 under the law itself: E|V(x - c)|^4
 
-Written once, generic in the number type, like the laws.
+Formulas of laws over balls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certattn.kernel.mathematics.functions import (
-    Functions,
-    Number,
-    langevin,
-    langevin_ratio,
-    langevin_ratio_slope,
-    natural_power,
-)
+from flint import arb
+
+from certattn.kernel.mathematics.functions import langevin, langevin_ratio, langevin_ratio_slope, natural_power
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 
 Form = Sequence[Vector]
 
 
-def form(G: Form, x: Vector) -> Number:
+def form(G: Form, x: Vector) -> arb:
     """x'G x."""
     return dot(x, apply(G, x))
 
 
-def apply(G: Form, x: Vector) -> list[Number]:
+def apply(G: Form, x: Vector) -> list[arb]:
     """G x."""
     return [dot(row, x) for row in G]
 
 
-def minus(x: Vector, y: Vector) -> list[Number]:
+def minus(x: Vector, y: Vector) -> list[arb]:
     return [a - b for a, b in zip(x, y, strict=True)]
 
 
-def product_trace(G: Form, C: Form) -> Number:
+def product_trace(G: Form, C: Form) -> arb:
     """tr G C for symmetric G and C: the sum of products of entries."""
-    return sum(dot(left, right) for left, right in zip(G, C, strict=True))
+    return sum((dot(left, right) for left, right in zip(G, C, strict=True)), arb(0))
 
 
-def tilted_covariance(law: Law, tilt: Vector, fn: Functions) -> list[list[Number]]:
+def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     """C(a), which is the derivative of tau at a."""
     if isinstance(law, Gaussian):
         return [list(row) for row in law.covariance]
     if isinstance(law, Rademacher | Box):
-        variances = _variances(law, tilt, fn)
+        variances = _variances(law, tilt)
         return [[x if i == j else x * 0 for j in range(len(variances))] for i, x in enumerate(variances)]
-    mean = law.tilted_mean(tilt, fn)
+    mean = law.tilted_mean(tilt)
     if isinstance(law, Atoms):
-        return _weighted(law.shares(tilt, fn), [_square(minus(y, mean)) for y in law.points])
+        return _weighted(law.shares(tilt), [_square(minus(y, mean)) for y in law.points])
     if isinstance(law, Mixture):
         # Total covariance: within the components, and between them.
-        within = [tilted_covariance(part, tilt, fn) for part in law.components]
-        between = [_square(minus(part.tilted_mean(tilt, fn), mean)) for part in law.components]
-        return _weighted(law.shares(tilt, fn), [_sum(x, y) for x, y in zip(within, between, strict=True)])
+        within = [tilted_covariance(part, tilt) for part in law.components]
+        between = [_square(minus(part.tilted_mean(tilt), mean)) for part in law.components]
+        return _weighted(law.shares(tilt), [_sum(x, y) for x, y in zip(within, between, strict=True)])
     raise TypeError(f"no second moment of {type(law).__name__}")
 
 
-def _variances(law: Rademacher | Box, tilt: Vector, fn: Functions) -> list[Number]:
+def _variances(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted."""
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
-        return [c * c * box_variance(c * a, fn) for c, a in pairs]
-    return [c * c * (1 - natural_power(fn.tanh(c * a), 2)) for c, a in pairs]
+        return [c * c * box_variance(c * a) for c, a in pairs]
+    return [c * c * (1 - natural_power((c * a).tanh(), 2)) for c, a in pairs]
 
 
-def third_cumulant(law: Law, tilt: Vector, c: Vector, fn: Functions) -> list[list[Number]]:
+def third_cumulant(law: Law[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     """E <c, x - tau(a)> (x - tau(a))(x - tau(a))' under the tilt: the derivative of C at a in the direction c."""
     if isinstance(law, Gaussian):
         return [[entry * 0 for entry in row] for row in law.covariance]
     if isinstance(law, Rademacher | Box):
-        thirds = _third_moments(law, tilt, fn)
+        thirds = _third_moments(law, tilt)
         return [[c[i] * x if i == j else x * 0 for j in range(len(thirds))] for i, x in enumerate(thirds)]
-    mean = law.tilted_mean(tilt, fn)
+    mean = law.tilted_mean(tilt)
     if isinstance(law, Atoms):
-        return _weighted(law.shares(tilt, fn), [_cube(minus(y, mean), c) for y in law.points])
+        return _weighted(law.shares(tilt), [_cube(minus(y, mean), c) for y in law.points])
     if isinstance(law, Mixture):
-        parts = [_third_about(part, tilt, mean, c, fn) for part in law.components]
-        return _weighted(law.shares(tilt, fn), parts)
+        parts = [_third_about(part, tilt, mean, c) for part in law.components]
+        return _weighted(law.shares(tilt), parts)
     raise TypeError(f"no third moment of {type(law).__name__}")
 
 
-def _third_about(law: Law, tilt: Vector, centre: Vector, c: Vector, fn: Functions) -> list[list[Number]]:
+def _third_about(law: Law[arb], tilt: Vector, centre: Vector, c: Vector) -> list[list[arb]]:
     """E <c, x - z>(x - z)(x - z)' under the tilt.
 
     With e = tau(a) - z it is K(c) + C c e' + e c'C + <c, e> (C + e e').
     """
-    off = minus(law.tilted_mean(tilt, fn), centre)
-    C = tilted_covariance(law, tilt, fn)
+    off = minus(law.tilted_mean(tilt), centre)
+    C = tilted_covariance(law, tilt)
     Cc = apply(C, c)
     mixed = [[x * e + f * y for y, e in zip(Cc, off, strict=True)] for x, f in zip(Cc, off, strict=True)]
     even = [[dot(c, off) * entry for entry in row] for row in _sum(C, _square(off))]
-    return _sum(third_cumulant(law, tilt, c, fn), _sum(mixed, even))
+    return _sum(third_cumulant(law, tilt, c), _sum(mixed, even))
 
 
-def _third_moments(law: Rademacher | Box, tilt: Vector, fn: Functions) -> list[Number]:
+def _third_moments(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted and about their means."""
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
-        return [natural_power(c, 3) * box_third(c * a, fn) for c, a in pairs]
-    return [natural_power(c, 3) * sign_third(fn.tanh(c * a)) for c, a in pairs]
+        return [natural_power(c, 3) * box_third(c * a) for c, a in pairs]
+    return [natural_power(c, 3) * sign_third((c * a).tanh()) for c, a in pairs]
 
 
-def sign_third(t: Number) -> Number:
+def sign_third(t: arb) -> arb:
     """-2 t (1 - t^2), the third central moment of a sign of mean t."""
     return -2 * t * (1 - natural_power(t, 2))
 
 
-def box_third(x: Number, fn: Functions) -> Number:
+def box_third(x: arb) -> arb:
     """2 coth x / sinh^2 x - 2/x^3, the third central moment of [-1, 1] tilted by x: the derivative of `box_variance`.
 
     With L = coth x - 1/x = x R and L' = 1 - L^2 - 2R it is L'' = -2 L L' - 2 R'.
     """
-    return -2 * (langevin(x, fn) * box_variance(x, fn) + langevin_ratio_slope(x, fn))
+    return -2 * (langevin(x) * box_variance(x) + langevin_ratio_slope(x))
 
 
-def _cube(x: Vector, c: Vector) -> list[list[Number]]:
+def _cube(x: Vector, c: Vector) -> list[list[arb]]:
     """<c, x> x x'."""
     return [[dot(c, x) * entry for entry in row] for row in _square(x)]
 
 
-def _square(x: Vector) -> list[list[Number]]:
+def _square(x: Vector) -> list[list[arb]]:
     """x x'."""
     return [[a * b for b in x] for a in x]
 
 
-def _sum(left: Form, right: Form) -> list[list[Number]]:
+def _sum(left: Form, right: Form) -> list[list[arb]]:
     return [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
 
 
-def _weighted(shares: Vector, forms: Sequence[Form]) -> list[list[Number]]:
+def _weighted(shares: Vector, forms: Sequence[Form]) -> list[list[arb]]:
     """sum_r pi_r M_r / sum_r pi_r."""
     total = sum(shares)
     return [[dot(shares, entries) / total for entries in zip(*rows, strict=True)] for rows in zip(*forms, strict=True)]
 
 
-def box_variance(x: Number, fn: Functions) -> Number:
+def box_variance(x: arb) -> arb:
     """1/x^2 - 1/sinh^2 x, the variance of [-1, 1] tilted by x: the derivative of coth x - 1/x, 1/3 at 0."""
-    return 1 - natural_power(langevin(x, fn), 2) - 2 * langevin_ratio(x, fn)
+    return 1 - natural_power(langevin(x), 2) - 2 * langevin_ratio(x)
 
 
-def fourth(law: Law, centre: Vector, G: Form) -> Number:
+def fourth(law: Law[arb], centre: Vector, G: Form) -> arb:
     """E ((x - c)'G(x - c))^2."""
     if isinstance(law, Gaussian):
         return _gaussian_fourth(law.covariance, minus(law.mean, centre), G)
@@ -159,7 +154,7 @@ def fourth(law: Law, centre: Vector, G: Form) -> Number:
     raise TypeError(f"no fourth moment of {type(law).__name__}")
 
 
-def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> Number:
+def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> arb:
     """(tr G Gamma + d'G d)^2 + 2 tr G Gamma G Gamma + 4 d'G Gamma G d for x - c ~ N(d, Gamma)."""
     GC = [[dot(row, column) for column in zip(*covariance, strict=True)] for row in G]
     CG = list(zip(*GC, strict=True))
@@ -167,14 +162,14 @@ def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> Number:
     return natural_power(size, 2) + 2 * product_trace(GC, CG) + 4 * form(covariance, apply(G, d))
 
 
-def _product_fourth(moments: Sequence[tuple[Number, Number]], c: Vector, G: Form) -> Number:
+def _product_fourth(moments: Sequence[tuple[arb, arb]], c: Vector, G: Form) -> arb:
     """Independent symmetric coordinates of second and fourth moments (m_2, m_4): odd moments vanish.
 
     E(x'G x)^2 = (sum G_jj m_2j)^2 + 2 sum G_ij^2 m_2i m_2j + sum G_jj^2 (m_4j - 3 m_2j^2), and
     E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx.
     """
     second = [m2 for m2, _ in moments]
-    trace = sum(row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True)))
+    trace = sum((row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True))), arb(0))
     pure = natural_power(trace, 2)
     for i, row in enumerate(G):
         pure += natural_power(row[i], 2) * (moments[i][1] - 3 * natural_power(second[i], 2))

@@ -3,167 +3,160 @@
     Lambda(a) = log E exp <a, x>        tau(a) = grad Lambda(a), the tilted mean
 
 Infinite-prompt attention of a law mu is T[mu](z) = V tau(U z), U = K'Q (Boursier and Boyer 2026,
-section 2). Every formula is written once, generic in its number type: the checker reads it over
-balls, and `certattn.theory` feeds it sympy symbols and proves it equal to what differentiation
-of the MGF gives.
+section 2). A certificate states a law by exact numbers; the formulas are those of its balls, `law.map(arb)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic
 
-from certattn.kernel.mathematics.functions import Functions, Number, langevin, log_cosh, log_sinhc
+from flint import arb, fmpq
 
-Vector = Sequence[Number]
-Lift = Callable[[Number], Number]
+from certattn.kernel.mathematics.functions import N, langevin, log_cosh, log_sinhc
 
-
-class Law(Protocol):
-    """A probability law on R^d."""
-
-    @property
-    def dimension(self) -> int: ...
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number: ...
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]: ...
-    def map(self, lift: Lift) -> Law:
-        """The same law with every parameter passed through `lift`."""
+Vector = Sequence[arb]
+Lift = Callable[[fmpq], arb]
 
 
-def dot(left: Vector, right: Vector) -> Number:
+def dot(left: Vector, right: Vector) -> arb:
     """<left, right> of equally long, nonempty vectors."""
     first, *rest = (x * y for x, y in zip(left, right, strict=True))
     return sum(rest, first)
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Generic[N]):
     """N(mean, covariance), the covariance positive semidefinite and possibly singular."""
 
-    mean: Vector
-    covariance: Sequence[Vector]
+    mean: Sequence[N]
+    covariance: Sequence[Sequence[N]]
 
     @property
     def dimension(self) -> int:
         return len(self.mean)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self: Gaussian[arb], tilt: Vector) -> arb:
         """<a, m> + a'Gamma a / 2."""
         return dot(tilt, self.mean) + dot(tilt, [dot(row, tilt) for row in self.covariance]) / 2
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self: Gaussian[arb], tilt: Vector) -> list[arb]:
         """m + Gamma a."""
         return [m + dot(row, tilt) for m, row in zip(self.mean, self.covariance, strict=True)]
 
-    def map(self, lift: Lift) -> Gaussian:
+    def map(self: Gaussian[fmpq], lift: Lift) -> Gaussian[arb]:
         return Gaussian([lift(m) for m in self.mean], [[lift(c) for c in row] for row in self.covariance])
 
 
 @dataclass(frozen=True)
-class Rademacher:
+class Rademacher(Generic[N]):
     """Independent signs: x_j is +c_j or -c_j, each with probability one half."""
 
-    sizes: Vector
+    sizes: Sequence[N]
 
     @property
     def dimension(self) -> int:
         return len(self.sizes)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self: Rademacher[arb], tilt: Vector) -> arb:
         """sum log cosh(c_j a_j)."""
-        return sum(log_cosh(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+        return sum((log_cosh(c * a) for c, a in zip(self.sizes, tilt, strict=True)), arb(0))
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self: Rademacher[arb], tilt: Vector) -> list[arb]:
         """c_j tanh(c_j a_j)."""
-        return [c * fn.tanh(c * a) for c, a in zip(self.sizes, tilt, strict=True)]
+        return [c * (c * a).tanh() for c, a in zip(self.sizes, tilt, strict=True)]
 
-    def map(self, lift: Lift) -> Rademacher:
+    def map(self: Rademacher[fmpq], lift: Lift) -> Rademacher[arb]:
         return Rademacher([lift(c) for c in self.sizes])
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Generic[N]):
     """Uniform on the box of the half-widths c_j: x_j uniform on [-c_j, c_j]."""
 
-    sizes: Vector
+    sizes: Sequence[N]
 
     @property
     def dimension(self) -> int:
         return len(self.sizes)
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self: Box[arb], tilt: Vector) -> arb:
         """sum log( sinh(c_j a_j) / (c_j a_j) )."""
-        return sum(log_sinhc(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True))
+        return sum((log_sinhc(c * a) for c, a in zip(self.sizes, tilt, strict=True)), arb(0))
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self: Box[arb], tilt: Vector) -> list[arb]:
         """c_j (coth(c_j a_j) - 1/(c_j a_j))."""
-        return [c * langevin(c * a, fn) for c, a in zip(self.sizes, tilt, strict=True)]
+        return [c * langevin(c * a) for c, a in zip(self.sizes, tilt, strict=True)]
 
-    def map(self, lift: Lift) -> Box:
+    def map(self: Box[fmpq], lift: Lift) -> Box[arb]:
         return Box([lift(c) for c in self.sizes])
 
 
 @dataclass(frozen=True)
-class Atoms:
+class Atoms(Generic[N]):
     """The point y_k with probability w_k."""
 
-    points: Sequence[Vector]
-    weights: Vector
+    points: Sequence[Sequence[N]]
+    weights: Sequence[N]
 
     @property
     def dimension(self) -> int:
         return len(self.points[0])
 
-    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def shares(self: Atoms[arb], tilt: Vector) -> list[arb]:
         """w_k e^{<a, y_k>}: the weights under the tilt, up to a factor."""
-        return [w * fn.exp(dot(tilt, y)) for w, y in zip(self.weights, self.points, strict=True)]
+        return [w * dot(tilt, y).exp() for w, y in zip(self.weights, self.points, strict=True)]
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self: Atoms[arb], tilt: Vector) -> arb:
         """log sum w_k e^{<a, y_k>}."""
-        return fn.log(sum(self.shares(tilt, fn)))
+        return sum(self.shares(tilt), arb(0)).log()
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self: Atoms[arb], tilt: Vector) -> list[arb]:
         """sum w_k e^{<a, y_k>} y_k / sum w_k e^{<a, y_k>}."""
-        return _average(self.shares(tilt, fn), self.points)
+        return _average(self.shares(tilt), self.points)
 
-    def map(self, lift: Lift) -> Atoms:
+    def map(self: Atoms[fmpq], lift: Lift) -> Atoms[arb]:
         return Atoms([[lift(y) for y in point] for point in self.points], [lift(w) for w in self.weights])
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Generic[N]):
     """A token is drawn from component r with probability pi_r."""
 
-    components: Sequence[Law]
-    weights: Vector
+    components: Sequence[Law[N]]
+    weights: Sequence[N]
 
     @property
     def dimension(self) -> int:
         return self.components[0].dimension
 
-    def log_mgf(self, tilt: Vector, fn: Functions) -> Number:
+    def log_mgf(self: Mixture[arb], tilt: Vector) -> arb:
         """log sum pi_r e^{Lambda_r(a)}."""
-        parts = [law.log_mgf(tilt, fn) for law in self.components]
-        return fn.log(sum(w * fn.exp(part) for w, part in zip(self.weights, parts, strict=True)))
+        parts = [law.log_mgf(tilt) for law in self.components]
+        return sum((w * part.exp() for w, part in zip(self.weights, parts, strict=True)), arb(0)).log()
 
-    def tilted_mean(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def tilted_mean(self: Mixture[arb], tilt: Vector) -> list[arb]:
         """sum pi_r e^{Lambda_r(a)} tau_r(a) / sum pi_r e^{Lambda_r(a)}."""
-        return _average(self.shares(tilt, fn), [law.tilted_mean(tilt, fn) for law in self.components])
+        return _average(self.shares(tilt), [law.tilted_mean(tilt) for law in self.components])
 
-    def shares(self, tilt: Vector, fn: Functions) -> list[Number]:
+    def shares(self: Mixture[arb], tilt: Vector) -> list[arb]:
         """pi_r e^{Lambda_r(a) - Lambda_1(a)}: the weights under the tilt, up to a factor.
 
         Divided by e^{Lambda_1(a)}, the exponents stay small where components agree.
         """
-        parts = [law.log_mgf(tilt, fn) for law in self.components]
-        return [w * fn.exp(part - parts[0]) for w, part in zip(self.weights, parts, strict=True)]
+        parts = [law.log_mgf(tilt) for law in self.components]
+        return [w * (part - parts[0]).exp() for w, part in zip(self.weights, parts, strict=True)]
 
-    def map(self, lift: Lift) -> Mixture:
+    def map(self: Mixture[fmpq], lift: Lift) -> Mixture[arb]:
         return Mixture([law.map(lift) for law in self.components], [lift(w) for w in self.weights])
 
 
-def leaves(law: Law, weight: Number = 1) -> Iterator[tuple[Number, Law]]:
+# A probability law on R^d.
+Law = Gaussian[N] | Rademacher[N] | Box[N] | Atoms[N] | Mixture[N]
+
+
+def leaves(law: Law[N], weight: N) -> Iterator[tuple[N, Law[N]]]:
     """The laws that a law is mixed from, none a mixture itself, with their probabilities."""
     if isinstance(law, Mixture):
         for share, component in zip(law.weights, law.components, strict=True):
@@ -172,6 +165,6 @@ def leaves(law: Law, weight: Number = 1) -> Iterator[tuple[Number, Law]]:
         yield weight, law
 
 
-def _average(shares: Vector, points: Sequence[Vector]) -> list[Number]:
-    total = sum(shares)
+def _average(shares: Vector, points: Sequence[Vector]) -> list[arb]:
+    total = sum(shares, arb(0))
     return [dot(shares, column) / total for column in zip(*points, strict=True)]

@@ -27,7 +27,7 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.attention_matrix import centred_row, total
 from certattn.kernel.mathematics.balls import scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.mathematics.softmax import Prompt
 
@@ -40,11 +40,11 @@ class Stage:
     slope: int
     linear: int
 
-    def factor(self, excess: Number) -> Number:
+    def factor(self, excess: arb) -> arb:
         """What a row of M is multiplied by, from tbar_i."""
         return self.constant + self.slope * excess
 
-    def row(self, excess: Number, attention: Sequence[Number], linear: Sequence[Number]) -> list[Number]:
+    def row(self, excess: arb, attention: Sequence[arb], linear: Sequence[arb]) -> list[arb]:
         """A row, from tbar_i and the rows of M and L."""
         factor = self.factor(excess)
         return [factor * m + self.linear * entry for m, entry in zip(attention, linear, strict=True)]
@@ -62,15 +62,15 @@ STAGES: Mapping[str, Stage] = {
 }
 
 
-def normaliser_excess(weights: Number, exponent: Number, size: int, fn: Functions) -> Number:
+def normaliser_excess(weights: arb, exponent: arb, size: int) -> arb:
     """tbar_i = e^exponent (sum of weights)/d - 1, where weights are e^(s <q_i, k_j> - c_i - exponent)."""
-    return weights * fn.exp(exponent) / size - 1
+    return weights * exponent.exp() / size - 1
 
 
-def wasserstein(first: Sequence[Number], second: Sequence[Number], fn: Functions) -> Number:
+def wasserstein(first: Sequence[arb], second: Sequence[arb]) -> arb:
     """W_2 of the laws of as many numbers in the same order: the root of the mean of (x_k - y_k)^2."""
     squares = [(x - y) * (x - y) for x, y in zip(first, second, strict=True)]
-    return fn.sqrt(sum(squares[1:], squares[0]) / len(squares))
+    return root(sum(squares[1:], squares[0]) / len(squares))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def parts(queries: ExactMatrix, keys: ExactMatrix, scale: Real, rate: fmpq | Non
     # Weights are relative to the first key.
     first = table_of_balls(queries @ keys.take_rows([0]).T, scale_ball(scale))
     excess = [
-        normaliser_excess(weight, score - half_variance(rate, query), keys.rows, BALLS)
+        normaliser_excess(weight, score - half_variance(rate, query), keys.rows)
         for weight, [score], query in zip(sums, first, queries.to_rows(), strict=True)
     ]
     return Parts(attention, linear, excess)

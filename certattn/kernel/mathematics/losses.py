@@ -1,6 +1,6 @@
 """The losses of token selection: decreasing and convex, with what their theorems need of them.
 
-A loss l is a function of Y f(X). Generic in the number type:
+A loss l is a function of Y f(X):
 
     value               l(x)
     slope               -l'(x) > 0, which does not increase with x
@@ -21,76 +21,74 @@ from __future__ import annotations
 
 from flint import arb
 
-from certattn.kernel.mathematics.functions import Functions, Number
-
 
 class Linear:
     name = "linear"
 
-    def value(self, x: Number, fn: Functions) -> Number:
+    def value(self, x: arb) -> arb:
         return -x
 
-    def slope(self, x: Number, fn: Functions) -> Number:
-        return fn.exp(0 * x)
+    def slope(self, x: arb) -> arb:
+        return (0 * x).exp()
 
-    def curvature(self, x: Number, fn: Functions) -> Number:
+    def curvature(self, x: arb) -> arb:
         return 0 * x
 
-    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+    def excess(self, score: arb, gap: arb) -> arb:
         return gap
 
-    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
+    def inverse_excess(self, score: arb, excess: arb) -> arb:
         return excess
 
-    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
-        return self.curvature(low, fn)
+    def largest_curvature(self, low: arb, high: arb) -> arb:
+        return self.curvature(low)
 
 
 class Logistic:
     name = "logistic"
 
-    def value(self, x: Number, fn: Functions) -> Number:
-        return fn.log(1 + fn.exp(-x))
+    def value(self, x: arb) -> arb:
+        return (1 + (-x).exp()).log()
 
-    def slope(self, x: Number, fn: Functions) -> Number:
-        return 1 / (1 + fn.exp(x))
+    def slope(self, x: arb) -> arb:
+        return 1 / (1 + x.exp())
 
-    def curvature(self, x: Number, fn: Functions) -> Number:
-        return 1 / ((1 + fn.exp(x)) * (1 + fn.exp(-x)))
+    def curvature(self, x: arb) -> arb:
+        return 1 / ((1 + x.exp()) * (1 + (-x).exp()))
 
-    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
+    def excess(self, score: arb, gap: arb) -> arb:
         # (1 + e^{G - c}) / (1 + e^{-c}) = 1 + (e^G - 1) / (1 + e^c)
-        return fn.log(1 + (fn.exp(gap) - 1) / (1 + fn.exp(score)))
+        return (1 + (gap.exp() - 1) / (1 + score.exp())).log()
 
-    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
-        return fn.log(1 + (fn.exp(excess) - 1) * (1 + fn.exp(score)))
+    def inverse_excess(self, score: arb, excess: arb) -> arb:
+        return (1 + (excess.exp() - 1) * (1 + score.exp())).log()
 
-    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
+    def largest_curvature(self, low: arb, high: arb) -> arb:
         # l'' is even and decreases with |x|.
         if (low > 0) is True:
-            return self.curvature(low, fn)
+            return self.curvature(low)
         if (high < 0) is True:
-            return self.curvature(high, fn)
-        return fn.exp(0 * low) / 4
+            return self.curvature(high)
+        return (0 * low).exp() / 4
 
 
 class Exponential:
     name = "exponential"
 
-    def value(self, x: Number, fn: Functions) -> Number:
-        return fn.exp(-x)
+    def value(self, x: arb) -> arb:
+        return (-x).exp()
 
     # -l' and l'' are e^{-x}, too.
     slope = curvature = value
 
-    def excess(self, score: Number, gap: Number, fn: Functions) -> Number:
-        return fn.exp(-score) * (fn.exp(gap) - 1)
+    def excess(self, score: arb, gap: arb) -> arb:
+        return (-score).exp() * (gap.exp() - 1)
 
-    def inverse_excess(self, score: Number, excess: Number, fn: Functions) -> Number:
-        return fn.log(1 + excess * fn.exp(score))
+    def inverse_excess(self, score: arb, excess: arb) -> arb:
+        return (1 + excess * score.exp()).log()
 
-    def largest_curvature(self, low: arb, high: arb, fn: Functions) -> Number:
-        return self.curvature(low, fn)
+    def largest_curvature(self, low: arb, high: arb) -> arb:
+        return self.curvature(low)
 
 
 Loss = Linear | Logistic | Exponential

@@ -5,14 +5,14 @@ Boursier and Boyer 2026, Lemma 2.1: for Gaussian tokens T is affine, V m + s V G
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, dot
 from certattn.kernel.mathematics.reals import Real
 
 
@@ -38,7 +38,7 @@ class AffineMap:
 class Operator:
     """T[mu]: the law of tokens (rational parameters), U = K'Q (d x d_z), V (d_v x d), the scale s."""
 
-    law: Law
+    law: Law[fmpq]
     U: ExactMatrix
     V: ExactMatrix
     scale: Real
@@ -60,14 +60,14 @@ class Operator:
         tilts = table_of_balls(queries @ self.U.T, scale_ball(self.scale))
         V = [row_of_balls(row) for row in self.V.to_rows()]
         shift = row_of_balls(point.row(0))
-        means = [law.tilted_mean(tilt, BALLS) for tilt in tilts]
+        means = [law.tilted_mean(tilt) for tilt in tilts]
         return [[dot(row, mean) - x for row, x in zip(V, shift, strict=True)] for mean in means]
 
 
 _Affine = tuple[ExactMatrix, ExactMatrix]
 
 
-def _affine(law: Law, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
+def _affine(law: Law[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     """(matrix, offset) with V tau(U z) = offset + matrix z for every z, or None."""
     if isinstance(law, Gaussian):
         mean = ExactMatrix.row_vector(law.mean)
@@ -81,7 +81,7 @@ def _affine(law: Law, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     return None
 
 
-def _affine_product(sizes: Vector, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
+def _affine_product(sizes: Sequence[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     """Independent centred coordinates: 0 if every one is constant, unread by V or untouched by U."""
     for j, size in enumerate(sizes):
         if size != 0 and U.take_rows([j]).is_zero() is not True and V.T.take_rows([j]).is_zero() is not True:
@@ -89,7 +89,7 @@ def _affine_product(sizes: Vector, U: ExactMatrix, V: ExactMatrix) -> _Affine | 
     return ExactMatrix.zero(V.rows, U.columns), ExactMatrix.zero(1, V.rows)
 
 
-def _affine_atoms(law: Atoms, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
+def _affine_atoms(law: Atoms[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     """Constant if the queries cannot tell the atoms apart, or the values do not."""
     points = ExactMatrix.rational(law.points)
     if _rows_agree(points @ U) or _rows_agree(points @ V.T):
@@ -97,7 +97,7 @@ def _affine_atoms(law: Atoms, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     return None
 
 
-def _affine_mixture(law: Mixture, U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
+def _affine_mixture(law: Mixture[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     """Gaussian components whose Lambda_r(U z) agree keep their weights under every tilt."""
     if len(law.components) == 1:
         return _affine(law.components[0], U, V)

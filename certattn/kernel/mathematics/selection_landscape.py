@@ -16,7 +16,7 @@ A step is p -> p - h grad F, with h = eta / n for a step eta on L = L_alpha + F 
 The second derivatives of F are bounded below by something that vanishes as tokens are selected, so the factor by which
 a step expands distances (`enclosed_descent`) is close to 1 where interval arithmetic alone would inflate.
 
-Generic in the number type; over balls every value encloses what it stands for, for every point of the ball p.
+Every value encloses what it stands for, for every point of the ball p.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from flint import arb
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, inflated
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
 
-Point = list[Number]
+Point = list[arb]
 
 
 @dataclass(frozen=True)
 class Contrasts:
     """One input of more than one token: the score of the chosen token, and the others' z_j and g_j."""
 
-    score: Number
-    rows: tuple[tuple[Point, Number], ...]
+    score: arb
+    rows: tuple[tuple[Point, arb], ...]
 
 
 @dataclass(frozen=True)
@@ -49,33 +49,31 @@ class Landscape:
 
     inputs: tuple[Contrasts, ...]
     loss: Loss
-    fn: Functions = BALLS
 
-    def exponentials(self, point: Point) -> list[list[Number]]:
+    def exponentials(self, point: Point) -> list[list[arb]]:
         """The E_j = e^{-<z_j, p>}, input by input."""
-        exp = self.fn.exp
-        return [[exp(-inner(z, point)) for z, _ in contrasts.rows] for contrasts in self.inputs]
+        return [[(-inner(z, point)).exp() for z, _ in contrasts.rows] for contrasts in self.inputs]
 
-    def shares(self, point: Point) -> list[tuple[Number, list[Number], Number]]:
+    def shares(self, point: Point) -> list[tuple[arb, list[arb], arb]]:
         """Of each input, the softmax weights of the chosen token and of the others, s_it, and G_i."""
         found = []
         for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
-            chosen = 1 / (sum(powers) + 1)
+            chosen = 1 / (sum(powers, arb(0)) + 1)
             weights = [power * chosen for power in powers]
-            gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)])
+            gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)], arb(0))
             found.append((chosen, weights, gap))
         return found
 
-    def excess(self, point: Point) -> Number:
+    def excess(self, point: Point) -> arb:
         """F = sum_i f_i(G_i)."""
         terms = zip(self.inputs, self.shares(point), strict=True)
-        return sum(self.loss.excess(contrasts.score, gap, self.fn) for contrasts, (_, _, gap) in terms)
+        return sum((self.loss.excess(contrasts.score, gap) for contrasts, (_, _, gap) in terms), arb(0))
 
-    def weights(self, point: Point) -> list[list[Number]]:
+    def weights(self, point: Point) -> list[list[arb]]:
         """The omega_j, input by input."""
         found = []
         for contrasts, (_, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
-            slope = self.loss.slope(contrasts.score - gap, self.fn)
+            slope = self.loss.slope(contrasts.score - gap)
             found.append([slope * s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)])
         return found
 
@@ -87,7 +85,7 @@ class Landscape:
                 total = [entry + weight * component for entry, component in zip(total, z, strict=True)]
         return total
 
-    def curvatures(self, point: Point) -> tuple[Number, Number]:
+    def curvatures(self, point: Point) -> tuple[arb, arb]:
         """Bounds M, N >= 0 with -N <= Hess F <= M: of the mean E_i, each term's trace, by the sign of its weight.
 
         M = sum_i f_i'' |grad G_i|^2 + f_i' sum_t s_it (g_it - G_i)^+ |z_it - zbar_i|^2, and N the same without
@@ -96,7 +94,7 @@ class Landscape:
         upward = downward = 0 * point[0]
         for contrasts, (chosen, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
             score, zero = contrasts.score - gap, 0 * gap
-            slope, curvature = self.loss.slope(score, self.fn), self.loss.curvature(score, self.fn)
+            slope, curvature = self.loss.slope(score), self.loss.curvature(score)
             rows = [z for z, _ in contrasts.rows]
             centre = _average(shares, rows)
             slide = _average([s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)], rows)
@@ -105,18 +103,18 @@ class Landscape:
             for share, z, g in [(chosen, [zero] * len(centre), zero), *others]:
                 away = [a - b for a, b in zip(z, centre, strict=True)]
                 spread, excess = slope * share * inner(away, away), g - gap
-                upward = upward + spread * self.fn.maximum(excess, zero)
-                downward = downward + spread * self.fn.maximum(-excess, zero)
+                upward = upward + spread * excess.max(zero)
+                downward = downward + spread * (-excess).max(zero)
         return upward, downward
 
 
-def inner(z: Sequence[Number], point: Sequence[Number]) -> Number:
+def inner(z: Sequence[arb], point: Sequence[arb]) -> arb:
     """<z, p>."""
-    return sum([a * b for a, b in zip(z, point, strict=True)])
+    return sum([a * b for a, b in zip(z, point, strict=True)], arb(0))
 
 
-def _average(weights: Sequence[Number], rows: Sequence[Point]) -> Point:
-    return [sum([w * row[k] for w, row in zip(weights, rows, strict=True)]) for k in range(len(rows[0]))]
+def _average(weights: Sequence[arb], rows: Sequence[Point]) -> Point:
+    return [inner(weights, [row[k] for row in rows]) for k in range(len(rows[0]))]
 
 
 def landscape(selection: Selection, loss: Loss) -> Landscape:
@@ -135,15 +133,15 @@ class GradientStep:
     """p - h grad F."""
 
     landscape: Landscape
-    size: Number
+    size: arb
 
     def of(self, point: Point) -> Point:
         return [x + self.size * y for x, y in zip(point, self.landscape.downhill(point), strict=True)]
 
-    def expansion(self, box: Point) -> Number:
+    def expansion(self, box: Point) -> arb:
         """|I - h Hess F| <= max(1 + h N, h M - 1), as -N <= Hess F <= M."""
         upward, downward = self.landscape.curvatures(box)
-        return self.landscape.fn.maximum(1 + self.size * downward, self.size * upward - 1)
+        return (1 + self.size * downward).max(self.size * upward - 1)
 
 
 @dataclass(frozen=True)
@@ -151,21 +149,21 @@ class NormalisedStep:
     """p - s grad F / |grad F|; not finite where the gradient may vanish."""
 
     landscape: Landscape
-    size: Number
+    size: arb
 
     def of(self, point: Point) -> Point:
         downhill = self.landscape.downhill(point)
         factor = self.size / self._length(downhill)
         return [x + factor * y for x, y in zip(point, downhill, strict=True)]
 
-    def expansion(self, box: Point) -> Number:
+    def expansion(self, box: Point) -> arb:
         """|I - s / |v| (I - v v' / |v|^2) Hess F| <= 1 + s max(M, N) / |v| with v = -grad F."""
         upward, downward = self.landscape.curvatures(box)
         length = self._length(self.landscape.downhill(box))
-        return 1 + self.size * self.landscape.fn.maximum(upward, downward) / length
+        return 1 + self.size * upward.max(downward) / length
 
-    def _length(self, downhill: Point) -> Number:
-        return self.landscape.fn.sqrt(inner(downhill, downhill))
+    def _length(self, downhill: Point) -> arb:
+        return root(inner(downhill, downhill))
 
 
 def shortfall(found: Enclosure, direction: Sequence[arb]) -> arb:

@@ -17,7 +17,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
@@ -146,7 +145,7 @@ def entry_families(prompt: RandomPrompt, u: ExactMatrix, v: ExactMatrix) -> list
     if is_constant(law, u) or is_constant(law, v):
         return [Constant(), Constant()]
     with working_precision(_BITS):
-        moments = ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(u.row(0)), row_of_balls(v.row(0)), BALLS)
+        moments = ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(u.row(0)), row_of_balls(v.row(0)))
         rows = [[float(entry) for entry in moments.powers(k)] for k in range(max(ORDERS) + 1)]
         table, parts = MomentTable(rows), bounded_parts(moments.law)
         if isinstance(law, Atoms):
@@ -177,10 +176,10 @@ def output_families(prompt: RandomPrompt, direction: ExactMatrix) -> list[Family
         return [Constant(), Constant()]
     with working_precision(_BITS):
         exact, tilt = law.map(arb), prompt.tilt()
-        centre, v = exact.tilted_mean(tilt, BALLS), row_of_balls(direction.row(0))
+        centre, v = exact.tilted_mean(tilt), row_of_balls(direction.row(0))
         rows = []
         for k in range(max(ORDERS) + 1):
-            series = weighted_moments(exact, tilt, centre, k, v, [arb(0)] * len(v), k, BALLS)
+            series = weighted_moments(exact, tilt, centre, k, v, [arb(0)] * len(v), k)
             rows.append([math.factorial(j) * float(row[0]) for j, row in enumerate(series)])
     table = MomentTable(rows)
     return [Signed(table, 1), Signed(table, -1)]

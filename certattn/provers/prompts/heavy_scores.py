@@ -6,7 +6,6 @@ from flint import arb
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 _BITS = 128
@@ -16,7 +15,7 @@ def require_light_scores(prompt: RandomPrompt, most: int) -> None:
     """Raises NotProvedError unless E w^2 <= e^most for the weights w = e^(<a, x> - Lambda(a)) of the tokens."""
     with working_precision(_BITS):
         law, tilt = prompt.law.law.map(arb), prompt.tilt()
-        heaviness = law.log_mgf([2 * a for a in tilt], BALLS) - 2 * law.log_mgf(tilt, BALLS)
+        heaviness = law.log_mgf([2 * a for a in tilt]) - 2 * law.log_mgf(tilt)
         if (heaviness <= most) is True:
             return
         shown = heaviness.str(3, radius=False)

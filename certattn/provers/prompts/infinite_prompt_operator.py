@@ -125,7 +125,7 @@ def _within(truth: GivenOperator, point: ExactMatrix, places: int, radius: fmpq)
     return stated if (linf_norm(difference) <= radius) is True else None
 
 
-def _pushforward(law: Gaussian, affine: AffineMap) -> dict[str, Plain]:
+def _pushforward(law: Gaussian[fmpq], affine: AffineMap) -> dict[str, Plain]:
     mean = ExactMatrix.row_vector(law.mean) @ affine.matrix.T
     if isinstance(affine.scale, fmpq):
         mean = affine.offset + mean.scaled(affine.scale)

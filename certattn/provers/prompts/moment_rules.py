@@ -42,17 +42,17 @@ class TokenMoments:
     def at(self, eps: float) -> tuple[Summand, Series]:
         """The summand D of a height, and E D^j / j!."""
         summand = replace(self.summand, eps=arb(eps))
-        shift = linear_exponential(-summand.eps, _MOST, summand.fn)
+        shift = linear_exponential(-summand.eps, _MOST)
         powers = [product(row, shift[: len(row)])[-1] for row in self.table]
-        return summand, product(powers, linear_exponential(summand.eps, _MOST, summand.fn))
+        return summand, product(powers, linear_exponential(summand.eps, _MOST))
 
 
 def token_moments(summand: Summand, parts: Sequence[BoundedPart] | None) -> TokenMoments:
-    fn, table = summand.fn, []
+    table = []
     for k in range(_MOST + 1):
-        moments = mgf_series(summand.law, [k * a for a in summand.tilt], summand.direction, k, fn)
-        centred = product(moments, linear_exponential(-summand.mean, k, fn))
-        size = fn.exp(-k * summand.log_mgf)
+        moments = mgf_series(summand.law, [k * a for a in summand.tilt], summand.direction, k)
+        centred = product(moments, linear_exponential(-summand.mean, k))
+        size = (-k * summand.log_mgf).exp()
         table.append([size * entry for entry in centred])
     return TokenMoments(summand, table, parts)
 
@@ -87,7 +87,8 @@ def _moments(series: Series, eps: float, length: float) -> list[Candidate]:
     """E (sum D)^p / (L eps)^p for p = 4, 6, ...: the series of a power n f_n = sum ((L + 1) k - n) c_k f_{n-k}."""
     powers, found = [arb(1)], []
     for n in range(1, _MOST + 1):
-        powers.append(sum(((length + 1) * k - n) * series[k] * powers[n - k] for k in range(1, n + 1)) / n)
+        terms = (((length + 1) * k - n) * series[k] * powers[n - k] for k in range(1, n + 1))
+        powers.append(sum(terms, arb(0)) / n)
         if n % 2 == 0 and n > 2:
             bound = (powers[n] * factorial(n)).log() - n * arb(length * eps).log()
             if bound.is_finite() and float(bound) < 0:
@@ -104,7 +105,7 @@ def _chernoff(summand: Summand, series: Series, largest: arb, eps: float, length
             values = []
             for rate in rates:
                 slope = arb(float(rate))
-                exponential = bounded_exponential(series[: order + 1], slope, largest, summand.fn)
+                exponential = bounded_exponential(series[: order + 1], slope, largest)
                 value = exponential.log() - slope * summand.eps
                 values.append(float(value) if value.is_finite() else math.inf)
             return np.array(values)

@@ -13,7 +13,6 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.mean_squares import Bounds, Enclosure, Method, general_bounds
 from certattn.kernel.theorems.prompts.output_mean_square import (
@@ -144,7 +143,7 @@ def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -
 def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
     """t and lambda that make the bound small: t on a grid, refined, and the best lambda for each."""
     law, a = prompt.law.law.map(arb), prompt.tilt()
-    doubled = (law.log_mgf([2 * entry for entry in a], BALLS) - 2 * law.log_mgf(a, BALLS)).exp()
+    doubled = (law.log_mgf([2 * entry for entry in a]) - 2 * law.log_mgf(a)).exp()
 
     def rate(t: fmpq) -> fmpq:
         return hints["lambda"] if "lambda" in hints else _best_rate(t, doubled)

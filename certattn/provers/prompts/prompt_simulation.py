@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, leaves
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
@@ -75,7 +74,7 @@ def _tilt_and_mean(prompt: RandomPrompt) -> tuple[Array, Array]:
     """a and tau(a)."""
     with working_precision(_BITS):
         tilt = prompt.tilt()
-        mean = prompt.law.law.tilted_mean(tilt, BALLS)
+        mean = prompt.law.law.map(arb).tilted_mean(tilt)
         return np.array([float(a) for a in tilt]), np.array([float(m) for m in mean])
 
 
@@ -121,7 +120,7 @@ def _errors(prompt: RandomPrompt, length: int, count: int, draw: np.random.Gener
     return np.concatenate(found)
 
 
-def _tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
+def _tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
     """So many independent tokens of a law, one per row."""
     parts = list(leaves(law, fmpq(1)))
     shares = np.array([float(weight.p) / float(weight.q) for weight, _ in parts])
@@ -133,7 +132,7 @@ def _tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
     return tokens
 
 
-def _plain_tokens(law: Law, count: int, draw: np.random.Generator) -> Array:
+def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
     if isinstance(law, Gaussian):
         variances, basis = np.linalg.eigh(floats(ExactMatrix.rational(law.covariance)))
         root = basis * np.sqrt(np.maximum(variances, 0.0))

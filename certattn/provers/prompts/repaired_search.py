@@ -18,7 +18,6 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.mathematics.over_queries import has_positive_eigenvalues
@@ -106,7 +105,7 @@ def _exponents(setting: Setting, error: Error, rho: fmpq) -> list[_Exponent]:
                 determinant, mean = average
                 size = math.log(float(arb(mean))) if mean > 0 else -math.inf
                 found.append(
-                    _Exponent(theta, float(log_peak(arb(theta), BALLS)) - math.log(float(arb(determinant))) / 2 + size)
+                    _Exponent(theta, float(log_peak(arb(theta))) - math.log(float(arb(determinant))) / 2 + size)
                 )
     return found
 

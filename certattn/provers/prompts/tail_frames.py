@@ -14,7 +14,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 Array = np.ndarray[Any, Any]
@@ -28,17 +27,17 @@ _EQUAL = 1e-7
 
 def error_covariance(prompt: RandomPrompt) -> Array:
     """V ( C(2a) + (tau(2a) - tau(a)) (tau(2a) - tau(a))' ) V', which is E w^2 (x - tau)(x - tau)' up to a factor."""
-    law, dimension = prompt.law.law, prompt.dimension
+    law, dimension = prompt.law.law.map(arb), prompt.dimension
     with working_precision(_BITS):
         tilt, step = prompt.tilt(), arb(2) ** -_STEP_BITS
         double = [2 * a for a in tilt]
 
         def mean(point: list[arb]) -> Array:
-            return np.array([float(entry) for entry in law.tilted_mean(point, BALLS)])
+            return np.array([float(entry) for entry in law.tilted_mean(point)])
 
         def slope(axis: int) -> Array:
             ends = [[a + sign * step * (j == axis) for j, a in enumerate(double)] for sign in (1, -1)]
-            up, down = (law.tilted_mean(point, BALLS) for point in ends)
+            up, down = (law.tilted_mean(point) for point in ends)
             return np.array([float((x - y) / (2 * step)) for x, y in zip(up, down, strict=True)])
 
         covariance = np.array([slope(axis) for axis in range(dimension)])

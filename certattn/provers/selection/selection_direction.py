@@ -171,7 +171,7 @@ def _best(tokens: Tokens) -> tuple[int, ...]:
 
 def _heaviest(tokens: Tokens, point: Sequence[arb]) -> tuple[int, ...]:
     """The tokens of largest softmax weight at a point, about."""
-    logits = [float(inner(row, point)) for row in tokens.keys.to_rows()]
+    logits = [float(inner([arb(entry) for entry in row], point)) for row in tokens.keys.to_rows()]
     rows = [logits[tokens.rows_of(i).start : tokens.rows_of(i).stop] for i in range(tokens.count)]
     return tuple(row.index(max(row)) for row in rows)
 

@@ -46,7 +46,7 @@ class _Finder:
         self._laws: dict[int, EquivalentLaw] = {}
 
     @property
-    def exact(self) -> LawNumbers | None:
+    def exact(self) -> LawNumbers[fmpq] | None:
         """The law's numbers as rationals, where beta is not given."""
         if "beta" in self.given:
             return None

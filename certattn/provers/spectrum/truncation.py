@@ -8,7 +8,6 @@ from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.spectrum.equivalent_formulas import nonlinear_energy
 from certattn.kernel.theorems.spectrum.limit_law import TruncatedWeights
@@ -25,7 +24,7 @@ def largest_cut(beta2: fmpq, tokens: int) -> fmpq:
     """
     with working_precision(_BITS):
         square = arb(beta2)
-        found = midpoint((tokens * (nonlinear_energy(square, BALLS) + square)).sqrt())
+        found = midpoint((tokens * (nonlinear_energy(square) + square)).sqrt())
         for _ in range(_STEPS):
             variance = TruncatedWeights(beta2, found).variance
             if (variance > 0) is not True:

@@ -10,7 +10,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.training.risk_gap import Ball, Logistic, Majorant, Power
 from certattn.provers.rounding import as_float
 from certattn.provers.training.gap_tables import tabulated
@@ -46,7 +45,7 @@ class Search:
         """Of R_L - R and R - R_L."""
         with working_precision(BITS):
             plain, weighted = (majorant.average(k, self.ball.scale(), BITS) for k in (0, 1))
-            excess, shortfall = self.ball.excess(plain, weighted), self.ball.shortfall(plain, weighted, BALLS)
+            excess, shortfall = self.ball.excess(plain, weighted), self.ball.shortfall(plain, weighted)
             return {"excess": excess, "shortfall": shortfall}
 
     def shortest(self) -> tuple[int, Majorant]:
@@ -73,7 +72,7 @@ class Search:
         """The largest quotient of a bound and what is asked; the excess where nothing is."""
         found = {
             "excess": self.ball.excess(arb(plain), arb(weighted)),
-            "shortfall": self.ball.shortfall(arb(plain), arb(weighted), BALLS),
+            "shortfall": self.ball.shortfall(arb(plain), arb(weighted)),
         }
         asked = self.asked or {"excess": fmpq(1)}
         return max(float(found[name]) / max(as_float(bound), 1e-300) for name, bound in asked.items())

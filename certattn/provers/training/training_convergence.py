@@ -18,7 +18,6 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.regression import Parameters, bayes_point, exact_regression
 from certattn.kernel.theorems.training.training_convergence import (
@@ -193,9 +192,9 @@ class _Finder:
     def _rates(self, constants: Any, point: Point) -> FlowRates | DescentRates:
         step = self._problem.step
         if step is None:
-            return FlowRates(constants, arb(self._problem.start.invariant()), BALLS)
+            return FlowRates(constants, arb(self._problem.start.invariant()))
         invariant = arb(float((point.A * point.A).sum()) - point.b**2)
-        return DescentRates(constants, invariant, arb(step), arb(point.risk), BALLS)
+        return DescentRates(constants, invariant, arb(step), arb(point.risk))
 
     # -- what to state
 

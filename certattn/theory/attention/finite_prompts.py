@@ -12,8 +12,8 @@ from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal
 from certattn.theory.first_principles import split_sums
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.operators import UnspecifiedLaw, entries, numbers, outputs, softmax
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
+from certattn.theory.operators import UnspecifiedLaw, entries, outputs, softmax
+from certattn.theory.symbolic_flint import SymbolicNumber, numbers, plain
 from certattn.theory.symbols import column, matrix, positive_symbol, real, vector
 
 Expr = Any

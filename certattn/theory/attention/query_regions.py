@@ -10,9 +10,9 @@ import sympy
 from certattn.theory.attention.finite_prompts import KeysAndValues
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.operators import entries, numbers, softmax
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, plain
-from certattn.theory.symbols import LARGE, SMALL, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.operators import entries, softmax
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, forms, numbers, plain
+from certattn.theory.symbols import matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
 
@@ -114,8 +114,9 @@ def check_tails(kernel: Kernel) -> Iterator[Check]:
     gamma = (sympy.exp(t) - 1 - t) / t**2
     yield equal("gamma(t) = int (1 - z) e^{tz}", first.subs(u, t), gamma)
     yield equal("gamma(t) - 1/2 = t int (1 - z)^2/2 e^{tz}", t * second.subs(u, t), gamma - sympy.Rational(1, 2))
-    tail = kernel.functions.exp_tail
-    yield equal("from 1 on the kernel has gamma(t)", tail(t, LARGE), gamma)
+    with forms(large=True):
+        tail = kernel.functions.exp_tail(SymbolicNumber(t))
+    yield equal("from 1 on the kernel has gamma(t)", tail, gamma)
     # The fifth remainder of the series of e^t, with the chord 1 + z (e^t - 1) in the place of e^{tz}.
     powers = sum(t**m / sympy.factorial(m) for m in range(5))
     kernel_weight = 5 * (1 - z) ** 4
@@ -123,7 +124,9 @@ def check_tails(kernel: Kernel) -> Iterator[Check]:
     yield equal("e^t - 1 - ... - t^4/4! = t^5/5! int 5 (1 - z)^4 e^{tz}", t**5 / 120 * whole, sympy.exp(t) - powers)
     chord = sympy.integrate(sympy.expand(kernel_weight * (1 + z * (sympy.exp(t) - 1))), (z, 0, 1))
     bound = (powers - 1 - t + t**5 / 120 * chord) / t**2
-    yield equal("below 1 the kernel has the same with the chord", tail(t, SMALL), bound)
+    with forms(large=False):
+        tail = kernel.functions.exp_tail(SymbolicNumber(t))
+    yield equal("below 1 the kernel has the same with the chord", tail, bound)
     yield positive("e^{tz} is convex in z: its second derivative is positive", sympy.diff(sympy.exp(t * z), z, 2))
 
 

@@ -13,8 +13,8 @@ from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.first_principles import TiltedLaw
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.operators import entries, gaussian, numbers, outputs
-from certattn.theory.symbolic_flint import SymbolicNumber
+from certattn.theory.operators import entries, gaussian, outputs
+from certattn.theory.symbolic_flint import SymbolicNumber, numbers
 from certattn.theory.symbols import column, matrix, positive_symbol, real, vector
 
 Expr = Any

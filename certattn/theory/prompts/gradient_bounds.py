@@ -10,7 +10,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbers
+from certattn.theory.symbols import matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
 
@@ -70,21 +71,18 @@ def check_first(kernel: Kernel) -> Iterator[Check]:
 class _Moments:
     """Moments under names of their own, as the kernel's formulas ask for them."""
 
-    fn = PLAIN
-
     def __init__(self, V: sympy.Matrix) -> None:
-        self.values = V.tolist()
-        self.unit = sympy.eye(V.cols).tolist()
-        self.doubled = positive_symbol("R_2")
-        self._rows = {"V": V.tolist(), "I": self.unit}
+        self.values = numbers(V)
+        self.unit = numbers(sympy.eye(V.cols))
+        self.doubled = SymbolicNumber(positive_symbol("R_2"))
 
-    def second(self, k: int) -> list[list[Expr]]:
+    def second(self, k: int) -> list[list[SymbolicNumber]]:
         size = len(self.unit)
-        return [[real(f"m{k}_{min(i, j)}{max(i, j)}") for j in range(size)] for i in range(size)]
+        return [[SymbolicNumber(real(f"m{k}_{min(i, j)}{max(i, j)}")) for j in range(size)] for i in range(size)]
 
-    def fourth(self, k: int, left: Any, right: Any) -> Expr:
+    def fourth(self, k: int, left: Any, right: Any) -> SymbolicNumber:
         names = ["I" if sympy.Matrix(rows) == sympy.Matrix(self.unit) else "V" for rows in (left, right)]
-        return positive_symbol(f"f{k}_{''.join(names)}")
+        return SymbolicNumber(positive_symbol(f"f{k}_{''.join(names)}"))
 
 
 def check_second(kernel: Kernel) -> Iterator[Check]:
@@ -146,9 +144,9 @@ def check_normaliser(kernel: Kernel) -> Iterator[Check]:
     t, rate, R, A, B, D = sympy.symbols("t lambda R A B D", positive=True)
     module = kernel.gradient_bounds
     for length in (1, 2, 5):
-        rho = module.small_normaliser(R, t, rate, length, PLAIN)
+        rho = expression(module.small_normaliser(*numbers([R, t, rate]), length))
         chernoff = sympy.exp(rate * length * (1 - t)) * (1 - rate + rate**2 * R / 2) ** (length - 1)
         yield equal(f"rho, {length} tokens", sympy.simplify(sympy.expand_log(rho / chernoff, force=True)), 1)
-        found = module.SquareParts(A**2, B**2, D, R).bound(t, rate, length, PLAIN)
+        found = module.SquareParts(*numbers([A**2, B**2, D, R])).bound(*numbers([t, rate]), length)
         wanted = (A / (1 - t) + B / (1 - t) ** 2) ** 2 + rho * D
         yield Check(f"the bound, {length} tokens", sympy.simplify(sympy.expand(found - wanted)) == 0)

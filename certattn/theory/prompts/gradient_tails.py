@@ -12,7 +12,8 @@ import sympy
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.prompts.gradient_bounds import prompt_parts
-from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbers
+from certattn.theory.symbols import matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
 
@@ -43,16 +44,17 @@ def check_frames(kernel: Kernel) -> Iterator[Check]:
 def _laws(kernel: Kernel) -> list[tuple[str, Any, int]]:
     """Laws with a name and an order up to which they are compared."""
     laws = kernel.laws
-    plane = laws.Gaussian(vector("m", 2), [[real("g11"), real("g12")], [real("g12"), real("g22")]])
-    signs, box = laws.Rademacher(positive_vector("c", 2)), laws.Box(positive_vector("c", 2))
-    atoms = laws.Atoms(matrix("y", 2, 2).tolist(), positive_vector("w", 2))
+    plane = laws.Gaussian(numbers(vector("m", 2)), numbers([[real("g11"), real("g12")], [real("g12"), real("g22")]]))
+    sizes = numbers(positive_vector("c", 2))
+    signs, box = laws.Rademacher(sizes), laws.Box(sizes)
+    atoms = laws.Atoms(numbers(matrix("y", 2, 2)), numbers(positive_vector("w", 2)))
     return [
-        ("a Gaussian on a line", laws.Gaussian(vector("m", 1), [[real("g")]]), 3),
+        ("a Gaussian on a line", laws.Gaussian(numbers(vector("m", 1)), numbers([[real("g")]])), 3),
         ("a Gaussian in the plane", plane, 1),
         ("signs", signs, 2),
         ("a box", box, 2),
         ("atoms", atoms, 2),
-        ("a mixture", laws.Mixture([signs, atoms], positive_vector("pi", 2)), 2),
+        ("a mixture", laws.Mixture([signs, atoms], numbers(positive_vector("pi", 2))), 2),
     ]
 
 
@@ -61,31 +63,32 @@ def check_pair_series(kernel: Kernel) -> Iterator[Check]:
     x = real("x")
     for name, law, order in _laws(kernel):
         a, u, v = (vector(letter, law.dimension) for letter in "auv")
-        table = kernel.series.pair_series(law, a, u, v, order, PLAIN)
+        table = kernel.series.pair_series(law, *map(numbers, (a, u, v)), order)
         along = [p + x * q for p, q in zip(u, v, strict=True)]
-        line = kernel.series.mgf_series(law, a, along, 2 * order, PLAIN)
+        line = kernel.series.mgf_series(law, *map(numbers, (a, along)), 2 * order)
         for i, j in itertools.product(range(order + 1), repeat=2):
             yield equal(f"t^{i} r^{j}, {name}", table[i][j], sympy.expand(line[i + j]).coeff(x, j))
 
 
 def check_weighted_moments(kernel: Kernel) -> Iterator[Check]:
     """Moments of weights and of two outputs, from their definition as a sum over atoms, and those of Y and D."""
-    law, a = kernel.laws.Atoms(matrix("y", 2, 2).tolist(), positive_vector("p", 2)), vector("a", 2)
+    a, points, masses = vector("a", 2), matrix("y", 2, 2).tolist(), positive_vector("p", 2)
+    law = kernel.laws.Atoms(numbers(points), numbers(masses))
     u, v, centre, eps = vector("u", 2), vector("v", 2), vector("c", 2), real("eps")
 
     def dot(left: list[Expr], right: list[Expr]) -> Expr:
         return sum(x * y for x, y in zip(left, right, strict=True))
 
     def mean(k: int, value: Any, around: list[Expr]) -> Expr:
-        total = sum(p * sympy.exp(dot(a, y)) for p, y in zip(law.weights, law.points, strict=True))
+        total = sum(p * sympy.exp(dot(a, y)) for p, y in zip(masses, points, strict=True))
         terms = (
             p * (sympy.exp(dot(a, y)) / total) ** k * value([q - c for q, c in zip(y, around, strict=True)])
-            for p, y in zip(law.weights, law.points, strict=True)
+            for p, y in zip(masses, points, strict=True)
         )
         return sum(terms)
 
     for k in (0, 1, 2):
-        table = kernel.series.weighted_moments(law, a, centre, k, u, v, 2, PLAIN)
+        table = kernel.series.weighted_moments(law, *map(numbers, (a, centre)), k, *map(numbers, (u, v)), 2)
         for i, j in ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2)):
             wanted = mean(k, lambda y, i=i, j=j: dot(u, y) ** i * dot(v, y) ** j, centre)
             yield equal(f"E w^{k} <u,y>^{i} <v,y>^{j}", math.factorial(i) * math.factorial(j) * table[i][j], wanted)
@@ -94,8 +97,8 @@ def check_weighted_moments(kernel: Kernel) -> Iterator[Check]:
     known = {k: [sympy.Symbol(f"m{k}{j}") for j in range(k + 1)] for k in range(4)}
     known[1][0], known[0][0] = sympy.Integer(1), sympy.Integer(1)
     for sign in (1, -1):
-        moments = products.ProductMoments(law, a, u, v, PLAIN, known)
-        summand = products.product_summand(moments, sign, eps)
+        moments = products.ProductMoments(law, *map(numbers, (a, u, v)), known)
+        summand = products.product_summand(moments, sign, SymbolicNumber(eps))
         h, w = sympy.symbols("h w")
         for k in (1, 2, 3):
             Y = sympy.Poly(sympy.expand((w * (sign * h - sign * known[1][1] - eps)) ** k), w, h)
@@ -123,30 +126,45 @@ def check_largest(kernel: Kernel) -> Iterator[Check]:
     a, u, v, eps = vector("a", 1), vector("u", 1), vector("v", 1), positive_symbol("eps")
     for sign in (1, -1):
         # Signs of size 0, which lie at the tilted mean.
-        signs = laws.Rademacher([sympy.Integer(0)])
+        signs = laws.Rademacher(numbers([0]))
         known = {0: [sympy.Integer(1)], 1: [sympy.Integer(1), real("k")]}
-        summand = products.product_summand(products.ProductMoments(signs, a, u, v, PLAIN, known), sign, eps)
+        summand = products.product_summand(
+            products.ProductMoments(signs, *map(numbers, (a, u, v)), known), sign, SymbolicNumber(eps)
+        )
         wanted = sympy.exp(-2) / s**2 + sympy.Max(-(sign * real("k") + eps), 0) + eps
-        yield equal(f"the largest D at one point, sign {sign}", summand.largest(signs, s) - wanted, sympy.Integer(0))
+        yield equal(
+            f"the largest D at one point, sign {sign}",
+            summand.largest(signs, SymbolicNumber(s)) - wanted,
+            sympy.Integer(0),
+        )
         # A size c: the reach is c |a + s (u + v)|, less Lambda(a) and s times the mean.
-        signs, c = laws.Rademacher([positive_symbol("c")]), positive_symbol("c")
-        summand = products.product_summand(products.ProductMoments(signs, a, u, v, PLAIN, known), sign, eps)
-        joint, mean, log_mgf = u[0] + sign * v[0], signs.tilted_mean(a, PLAIN)[0], signs.log_mgf(a, PLAIN)
+        c = positive_symbol("c")
+        signs = laws.Rademacher(numbers([c]))
+        summand = products.product_summand(
+            products.ProductMoments(signs, *map(numbers, (a, u, v)), known), sign, SymbolicNumber(eps)
+        )
+        joint, mean, log_mgf = u[0] + sign * v[0], evaluated(signs.tilted_mean, a)[0], evaluated(signs.log_mgf, a)
         ends = [sympy.exp(c * sympy.Abs(a[0] + e * s * joint) - log_mgf - e * s * joint * mean - 2) for e in (1, -1)]
         rest = sympy.Max(-(sign * real("k") + eps), 0) * sympy.exp(c * sympy.Abs(a[0]) - log_mgf)
         wanted = sympy.Max(*ends) / s**2 + rest + eps
-        yield Check(f"the largest D of a sign, sign {sign}", sympy.expand(summand.largest(signs, s) - wanted) == 0)
-    two, k = laws.Atoms([[sympy.Integer(0)], [sympy.Integer(1)]], positive_vector("p", 2)), real("k")
+        yield Check(
+            f"the largest D of a sign, sign {sign}",
+            sympy.expand(summand.largest(signs, SymbolicNumber(s)) - wanted) == 0,
+        )
+    weights, k = positive_vector("p", 2), real("k")
+    two = laws.Atoms(numbers([[0], [1]]), numbers(weights))
     known = {0: [sympy.Integer(1)], 1: [sympy.Integer(1), k]}
-    summand = products.product_summand(products.ProductMoments(two, a, u, v, PLAIN, known), 1, eps)
+    summand = products.product_summand(
+        products.ProductMoments(two, *map(numbers, (a, u, v)), known), 1, SymbolicNumber(eps)
+    )
     masses = [sympy.Integer(1), sympy.exp(a[0])]
-    total = sum(p * mass for p, mass in zip(two.weights, masses, strict=True))
-    share = two.weights[1] * masses[1] / total
+    total = sum(p * mass for p, mass in zip(weights, masses, strict=True))
+    share = weights[1] * masses[1] / total
     by_hand = sum(
         p * sympy.exp(s * mass / total * (u[0] * v[0] * (point - share) ** 2 - k - eps))
-        for p, mass, point in zip(two.weights, masses, (0, 1), strict=True)
+        for p, mass, point in zip(weights, masses, (0, 1), strict=True)
     )
-    found = products.atoms_exponential(summand, s)
+    found = expression(products.atoms_exponential(summand, SymbolicNumber(s)))
     yield Check("E e^(s Y) of two atoms", sympy.expand(_factored(found) - _factored(by_hand)) == 0)
 
 

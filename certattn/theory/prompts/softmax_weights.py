@@ -15,7 +15,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, positive_symbol, real
+from certattn.theory.symbolic_flint import SymbolicNumber, expression
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 _LENGTHS = (1, 2, 3)
@@ -78,7 +79,7 @@ def check_logistic(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"M P_2 - P_3 is a sum of p^2 (M - p), L = {length}", M * two - three, rest)
     M, v, L = real("M"), real("v"), sympy.Symbol("L", integer=True, positive=True)
     yield equal("1/4 - (M - M^2) is a square", sympy.Rational(1, 4) - M + M**2, (M - sympy.Rational(1, 2)) ** 2)
-    q = kernel.mean_square.logistic(L, v, PLAIN)
+    q = expression(kernel.mean_square.logistic(L, SymbolicNumber(v)))
     yield equal("the logistic function solves dq/dv = q - q^2", sympy.diff(q, v), q - q**2)
     yield equal("and is 1/L at v = 0", q.subs(v, 0), 1 / L)
     S, B, x = real("S"), real("B"), real("q")

@@ -14,9 +14,8 @@ from certattn.theory.exactness import Check, equal, equal_logarithms, equal_matr
 from certattn.theory.first_principles import TiltedLaw
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.special_functions import elementary
+from certattn.theory.symbolic_flint import SymbolicNumber, forms, numbers, plain
 from certattn.theory.symbols import (
-    PLAIN,
-    SymbolicFunctions,
     column,
     gradient,
     hessian,
@@ -30,10 +29,11 @@ from certattn.theory.symbols import (
 Expr = Any
 
 
-def _kernel_agrees(what: str, law: Any, derived: TiltedLaw, tilt: Sequence[Expr], fn: Any = PLAIN) -> Iterator[Check]:
+def _kernel_agrees(what: str, law: Any, derived: TiltedLaw, tilt: Sequence[Expr]) -> Iterator[Check]:
     """The kernel's two formulas of a law against what was derived."""
-    yield equal_logarithms(f"log-MGF of {what}", elementary(law.log_mgf(tilt, fn)), derived.log_mgf())
-    yield equal(f"tilted mean of {what}", [elementary(t) for t in law.tilted_mean(tilt, fn)], derived.mean())
+    log_mgf, mean = law.log_mgf(numbers(tilt)), law.tilted_mean(numbers(tilt))
+    yield equal_logarithms(f"log-MGF of {what}", elementary(log_mgf), derived.log_mgf())
+    yield equal(f"tilted mean of {what}", [elementary(t) for t in mean], derived.mean())
 
 
 def _derivatives_agree(what: str, derived: TiltedLaw, tilt: list[Expr]) -> Iterator[Check]:
@@ -67,9 +67,9 @@ def check_gaussian(kernel: Kernel) -> Iterator[Check]:
             covariance = B * B.T
             derived = first_principles.gaussian(m, B, a)
             what = f"a Gaussian in dimension {dimension} with B {dimension} x {rank}"
-            law = kernel.laws.Gaussian(m, covariance.tolist())
+            law = kernel.laws.Gaussian(numbers(m), numbers(covariance))
             yield from _kernel_agrees(what, law, derived, a)
-            jacobian = [gradient(mean, a) for mean in law.tilted_mean(a, PLAIN)]
+            jacobian = [gradient(mean, a) for mean in plain(law.tilted_mean(numbers(a)))]
             yield equal(f"the Jacobian of the tilted mean of {what} is Gamma", jacobian, covariance)
             if dimension <= 2:
                 yield from _derivatives_agree(what, derived, a)
@@ -95,8 +95,8 @@ def check_signs(kernel: Kernel) -> Iterator[Check]:
         a, c = vector("a", dimension), positive_vector("c", dimension)
         derived = first_principles.signs(c, a)
         what = f"signs in dimension {dimension}"
-        law = kernel.laws.Rademacher(c)
-        yield equal(f"tilted mean of {what}", law.tilted_mean(a, PLAIN), derived.mean())
+        law = kernel.laws.Rademacher(numbers(c))
+        yield equal(f"tilted mean of {what}", law.tilted_mean(numbers(a)), derived.mean())
         if dimension <= 2:
             yield from _derivatives_agree(what, derived, a)
             squares = [x**2 / sympy.cosh(x * y) ** 2 for x, y in zip(c, a, strict=True)]
@@ -105,7 +105,9 @@ def check_signs(kernel: Kernel) -> Iterator[Check]:
             yield from _kernel_agrees(f"{what} at {tilt}", law, first_principles.signs(c, tilt), tilt)
     p = [positive_symbol("a_1")]
     none = [sympy.Integer(0)]
-    yield from _kernel_agrees("a sign of size 0", kernel.laws.Rademacher(none), first_principles.signs(none, p), p)
+    yield from _kernel_agrees(
+        "a sign of size 0", kernel.laws.Rademacher(numbers(none)), first_principles.signs(none, p), p
+    )
 
 
 def check_box(kernel: Kernel) -> Iterator[Check]:
@@ -113,13 +115,14 @@ def check_box(kernel: Kernel) -> Iterator[Check]:
     x = positive_symbol("x")
     for dimension in (1, 2):
         c = positive_vector("c", dimension)
-        law = kernel.laws.Box(c)
+        law = kernel.laws.Box(numbers(c))
         for tilt in _sides(dimension):
             derived = first_principles.box(c, tilt)
             for chosen in _choices(c, tilt):
                 what = f"a box at {tilt}, by exp at {sorted(map(str, chosen))}"
-                fn = SymbolicFunctions(large=chosen.__contains__)
-                yield from _kernel_agrees(what, law, derived, tilt, fn)
+                with forms(large=chosen.__contains__):
+                    checks = list(_kernel_agrees(what, law, derived, tilt))
+                yield from checks
     for dimension in (1, 2, 3):
         a, c = positive_vector("a", dimension), positive_vector("c", dimension)
         derived, what = first_principles.box(c, a), f"a box in dimension {dimension}"
@@ -131,8 +134,9 @@ def check_box(kernel: Kernel) -> Iterator[Check]:
     c, none = positive_symbol("c"), sympy.Integer(0)
     still = first_principles.box([c], [none])
     yield equal("variance of a box without tilt", still.covariance(), [[c**2 / 3]])
-    a, fn = [positive_symbol("a_1")], SymbolicFunctions(large=False)
-    yield from _kernel_agrees("a box of width 0", kernel.laws.Box([none]), first_principles.box([none], a), a, fn)
+    a = [positive_symbol("a_1")]
+    point = kernel.laws.Box(numbers([none]))
+    yield from _kernel_agrees("a box of width 0", point, first_principles.box([none], a), a)
 
 
 def _sides(dimension: int) -> list[list[Expr]]:
@@ -155,7 +159,7 @@ def check_atoms(kernel: Kernel) -> Iterator[Check]:
         points = matrix("y", count, dimension).tolist()
         derived = first_principles.atoms(points, w, a)
         what = f"{count} atoms in dimension {dimension}"
-        yield from _kernel_agrees(what, kernel.laws.Atoms(points, w), derived, a)
+        yield from _kernel_agrees(what, kernel.laws.Atoms(numbers(points), numbers(w)), derived, a)
         if count <= 3 and dimension <= 2:
             yield from _derivatives_agree(what, derived, a)
 
@@ -167,15 +171,15 @@ class AnyLaw:
     name: str
     dimension: int
 
-    def log_mgf(self, tilt: Sequence[Expr], fn: Any) -> Expr:
-        return sympy.Function(self.name, real=True)(*tilt)
+    def log_mgf(self, tilt: Sequence[Any]) -> SymbolicNumber:
+        return SymbolicNumber(sympy.Function(self.name, real=True)(*plain(tilt)))
 
-    def tilted_mean(self, tilt: Sequence[Expr], fn: Any) -> list[Expr]:
-        return gradient(self.log_mgf(tilt, fn), list(tilt))
+    def tilted_mean(self, tilt: Sequence[Any]) -> list[SymbolicNumber]:
+        return numbers(gradient(self.log_mgf(tilt), plain(tilt)))
 
     def derived(self, tilt: Sequence[Expr]) -> TiltedLaw:
         """Its weighted moments of order 0, 1 and 2, through e^Lambda and its derivatives."""
-        mgf = sympy.exp(self.log_mgf(tilt, PLAIN))
+        mgf = sympy.exp(self.log_mgf(tilt))
         x = [sympy.Dummy(f"x_{j + 1}") for j in range(self.dimension)]
 
         def weigh(f: Any) -> Expr:
@@ -194,28 +198,32 @@ def check_mixture(kernel: Kernel) -> Iterator[Check]:
         parts = [AnyLaw(f"Lambda_{r + 1}", dimension) for r in range(count)]
         derived = first_principles.mixture([part.derived(a) for part in parts], w)
         what = f"a mixture of {count} laws in dimension {dimension}"
-        yield from _kernel_agrees(what, laws.Mixture(parts, w), derived, a)
-        shares = [weight * sympy.exp(part.log_mgf(a, PLAIN)) for weight, part in zip(w, parts, strict=True)]
+        yield from _kernel_agrees(what, laws.Mixture(parts, numbers(w)), derived, a)
+        shares = [weight * sympy.exp(part.log_mgf(a)) for weight, part in zip(w, parts, strict=True)]
         yield equal(f"tilted covariance of {what}", derived.covariance(), _within_and_between(parts, shares, a))
     m, b, y, c = vector("m", 2), matrix("B", 2, 1), vector("y", 2), positive_vector("c", 2)
     a, w = vector("a", 2), positive_vector("pi", 3)
-    kinds = [laws.Gaussian(m, (b * b.T).tolist()), laws.Atoms([y], [sympy.Integer(1)]), laws.Rademacher(c)]
+    kinds = [
+        laws.Gaussian(numbers(m), numbers(b * b.T)),
+        laws.Atoms(numbers([y]), numbers([1])),
+        laws.Rademacher(numbers(c)),
+    ]
     sums = [first_principles.gaussian(m, b, a), first_principles.atoms([y], [1], a), first_principles.signs(c, a)]
     derived = first_principles.mixture(sums, w)
-    mixed = laws.Mixture(kinds, w)
+    mixed = laws.Mixture(kinds, numbers(w))
     positive = dict(zip(a, positive_vector("a", 2), strict=True))
     what = "a mixture of a singular Gaussian, a point and signs"
     yield equal_logarithms(
-        f"log-MGF of {what}", mixed.log_mgf(list(positive.values()), PLAIN), derived.log_mgf().subs(positive)
+        f"log-MGF of {what}", mixed.log_mgf(numbers(list(positive.values()))), derived.log_mgf().subs(positive)
     )
-    found = mixed.tilted_mean(list(positive.values()), PLAIN)
+    found = mixed.tilted_mean(numbers(list(positive.values())))
     yield equal(f"tilted mean of {what}", found, [mean.subs(positive) for mean in derived.mean()])
 
 
 def _within_and_between(parts: list[AnyLaw], shares: list[Expr], tilt: list[Expr]) -> sympy.Matrix:
     """sum rho_r (C_r + tau_r tau_r') - tau tau', rho_r the tilted weights of the components."""
-    means = [column(part.tilted_mean(tilt, PLAIN)) for part in parts]
-    inner = [sympy.Matrix(hessian(part.log_mgf(tilt, PLAIN), tilt)) for part in parts]
+    means = [column(part.tilted_mean(tilt)) for part in parts]
+    inner = [sympy.Matrix(hessian(part.log_mgf(tilt), tilt)) for part in parts]
     total = sum(shares)
     mean = sum((s * t for s, t in zip(shares, means, strict=True)), sympy.zeros(len(tilt), 1)) / total
     terms = (s * (C + t * t.T) for s, C, t in zip(shares, inner, means, strict=True))

@@ -11,7 +11,8 @@ import sympy
 from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import LARGE, SymbolicFunctions, positive_symbol, positive_vector
+from certattn.theory.symbolic_flint import SymbolicNumber, forms, numbers, plain
+from certattn.theory.symbols import positive_symbol, positive_vector
 
 Expr = Any
 
@@ -23,7 +24,9 @@ def check_box_moments(kernel: Kernel) -> Iterator[Check]:
     at, twice = first_principles.box([one], [y]), first_principles.box([one], [2 * y])
     ratio = sympy.exp(twice.log_mgf() - 2 * at.log_mgf())
     yield equal("R_2 = y coth y", ratio, y * sympy.coth(y))
-    yield equal("y coth y = 1 + y L(y)", y * sympy.coth(y), 1 + y * kernel.functions.langevin(y, LARGE))
+    with forms(large=True):
+        langevin = kernel.functions.langevin(SymbolicNumber(y))
+    yield equal("y coth y = 1 + y L(y)", y * sympy.coth(y), 1 + y * langevin)
     (mean,), (moved,), ((spread,),) = at.mean(), twice.mean(), twice.covariance()
     drift = 1 / (2 * y) - 1 / sympy.sinh(2 * y)
     yield equal("L(2y) - L(y) = 1/(2y) - 1/sinh(2y)", moved - mean, drift)
@@ -65,14 +68,15 @@ def check_normaliser(kernel: Kernel) -> Iterator[Check]:
     yield equal("both are 0 at 0", [gap.subs(x, 0), sympy.diff(gap, x).subs(x, 0)], [0, 0])
 
 
-class _UnspecifiedCoth(SymbolicFunctions):
-    """The hyperbolic cotangent as any function: the sums do not depend on which it is."""
-
-    def coth(self, x: Expr) -> Expr:
-        return sympy.Function("coth_")(x)
+# The hyperbolic cotangent as any function: the sums do not depend on which it is.
+_coth = sympy.Function("coth_")
 
 
-_UNSPECIFIED = _UnspecifiedCoth(large=True)
+def _bounds(found: Any) -> list[Expr]:
+    """R_2, R_2 m and the largest error of the kernel's, with that function."""
+    return [
+        plain(entry).replace(sympy.coth, _coth) for entry in (found.second_weight, found.second_moment, found.largest)
+    ]
 
 
 def check_box_bounds(kernel: Kernel) -> Iterator[Check]:
@@ -81,29 +85,29 @@ def check_box_bounds(kernel: Kernel) -> Iterator[Check]:
         c, y = positive_vector("c", d), positive_vector("Y", d)
         V = [positive_vector(f"v{r}", d) for r in range(o)]
         tilts = [a / b for a, b in zip(y, c, strict=True)]
-        box, what = kernel.over_queries.TokenBox(c, tilts, V, _UNSPECIFIED), f"{d} coordinates, {o} outputs"
-        means = [_UNSPECIFIED.coth(a) - 1 / a for a in y]
+        box, what = kernel.over_queries.TokenBox(*map(numbers, (c, tilts, V))), f"{d} coordinates, {o} outputs"
+        means = [_coth(a) - 1 / a for a in y]
         drifts = [(a / 3 + sympy.Rational(1, 4) - sympy.Abs(a / 3 - sympy.Rational(1, 4))) / 2 for a in y]
-        R = sympy.Mul(*(a * _UNSPECIFIED.coth(a) for a in y))
+        R = sympy.Mul(*(a * _coth(a) for a in y))
         moment = sum(
             V[r][j] * V[r][k] * c[j] * c[k] * (sympy.Rational(1, 3) if j == k else drifts[j] * drifts[k])
             for r, j, k in itertools.product(range(o), range(d), range(d))
         )
         far = [a * (1 + m) for a, m in zip(c, means, strict=True)]
         reach = sum(sum(v * f for v, f in zip(row, far, strict=True)) ** 2 for row in V)
-        output = box.output()
-        yield equal(f"R_2 and R_2 m, {what}", [output.second_weight, output.second_moment], [R, R * moment])
-        yield equal(f"the squared reach, {what}", output.largest, reach)
+        factor = positive_symbol("f")
+        with forms(large=True):
+            output, both = _bounds(box.output()), _bounds(box.covariance(SymbolicNumber(factor)))
+        yield equal(f"R_2 and R_2 m, {what}", output[:2], [R, R * moment])
+        yield equal(f"the squared reach, {what}", output[2], reach)
         Y = sum(f**2 for f in far)
         size = sum(sum(v * a for v, a in zip(row, c, strict=True)) ** 2 for row in V) * sum(a**2 for a in c)
         product = sum((row[j] * c[j] ** 2 / 3) ** 2 for row in V for j in range(d))
-        factor = positive_symbol("f")
-        both = box.covariance(factor)
         # Twice what S gives, itself twice a sum of squares, and twice what the product of the deviations gives.
         wanted = factor * R * (2 * (2 * (Y * moment + product)) + 2 * Y * moment)
-        yield equal(f"the covariance's second moment, {what}", both.second_moment, wanted)
-        yield equal(f"its largest error, {what}", both.largest, factor * 2 * (size + product))
+        yield equal(f"the covariance's second moment, {what}", both[1], wanted)
+        yield equal(f"its largest error, {what}", both[2], factor * 2 * (size + product))
     n, t, a, b, R = (positive_symbol(name) for name in ("n", "t", "a", "b", "R"))
-    bounds = kernel.over_queries.BoxBounds(R, a, b)
+    bounds = kernel.over_queries.BoxBounds(*numbers([R, a, b]))
     wanted = a / (n * (1 - t) ** 2) + b * sympy.exp(-n * t**2 / (2 * R))
-    yield equal("the bound at length n", bounds.mean_square(n, t, LARGE), wanted)
+    yield equal("the bound at length n", bounds.mean_square(n, t), wanted)

@@ -13,7 +13,8 @@ from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal, equal_series, positive, vanishes
 from certattn.theory.first_principles import TiltedLaw
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, SMALL, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, forms, numbers
+from certattn.theory.symbols import matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
 
@@ -64,14 +65,15 @@ def check_token_moments(kernel: Kernel) -> Iterator[Check]:
         dimension = law.dimension
         a = positive_vector("a", dimension)
         v = positive_vector("v", dimension)
-        summand = kernel.weighted_sums.Summand(law, a, v, eps, SMALL)
-        plain = derived(a)
+        summand, plain = kernel.weighted_sums.Summand(law, *map(numbers, (a, v, eps))), derived(a)
         for k in range(most + 1):
+            with forms(large=False):
+                power_mean = expression(summand.power_mean(k))
             shift = sympy.Dummy("tau", real=True)
             raised = derived([k * entry for entry in a])
             moment = raised.weigh(_excess_power(v, shift + eps, k))
             wanted = (moment / plain.normaliser() ** k).subs(shift, _dot(v, plain.mean())) / sympy.factorial(k)
-            found = _elementary(summand.power_mean(k).subs(sympy.exp(0), 1))
+            found = _elementary(power_mean.subs(sympy.exp(0), 1))
             yield equal(f"E Y^{k} / {k}! of {what}", found, wanted)
 
 
@@ -81,26 +83,26 @@ def _laws(kernel: Kernel) -> Iterator[_Pair]:
         m, B = vector("m", dimension), matrix("B", dimension, rank)
         yield (
             f"a Gaussian in dimension {dimension} of rank {rank}",
-            laws.Gaussian(m, (B * B.T).tolist()),
+            laws.Gaussian(numbers(m), numbers(B * B.T)),
             _given(first_principles.gaussian, m, B),
             3 if dimension == 1 else 2,
         )
     for dimension in (1, 2):
         c = positive_vector("c", dimension)
-        signs = laws.Rademacher(c)
+        signs = laws.Rademacher(numbers(c))
         yield f"signs in dimension {dimension}", signs, _given(first_principles.signs, c), 3 if dimension == 1 else 1
     (c,) = positive_vector("c", 1)
-    yield "an interval", laws.Box([c]), _given(first_principles.box, [c]), 2
+    yield "an interval", laws.Box(numbers([c])), _given(first_principles.box, [c]), 2
     points, weights = [vector("x", 1), vector("y", 1)], positive_vector("w", 2)
-    yield "two atoms", laws.Atoms(points, weights), _given(first_principles.atoms, points, weights), 3
+    yield "two atoms", laws.Atoms(numbers(points), numbers(weights)), _given(first_principles.atoms, points, weights), 3
     m, b = real("m"), real("b")
-    parts = [laws.Gaussian([m], [[b * b]]), laws.Atoms([points[0]], [sympy.Integer(1)])]
+    parts = [laws.Gaussian(*map(numbers, ([m], [[b * b]]))), laws.Atoms(*map(numbers, ([points[0]], [1])))]
 
     def mixed(a: Sequence[Expr]) -> TiltedLaw:
         gaussian = first_principles.gaussian([m], sympy.Matrix([[b]]), a)
         return first_principles.mixture([gaussian, first_principles.atoms([points[0]], [1], a)], weights)
 
-    yield "a Gaussian mixed with a point", laws.Mixture(parts, weights), mixed, 2
+    yield "a Gaussian mixed with a point", laws.Mixture(parts, numbers(weights)), mixed, 2
 
 
 def _average(n: int, x: Expr) -> Expr:
@@ -137,7 +139,7 @@ def _check_averages(kernel: Kernel) -> Iterator[Check]:
         average = sympy.integrate(s**parity, (s, -1, 1)) / 2
         yield equal(f"the average of s^({parity})", sympy.simplify(average), share)
     for n in range(6):
-        coefficient = sympy.sympify(kernel.series.uniform_coefficient(x, h, n, PLAIN))
+        coefficient = expression(kernel.series.uniform_coefficient(*numbers([x, h]), n))
         (series,) = coefficient.atoms(sympy.hyper)
         above, below, z = series.args
         term = z**i / sympy.factorial(i) * _rising(above, i) / _rising(below, i)
@@ -148,7 +150,7 @@ def _check_averages(kernel: Kernel) -> Iterator[Check]:
         yield equal_series(f"the average of s^{n} e^(sx), term by term", outside * term, wanted, i)
     for n in range(4):
         t = real("t")
-        found = kernel.series.sign_coefficient(x, h, n, PLAIN)
+        found = kernel.series.sign_coefficient(*numbers([x, h]), n)
         wanted = sympy.diff(sympy.cosh(x + t * h), t, n).subs(t, 0) / sympy.factorial(n)
         yield equal(f"coefficient {n} of cosh(x + t h)", found, wanted)
 
@@ -165,7 +167,9 @@ def check_cantelli(kernel: Kernel) -> Iterator[Check]:
         )  # fmt: skip
         gamma = B * B.T
         s2, across, spread = (_dot(x, gamma * sympy.Matrix(y)) for x, y in ((a, a), (a, v), (v, v)))
-        summand = kernel.weighted_sums.Summand(kernel.laws.Gaussian(m, gamma.tolist()), a, v, eps, PLAIN)
+        summand = kernel.weighted_sums.Summand(
+            kernel.laws.Gaussian(numbers(m), numbers(gamma)), *map(numbers, (a, v, eps))
+        )
         wanted = sympy.exp(s2) * (spread + (across - eps) ** 2) - eps**2
         yield equal(f"E D^2 of Gaussian tokens, dimension {dimension}, rank {rank}", summand.variance(), wanted)
     V, T = positive_symbol("V"), positive_symbol("T")
@@ -195,8 +199,8 @@ def check_bounded(kernel: Kernel) -> Iterator[Check]:
     """The exponential by finitely many moments, its remainder, and the largest summand."""
     y, i, s = positive_symbol("y"), sympy.Symbol("i", integer=True, nonnegative=True), positive_symbol("s")
     for order in (2, 4, 6):
-        remainder = kernel.functions.exp_remainder(order, y, PLAIN)
-        (series,) = sympy.sympify(remainder).atoms(sympy.hyper)
+        remainder = expression(kernel.functions.exp_remainder(order, SymbolicNumber(y)))
+        (series,) = remainder.atoms(sympy.hyper)
         (first,), (last,), z = series.args
         term = remainder / series * sympy.rf(first, i) * z**i / (sympy.rf(last, i) * sympy.factorial(i))
         name = f"y^{order} phi_{order}(y) is the exponential series from term {order} on"
@@ -206,10 +210,9 @@ def check_bounded(kernel: Kernel) -> Iterator[Check]:
             average = sympy.integrate(weight * s**k / sympy.factorial(k), (s, 0, 1))
             yield equal(f"phi_{order} as an average of e^(sy), term {k}", average, term.subs(i, k).subs(y, 1))
         slope, b, moments = real("lambda"), real("b"), vector("m", order + 1)
-        found = kernel.weighted_sums.bounded_exponential(
-            [m / sympy.factorial(j) for j, m in enumerate(moments)], slope, b, PLAIN
-        )
-        phi = kernel.functions.exp_remainder(order, slope * b, PLAIN)
+        series = [m / sympy.factorial(j) for j, m in enumerate(moments)]
+        found = evaluated(kernel.weighted_sums.bounded_exponential, series, slope, b)
+        phi = expression(kernel.functions.exp_remainder(order, SymbolicNumber(slope * b)))
         wanted = sum(slope**j * moments[j] / sympy.factorial(j) for j in range(order))
         yield Check(f"moments up to {order}", vanishes(found - wanted - slope**order * moments[order] * phi))
     yield from _check_largest(kernel)
@@ -224,17 +227,19 @@ def _check_largest(kernel: Kernel) -> Iterator[Check]:
     eps = positive_symbol("epsilon")
     for dimension in (1, 2):
         c, a, v = (positive_vector(name, dimension) for name in ("c", "a", "v"))
-        law = kernel.laws.Rademacher(c)
-        summand = kernel.weighted_sums.Summand(law, a, v, eps, PLAIN)
+        law = kernel.laws.Rademacher(numbers(c))
+        summand = kernel.weighted_sums.Summand(law, *map(numbers, (a, v, eps)))
         # At the corner c, where <a + theta v, x> is largest, w (<v, x - tau> - eps) is at most this.
-        excess = _dot(v, c) - _dot(v, law.tilted_mean(a, PLAIN)) - eps
-        weight = sympy.exp(_dot(a, c) - law.log_mgf(a, PLAIN))
+        excess = _dot(v, c) - _dot(v, evaluated(law.tilted_mean, a)) - eps
+        weight = sympy.exp(_dot(a, c) - evaluated(law.log_mgf, a))
         wanted = weight * sympy.exp(theta * excess - 1) / theta + eps
-        yield equal(f"the largest D of signs in dimension {dimension}", summand.largest(law, theta), wanted)
+        yield equal(
+            f"the largest D of signs in dimension {dimension}", summand.largest(law, SymbolicNumber(theta)), wanted
+        )
         point = vector("x", dimension)
-        weight = sympy.exp(_dot(a, point) - law.log_mgf(a, PLAIN))
-        excess = _dot(v, point) - _dot(v, law.tilted_mean(a, PLAIN)) - eps
-        yield equal(f"D at a token in dimension {dimension}", summand.at(point), weight * excess + eps)
+        weight = sympy.exp(_dot(a, point) - evaluated(law.log_mgf, a))
+        excess = _dot(v, point) - _dot(v, evaluated(law.tilted_mean, a)) - eps
+        yield equal(f"D at a token in dimension {dimension}", summand.at(numbers(point)), weight * excess + eps)
 
 
 def check_norm(kernel: Kernel) -> Iterator[Check]:

@@ -10,8 +10,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal, equal_logarithms, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, expression
-from certattn.theory.symbols import LARGE, SMALL, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, expression, forms
+from certattn.theory.symbols import positive_symbol, positive_vector, real, vector
 
 Expr = Any
 
@@ -58,14 +58,13 @@ def check_exponentials(kernel: Kernel) -> Iterator[Check]:
     """sum_i e^{-y_i} for both losses, from their sum."""
     bounds, losses = kernel.joint_path, kernel.losses
     margins = vector("y", 3)
-    fn = kernel.functions.BALLS
     numbers = [_number(y) for y in margins]
     for name in ("exponential", "logistic"):
-        total = expression(bounds.exponential_sum(name, numbers, fn, _number(0)))
+        total = expression(bounds.exponential_sum(name, numbers))
         powers = [sympy.exp(-y) for y in margins]
         loss = losses.LOSSES[name]
         for y, number, power in zip(margins, numbers, powers, strict=True):
-            value = expression(loss.value(number, fn))
+            value = expression(loss.value(number))
             undone = value if name == "exponential" else sympy.exp(value) - 1
             yield equal(f"{name}: e^(-y) from the loss at {y}", undone, power)
         wanted = sum(powers) if name == "exponential" else sympy.prod([1 + power for power in powers]) - 1
@@ -81,7 +80,7 @@ def _simplex(count: int) -> list[Expr]:
 
 def check_entropy(kernel: Kernel) -> Iterator[Check]:
     """log sum e^{-y_i} + sum w_i y_i is convex and stationary, with the value H(w), at y_i = -log w_i."""
-    bounds, fn = kernel.joint_path, kernel.functions.BALLS
+    bounds = kernel.joint_path
     for count in (2, 3):
         weights, y = _simplex(count), vector("y", count)
         total = sum(sympy.exp(-x) for x in y)
@@ -97,13 +96,13 @@ def check_entropy(kernel: Kernel) -> Iterator[Check]:
                 f"second derivative {i}, {k} of {count}: a covariance", sympy.diff(bound, y[i], y[k]), covariance
             )
         log_e0 = real("L")
-        lost = expression(bounds.deficit(_number(log_e0), [_number(w) for w in weights], fn, _number(1)))
+        lost = expression(bounds.deficit(_number(log_e0), [_number(w) for w in weights]))
         yield equal_logarithms(f"K = log E0 - H, {count} weights", lost, log_e0 - sympy.simplify(bound.subs(at)))
 
 
 def check_tilt(kernel: Kernel) -> Iterator[Check]:
     """Probabilities as a multiple of mu^ less a multiple of others; and the bound that Jensen gives for these."""
-    bounds, fn = kernel.joint_path, kernel.functions.BALLS
+    bounds = kernel.joint_path
     log_e0 = real("L")
     thirds = [sympy.Rational(1, 2), sympy.Rational(1, 3), sympy.Rational(1, 6)]
     for share in ([1, 0, 0], [sympy.Rational(1, 4), sympy.Rational(3, 4), 0], thirds):
@@ -118,7 +117,7 @@ def check_tilt(kernel: Kernel) -> Iterator[Check]:
         found = bounds.tilt(
             {i: _number(s) for i, s in enumerate(share)},
             {i: _number(w) for i, w in enumerate(thirds)},
-            _number(log_e0), fn, _number(1),
+            _number(log_e0),
         )  # fmt: skip
         yield equal_logarithms(f"(theta - 1) (log E0 - H) for {share}", expression(found), wanted)
 
@@ -129,44 +128,46 @@ def _mean(weights: list[Expr], values: list[Expr]) -> Expr:
 
 def check_alignment(kernel: Kernel) -> Iterator[Check]:
     """c from the loss, and the least product with a vector over all v of that alignment."""
-    bounds, fn = kernel.joint_path, kernel.functions.BALLS
+    bounds = kernel.joint_path
     gamma, lost, moved, t, c = (positive_symbol(name) for name in ("Gamma", "k", "m", "t", "c"))
     found = expression(bounds.first_alignment(*map(_number, (gamma, lost, moved))))
     (solved,) = sympy.solve(sympy.Eq(gamma * c, gamma - lost - moved), c)
     yield equal("Gamma c = Gamma - K/r - e Z", found, solved)
     # Every c in (0, 1).
     c = 1 / sympy.sqrt(1 + t)
-    sine = expression(bounds.sine(_number(c), fn))
+    sine = expression(bounds.sine(_number(c)))
     yield equal("v = c u + s w of length 1", c**2 + sine**2, 1)
     along, across = positive_symbol("a"), positive_symbol("b")
     least = -sympy.Max(-along, -c * along) - sine * across
-    found = expression(bounds.least_product(*map(_number, (c, along, across)), fn))
+    found = expression(bounds.least_product(*map(_number, (c, along, across))))
     yield equal("<v, a> at v = c u - s w, and at <v, u> = 1", found, least)
 
 
 def check_comparison(kernel: Kernel) -> Iterator[Check]:
     """How much worse attention makes a loss, and its slope, against e^{-gamma}."""
-    bounds, losses, fn = kernel.joint_path, kernel.losses, kernel.functions.BALLS
+    bounds, losses = kernel.joint_path, kernel.losses
     gap, score = positive_symbol("G"), real("gamma")
-    rise = expression(bounds.raised(gap, LARGE))
+    with forms(large=True):
+        rise = expression(bounds.raised(_number(gap)))
     yield equal("e^G - 1", rise, sympy.exp(gap) - 1)
-    series = sympy.hyperexpand(expression(bounds.raised(gap, SMALL)))
+    with forms(large=False):
+        series = sympy.hyperexpand(expression(bounds.raised(_number(gap))))
     yield equal("e^G - 1 by its series", sympy.simplify(series), sympy.exp(gap) - 1)
     exponential, logistic = losses.LOSSES["exponential"], losses.LOSSES["logistic"]
     pair = (_number(score), _number(gap))
     yield equal(
         "exponential: l(gamma - G) - l(gamma) = e^-gamma (e^G - 1)",
-        expression(exponential.excess(*pair, fn)), sympy.exp(-score) * rise,
+        expression(exponential.excess(*pair)), sympy.exp(-score) * rise,
     )  # fmt: skip
-    power = sympy.exp(expression(logistic.excess(*pair, fn)))
+    power = sympy.exp(expression(logistic.excess(*pair)))
     smaller = rise * sympy.exp(-score) / (1 + sympy.exp(-score))
     yield equal("logistic: e^(l(gamma - G) - l(gamma)) - 1", power - 1, smaller)
     t = positive_symbol("t")
     over = t - t / (1 + t)
     yield positive("t / (1 + t) is below t", sympy.together(over))
-    slope = expression(logistic.slope(_number(score), fn))
+    slope = expression(logistic.slope(_number(score)))
     yield equal("logistic: -l' = e^-gamma / (1 + e^-gamma)", slope, sympy.exp(-score) / (1 + sympy.exp(-score)))
-    yield equal("exponential: -l' = e^-gamma", expression(exponential.slope(_number(score), fn)), sympy.exp(-score))
+    yield equal("exponential: -l' = e^-gamma", expression(exponential.slope(_number(score))), sympy.exp(-score))
     bound = _number(t)
     yield equal("logistic: log(1 + t) is at most t", expression(bounds.slope_correction("logistic", bound)), t)
     yield equal("exponential: nothing to correct", expression(bounds.slope_correction("exponential", bound)), 0)
@@ -174,12 +175,12 @@ def check_comparison(kernel: Kernel) -> Iterator[Check]:
 
 def check_attention(kernel: Kernel) -> Iterator[Check]:
     """From a softmax weight to products with p, and from these to the angle."""
-    bounds, fn = kernel.joint_path, kernel.functions.BALLS
+    bounds = kernel.joint_path
     least, others, chosen, x = (real(name) for name in ("m", "o", "c", "x"))
     share = expression(bounds.least_share(*map(_number, (least, others, chosen))))
     yield equal("s chosen + (1 - s) others = required", share * chosen + (1 - share) * others, least)
     weight = 1 / (1 + sympy.exp(-x))
-    found = expression(bounds.log_odds(_number(weight), fn))
+    found = expression(bounds.log_odds(_number(weight)))
     yield equal("log(s / (1 - s)) where the other token weighs e^-x", sympy.exp(found), sympy.exp(x))
     rows = [sympy.Matrix(vector(f"z{j}", 2)) for j in range(3)]
     multipliers = positive_vector("lambda", 3)

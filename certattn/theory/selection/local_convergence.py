@@ -8,8 +8,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import expression
-from certattn.theory.symbols import SymbolicFunctions, positive_symbol, real
+from certattn.theory.symbolic_flint import evaluated, forms
+from certattn.theory.symbols import positive_symbol, real
 
 _HALF = sympy.Rational(1, 2)
 
@@ -67,8 +67,8 @@ def check_sums(kernel: Kernel) -> Iterator[Check]:
     slope = gap.subs(x, rate * move) / (1 - sympy.exp(-rate * move)) ** 2
     yield equal("m / (1 - e^(-s m)) increases with m", sympy.diff(share, move), slope)
     for large in (False, True):
-        reading = SymbolicFunctions(large)
-        total = expression(kernel.local_convergence.decaying_sum(rate, move, reading))
+        with forms(large):
+            total = evaluated(kernel.local_convergence.decaying_sum, rate, move)
         shown = "large" if large else "small"
         yield equal(f"the kernel's sum, s m {shown}", share, sympy.hyperexpand(total))
     root = sympy.sqrt(A**2 + d)

@@ -9,10 +9,8 @@ import sympy
 
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
-from certattn.theory.symbols import SymbolicFunctions
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered
 
-_FN = SymbolicFunctions()
 _COUNTS = (1, 2, 3)
 
 
@@ -24,14 +22,14 @@ def _moved_weights(kernel: Kernel, count: int) -> tuple[Expr, list[Expr], list[E
     """The softmax weights at p + tau u, by the kernel: tau, the weights, and the b_t = <z_t, u>."""
     tau, products, b = sympy.Symbol("tau", real=True), _symbols("x", count), _symbols("b", count)
     moved = [x + tau * slope for x, slope in zip(products, b, strict=True)]
-    return tau, kernel.regularization_path.softmax_weights(moved, _FN), b
+    return tau, evaluated(kernel.regularization_path.softmax_weights, moved), b
 
 
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """s_t = e^{<k_t, p>} / sum, and how a score falls along a direction."""
     for count in _COUNTS:
         keys, chosen = _symbols("k", count), sympy.Symbol("k", real=True)
-        weights = kernel.regularization_path.softmax_weights([chosen - key for key in keys], _FN)
+        weights = evaluated(kernel.regularization_path.softmax_weights, [chosen - key for key in keys])
         total = sympy.exp(chosen) + sum(sympy.exp(key) for key in keys)
         yield equal(f"softmax weights of {count} others", weights, [sympy.exp(key) / total for key in keys])
         tau, weights, b = _moved_weights(kernel, count)
@@ -54,8 +52,8 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
         x = _symbols("x", count)
         logs = [sympy.log(m) - sympy.log(share) for m, share in zip(masses, shares, strict=True)]
         log_w = sum(share * entry for share, entry in zip(shares, logs, strict=True))
-        given = kernel.margin_points.log_weight(*map(numbered, (masses, shares)))
-        yield equal(f"log w, {count} pairs", sympy.expand_log(expression(given), force=True), log_w)
+        given = expression(kernel.margin_points.log_weight(*map(numbered, (masses, shares))))
+        yield equal(f"log w, {count} pairs", sympy.expand_log(given, force=True), log_w)
         mean = sum(share * entry for share, entry in zip(shares, x, strict=True))
         y = [entry - point - log_w + mean for entry, point in zip(logs, x, strict=True)]
         yield equal(
@@ -77,7 +75,7 @@ def check_weighted_means(kernel: Kernel) -> Iterator[Check]:
 def check_progress(kernel: Kernel) -> Iterator[Check]:
     """F = (1 - F/a) w e^{-X} at X = log(w (1/F - 1/a)), which falls with F."""
     F, a, log_w = sympy.Symbol("F", positive=True), sympy.Symbol("a", positive=True), sympy.Symbol("w", real=True)
-    X = expression(kernel.margin_points.least_progress(*map(SymbolicNumber, (log_w, F, a))))
+    X = evaluated(kernel.margin_points.least_progress, log_w, F, a)
     yield equal("F = (1 - F/a) w e^-X", (1 - F / a) * sympy.exp(log_w) * sympy.exp(-sympy.expand(X)), F)
     yield equal("d/dF", sympy.diff(X, F), -1 / (F * (1 - F / a)))
 
@@ -92,21 +90,19 @@ def check_activations(kernel: Kernel) -> Iterator[Check]:
     r = sympy.Symbol("r", positive=True)
     sigma = 1 / (1 + sympy.exp(-r))
     for name, activation in _activations(kernel).items():
-        value = activation.value(r, _FN)
+        value = evaluated(activation.value, r)
         slope = sympy.diff(value, r)
-        yield equal(f"{name}: the slope at a point", activation.least_slope(r, r, _FN), slope)
+        yield equal(f"{name}: the slope at a point", evaluated(activation.least_slope, r, r), slope)
         bend = {"linear": 0, "tanh": -2 * value * slope, "softplus": sigma * (1 - sigma)}[name]
         yield equal(f"{name}: how the slope changes", sympy.diff(slope, r), bend)
     tanh = kernel.regularization_path.Tanh()
     low, high = sympy.Symbol("low", positive=True), sympy.Symbol("high", positive=True)
-    both = tanh.least_slope(-low, low + high, _FN)
+    both = evaluated(tanh.least_slope, -low, low + high)
     yield equal("tanh: the larger size decides", both, sympy.diff(sympy.tanh(r), r).subs(r, low + high))
     beta = sympy.Symbol("beta", positive=True)
-    leaky = kernel.regularization_path.LeakyRelu(beta)
-    balls = kernel.functions.BALLS
+    leaky = kernel.regularization_path.LeakyRelu(SymbolicNumber(beta))
     for name, end, slope in (("above", low, 1), ("across", -low, beta)):
-        found = leaky.least_slope(SymbolicNumber(end), SymbolicNumber(low + high), balls)
-        yield equal(f"leaky-relu: {name} 0", expression(found), slope)
+        yield equal(f"leaky-relu: {name} 0", evaluated(leaky.least_slope, end, low + high), slope)
 
 
 def check_scores(kernel: Kernel) -> Iterator[Check]:
@@ -115,14 +111,14 @@ def check_scores(kernel: Kernel) -> Iterator[Check]:
     gap = sympy.Symbol("g", positive=True)
     for loss_name, loss in kernel.losses.LOSSES.items():
         at = sympy.Symbol("z", real=True)
-        yield equal(f"{loss_name}: the slope", loss.slope(at, _FN), -sympy.diff(loss.value(at, _FN), at))
+        yield equal(f"{loss_name}: the slope", evaluated(loss.slope, at), -sympy.diff(evaluated(loss.value, at), at))
         for name, activation in _activations(kernel).items():
             for label in (1, -1):
                 mixing = kernel.regularization_path.ScoreMixing(
                     loss, activation, SymbolicNumber(label), SymbolicNumber(score), (SymbolicNumber(gap),)
                 )
-                output = [label * activation.value(label * end, _FN) for end in (score - drop, score)]
-                excess = loss.value(output[0], _FN) - loss.value(output[1], _FN)
+                output = [label * evaluated(activation.value, label * end) for end in (score - drop, score)]
+                excess = evaluated(loss.value, output[0]) - evaluated(loss.value, output[1])
                 found = expression(mixing.excess_of(SymbolicNumber(drop)))
                 # Logarithms are compared by their exponentials.
                 sides = [sympy.exp(side) if loss_name == "logistic" else side for side in (found, excess)]

@@ -11,16 +11,17 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, real
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, numbers
+from certattn.theory.symbols import real
 
 
 def check_example(kernel: Kernel) -> Iterator[Check]:
     """The gradient for the keys {(-3, 1), 0} and {(1, 0), 0}."""
     x, y = real("x"), real("y")
     module, loss = kernel.selection_landscape, kernel.losses.LOSSES["linear"]
-    one, zero = sympy.Integer(1), sympy.Integer(0)
-    inputs = tuple(module.Contrasts(one, ((row, one),)) for row in ([-3 * one, one], [one, zero]))
-    downhill = module.Landscape(inputs, loss, PLAIN).downhill([x, y])
+    one, rows = SymbolicNumber(1), numbers([[-3, 1], [1, 0]])
+    inputs = tuple(module.Contrasts(one, ((row, one),)) for row in rows)
+    downhill = evaluated(module.Landscape(inputs, loss).downhill, [x, y])
 
     def bump(t: sympy.Expr) -> sympy.Expr:
         share = 1 / (1 + sympy.exp(-t))

@@ -10,8 +10,8 @@ import sympy
 from certattn.theory.exactness import Check, equal, equal_logarithms, same
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.symbolic_flint import SymbolicNumber, expression, numbered
-from certattn.theory.symbols import PLAIN, SymbolicFunctions, positive_symbol, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered, numbers
+from certattn.theory.symbols import positive_symbol, real, vector
 
 Expr = Any
 
@@ -25,33 +25,32 @@ class _Quadratic:
     def __init__(self) -> None:
         self._a, self._b = real("a"), real("b")
 
-    def value(self, x: Expr, fn: Any) -> Expr:
+    def value(self, x: Any) -> Any:
         return self._a * x + self._b * x**2 / 2
 
-    def slope(self, x: Expr, fn: Any) -> Expr:
+    def slope(self, x: Any) -> Any:
         return -(self._a + self._b * x)
 
-    def curvature(self, x: Expr, fn: Any) -> Expr:
-        return self._b
+    def curvature(self, x: Any) -> Any:
+        return SymbolicNumber(self._b)
 
-    def excess(self, score: Expr, gap: Expr, fn: Any) -> Expr:
-        return self.value(score - gap, fn) - self.value(score, fn)
+    def excess(self, score: Any, gap: Any) -> Any:
+        return self.value(score - gap) - self.value(score)
 
 
-class _Parts(SymbolicFunctions):
+def _with_parts(bound: Expr) -> Expr:
     """max(x, 0) as a symbol of its own, and max(-x, 0) as that symbol less x."""
+    known: list[tuple[Expr, Expr]] = []
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: list[tuple[Expr, Expr]] = []
+    def part(*arguments: Expr) -> Expr:
+        (x,) = (argument for argument in arguments if argument != 0)
+        for other, symbol in known:
+            if same(x, other) or same(x, -other):
+                return symbol if same(x, other) else symbol - other
+        known.append((x, real(f"part_{len(known)}")))
+        return known[-1][1]
 
-    def maximum(self, x: Expr, y: Expr) -> Expr:
-        assert y == 0
-        for other, part in self._known:
-            if same(x, -other):
-                return part - other
-        self._known.append((x, real(f"part_{len(self._known)}")))
-        return self._known[-1][1]
+    return bound.replace(sympy.Max, part)
 
 
 class _Instance:
@@ -69,8 +68,8 @@ class _Instance:
                 ([a - b for a, b in zip(keys[0], key, strict=True)], scores[0] - score)
                 for key, score in zip(keys[1:], scores[1:], strict=True)
             ]
-            inputs.append(module.Contrasts(scores[0], tuple(rows)))
-        self.kernel = module.Landscape(tuple(inputs), self.loss, _Parts())
+            inputs.append(module.Contrasts(SymbolicNumber(scores[0]), tuple(map(tuple, numbers(rows)))))
+        self.kernel = module.Landscape(tuple(inputs), self.loss)
 
     def excess(self) -> Expr:
         """sum_i l(gamma_i' s_i) - l(gamma_i0), s_i the softmax of the keys' products with p."""
@@ -78,7 +77,7 @@ class _Instance:
         for keys, scores in zip(self.keys, self.scores, strict=True):
             masses = [sympy.exp(sum(x * y for x, y in zip(key, self.point, strict=True))) for key in keys]
             output = sum(mass * score for mass, score in zip(masses, scores, strict=True)) / sum(masses)
-            total += self.loss.value(output, PLAIN) - self.loss.value(scores[0], PLAIN)
+            total += self.loss.value(output) - self.loss.value(scores[0])
         return total
 
 
@@ -86,12 +85,12 @@ def check_losses(kernel: Kernel) -> Iterator[Check]:
     """Slopes, curvatures and excesses, from the losses themselves."""
     x, score, gap, excess = real("x"), real("c"), real("G"), positive_symbol("F")
     for name, loss in kernel.losses.LOSSES.items():
-        value = loss.value(x, PLAIN)
-        yield equal(f"{name}: slope", sympy.diff(value, x), -loss.slope(x, PLAIN))
-        yield equal(f"{name}: curvature", sympy.diff(value, x, 2), loss.curvature(x, PLAIN))
-        derived = loss.value(score - gap, PLAIN) - loss.value(score, PLAIN)
-        yield equal_logarithms(f"{name}: excess", derived, loss.excess(score, gap, PLAIN))
-        inverse = loss.excess(score, loss.inverse_excess(score, excess, PLAIN), PLAIN)
+        value = evaluated(loss.value, x)
+        yield equal(f"{name}: slope", sympy.diff(value, x), -evaluated(loss.slope, x))
+        yield equal(f"{name}: curvature", sympy.diff(value, x, 2), evaluated(loss.curvature, x))
+        derived = evaluated(loss.value, score - gap) - evaluated(loss.value, score)
+        yield equal_logarithms(f"{name}: excess", derived, evaluated(loss.excess, score, gap))
+        inverse = evaluated(loss.excess, score, evaluated(loss.inverse_excess, score, excess))
         yield equal_logarithms(f"{name}: inverse of the excess", inverse, excess)
 
 
@@ -100,9 +99,9 @@ def check_gradient(kernel: Kernel) -> Iterator[Check]:
     for tokens, dimension in _SHAPES:
         instance = _Instance(kernel, tokens, dimension)
         excess, shown = instance.excess(), f"{tokens} tokens, d = {dimension}"
-        yield equal(f"F, {shown}", excess, instance.kernel.excess(instance.point))
+        yield equal(f"F, {shown}", excess, evaluated(instance.kernel.excess, instance.point))
         slopes = [-sympy.diff(excess, x) for x in instance.point]
-        yield equal(f"-grad F, {shown}", slopes, instance.kernel.downhill(instance.point))
+        yield equal(f"-grad F, {shown}", slopes, evaluated(instance.kernel.downhill, instance.point))
 
 
 def check_hessian(kernel: Kernel) -> Iterator[Check]:
@@ -113,22 +112,24 @@ def check_hessian(kernel: Kernel) -> Iterator[Check]:
         excess, derived = instance.excess(), _cumulants(instance)
         hessian = [[sympy.diff(excess, x, y) for x in point] for y in point]
         yield equal(f"Hess F, {shown}", hessian, derived)
-        upward, downward = instance.kernel.curvatures(point)
+        upward, downward = evaluated(instance.kernel.curvatures, point)
         trace = sum(derived[k][k] for k in range(dimension))
-        yield equal(f"trace of Hess F, {shown}", upward - downward, trace)
+        yield equal(f"trace of Hess F, {shown}", _with_parts(upward - downward), trace)
 
 
 def _cumulants(instance: _Instance) -> list[list[Expr]]:
     """sum_i f'' grad G grad G' + f' E[(g - G)(z - zbar)(z - zbar)'], from the kernel's softmax weights."""
     size = range(len(instance.point))
     total = [[sympy.Integer(0) for _ in size] for _ in size]
-    for contrasts, (_, shares, gap) in zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True):
+    for contrasts, (_, shares, gap) in zip(
+        instance.kernel.inputs, instance.kernel.shares(numbers(instance.point)), strict=True
+    ):
         tokens = [(1 - sum(shares), [0 for _ in size], 0)]
         tokens += [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
         centre = [sum(share * z[k] for share, z, _ in tokens) for k in size]
         slide = [sum(share * (g - gap) * z[k] for share, z, g in tokens) for k in size]
         score = contrasts.score - gap
-        slope, curvature = instance.loss.slope(score, PLAIN), instance.loss.curvature(score, PLAIN)
+        slope, curvature = instance.loss.slope(score), instance.loss.curvature(score)
         for a in size:
             for b in size:
                 bend = sum(share * (g - gap) * (z[a] - centre[a]) * (z[b] - centre[b]) for share, z, g in tokens)
@@ -158,7 +159,9 @@ def check_curvature_bound(kernel: Kernel) -> Iterator[Check]:
     covariance = [gamma**2 * square / 16 for gamma, square in zip(ranges, squares, strict=True)]
     cumulant = [gamma * square / 8 for gamma, square in zip(ranges, squares, strict=True)]
     derived = sum(bends[i] * covariance[i] + steepest[i] * cumulant[i] for i in range(2))
-    kernel_bound = kernel.selection_constants.curvature_bound(zip(squares, ranges, steepest, bends, strict=True))
+    kernel_bound = kernel.selection_constants.curvature_bound(
+        zip(*map(numbers, (squares, ranges, steepest, bends)), strict=True)
+    )
     yield equal("B_F", derived, kernel_bound)
 
 
@@ -196,9 +199,9 @@ def check_margin(kernel: Kernel) -> Iterator[Check]:
 def check_descent(kernel: Kernel) -> Iterator[Check]:
     """What a step gains, the potential, and how both enter the bound of the kernel."""
     instance = _Instance(kernel, (3,), 1)
-    ((_, shares, gap),) = instance.kernel.shares(instance.point)
-    (weights,) = instance.kernel.weights(instance.point)
-    slope = instance.loss.slope(instance.scores[0][0] - gap, PLAIN)
+    ((_, shares, gap),) = instance.kernel.shares(numbers(instance.point))
+    (weights,) = evaluated(instance.kernel.weights, instance.point)
+    slope = instance.loss.slope(instance.scores[0][0] - gap)
     yield equal("sum omega = f' G s_alpha", sum(weights), slope * gap * (1 - sum(shares)))
     F, a, y = positive_symbol("F"), positive_symbol("a"), real("y")
     potential = sympy.log(1 / F - 1 / a)
@@ -246,16 +249,16 @@ def check_equal_scores(kernel: Kernel) -> Iterator[Check]:
         instance = _Instance(kernel, tokens, dimension)
         equal_gaps = {scores[t]: scores[1] for scores in instance.scores for t in range(2, len(scores))}
         derived = [sympy.Integer(0)] * dimension
-        rows = zip(instance.kernel.inputs, instance.kernel.shares(instance.point), strict=True)
-        powers = instance.kernel.exponentials(instance.point)
+        rows = zip(instance.kernel.inputs, instance.kernel.shares(numbers(instance.point)), strict=True)
+        powers = evaluated(instance.kernel.exponentials, instance.point)
         for (contrasts, (_, shares, gap)), odds in zip(rows, powers, strict=True):
             chosen = 1 - sum(shares)
-            slope = instance.loss.slope(contrasts.score - gap, PLAIN)
+            slope = instance.loss.slope(contrasts.score - gap)
             omega = slope * contrasts.rows[0][1] * chosen * (1 - chosen)
             margin = -sympy.log(sum(odds))
             derived = [x + omega * sympy.diff(margin, p) for x, p in zip(derived, instance.point, strict=True)]
         left = [sympy.sympify(x).subs(equal_gaps) for x in derived]
-        right = [x.subs(equal_gaps) for x in instance.kernel.downhill(instance.point)]
+        right = [x.subs(equal_gaps) for x in evaluated(instance.kernel.downhill, instance.point)]
         yield equal(f"-grad F = sum omega_i grad m_i, {tokens} tokens", left, right)
     constants, size = _Constants(), SymbolicNumber(positive_symbol("D2"))
     constants.__dict__["diameters_squared"] = {0: size}

@@ -6,6 +6,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023 (arXiv 2306.13596), problem (Att-SVM) 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -13,8 +14,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import PLAIN, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, plain
+from certattn.theory.symbols import matrix, positive_symbol, positive_vector, real, vector
 
 # Tokens, queries, dimensions of keys and of queries.
 SHAPES = ((2, 1, 1, 1), (3, 1, 2, 1), (2, 2, 2, 2), (3, 2, 1, 2))
@@ -28,9 +29,11 @@ def check_weights(kernel: Kernel) -> Iterator[Check]:
         masses = [sympy.exp(logit) for logit in logits]
         for chosen in range(length):
             gaps = [logits[chosen] - logit for t, logit in enumerate(logits) if t != chosen]
-            yield equal(f"the weight of token {chosen} of {length}", formula(gaps, PLAIN), masses[chosen] / sum(masses))
+            yield equal(
+                f"the weight of token {chosen} of {length}", evaluated(formula, gaps), masses[chosen] / sum(masses)
+            )
     g, h = real("g"), real("h")
-    weight = formula([g, h], PLAIN)
+    weight = evaluated(formula, [g, h])
     yield equal("its derivative in a gap is e^-g times its square", sympy.diff(weight, g), sympy.exp(-g) * weight**2)
 
 
@@ -74,17 +77,17 @@ def check_duality(kernel: Kernel) -> Iterator[Check]:
         total = sum(mu.values())
         yield equal(f"the square of the upper bound, {what}", ceiling**2, _product(found, found) / total**2)
     smallest, norm, total, c = (positive_symbol(name) for name in ("m", "n", "t", "c"))
-    lower, upper = kernel.selection_on_a_head.attained_margin, kernel.selection_on_a_head.margin_ceiling
-    yield equal(
-        "the lower bound is the smallest product over the norm", lower(smallest, norm**2, PLAIN), smallest / norm
-    )
-    yield equal("it does not change with c W", lower(c * smallest, (c * norm) ** 2, PLAIN), smallest / norm)
-    yield equal("nor the upper bound with c mu", upper((c * norm) ** 2, c * total, PLAIN), upper(norm**2, total, PLAIN))
+    lower = partial(evaluated, kernel.selection_on_a_head.attained_margin)
+    upper = partial(evaluated, kernel.selection_on_a_head.margin_ceiling)
+    yield equal("the lower bound is the smallest product over the norm", lower(smallest, norm**2), smallest / norm)
+    yield equal("it does not change with c W", lower(c * smallest, (c * norm) ** 2), smallest / norm)
+    yield equal("nor the upper bound with c mu", upper((c * norm) ** 2, c * total), upper(norm**2, total))
 
 
 def check_nearest_point(kernel: Kernel) -> Iterator[Check]:
     """At the nearest point x of the hull both bounds are |x|, and p = x / |x|^2 has the margin one over its norm."""
-    lower, upper = kernel.selection_on_a_head.attained_margin, kernel.selection_on_a_head.margin_ceiling
+    lower = partial(evaluated, kernel.selection_on_a_head.attained_margin)
+    upper = partial(evaluated, kernel.selection_on_a_head.margin_ceiling)
     x = vector("x", 3)
     square = _dot(x, x)
     p = [entry / square for entry in x]
@@ -101,8 +104,8 @@ def check_nearest_point(kernel: Kernel) -> Iterator[Check]:
     for name, end in (("first", first), ("second", second)):
         yield equal(f"the {name} end of a segment has the product |x|^2", _dot(end, nearest), square)
         # Squares, as roots of sums are not rewritten.
-        found = lower(_dot(end, nearest), square, PLAIN) ** 2
-        yield equal(f"and the margin is the upper bound, {name} end", found, upper(square, 1, PLAIN) ** 2)
+        found = lower(_dot(end, nearest), square) ** 2
+        yield equal(f"and the margin is the upper bound, {name} end", found, upper(square, 1) ** 2)
 
 
 def _instance(length: int, count: int, d: int, e: int) -> tuple[Any, Any, Any]:

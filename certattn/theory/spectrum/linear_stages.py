@@ -9,9 +9,9 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.spectrum.spectral_laws import ELEMENTARY
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import PLAIN, column, positive_symbol, real, vector
+from certattn.theory.spectrum.spectral_laws import elementary
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, plain
+from certattn.theory.symbols import column, positive_symbol, real, vector
 
 Expr = Any
 # d tokens with queries and keys of dimension p.
@@ -112,7 +112,7 @@ def check_columns(kernel: Kernel) -> Iterator[Check]:
     # (t_i - beta S_i)(t_l - beta S_l), t = e - 1: Sigma - beta^2 G.
     both = (sympy.exp(beta**2 * G) - 1) - 2 * beta**2 * G + beta**2 * G
     yield equal("the covariance of T - beta S/sqrt(d)", both, sympy.exp(beta**2 * G) - 1 - beta**2 * G)
-    alpha2 = kernel.equivalent_formulas.nonlinear_energy(beta**2, ELEMENTARY)
+    alpha2 = elementary(evaluated(kernel.equivalent_formulas.nonlinear_energy, beta**2))
     yield equal("alpha^2 where G = 1", both.subs(G, 1), alpha2)
 
 
@@ -130,7 +130,7 @@ def check_distances(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"|diag(t) x|^2 <= max t^2 |x|^2, size {size}", rest, meant)
         yield Check(f"as a sum of what is not negative, size {size}", meant.is_nonnegative is True)
         a, b = vector("a", size), vector("b", size)
-        found = plain(kernel.linearization.wasserstein(a, b, PLAIN))
+        found = evaluated(kernel.linearization.wasserstein, a, b)
         square = sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) / sympy.Integer(size)
         yield equal(f"W_2^2, {size} numbers", found**2, square)
     a, b = vector("a", 2), vector("b", 2)

@@ -9,8 +9,9 @@ import sympy
 
 from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.spectrum.spectral_laws import _polynomial, law_over_symbols
-from certattn.theory.symbols import PLAIN, positive_symbol, real
+from certattn.theory.spectrum.spectral_laws import _polynomial, as_numbers, law_over_symbols
+from certattn.theory.symbolic_flint import expression
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 
@@ -35,7 +36,7 @@ def check_density(kernel: Kernel) -> Iterator[Check]:
     U = positive_symbol("u")
     form = A * b * U**2 + (law.variance - b) * U - 1
     yield equal("1/u >= alpha^2 + beta^2/(1 + b u)", (A + B / (1 + b * U) - 1 / U) * U * (1 + b * U), form)
-    found = law.largest_square(PLAIN)
+    found = expression(as_numbers(law).largest_square())
     yield equal("u_0 is a root", form.subs(U, found), 0)
     other = 2 / ((law.variance - b) - sympy.sqrt((law.variance - b) ** 2 + 4 * A * b))
     yield equal("the other root is negative", found * other, -1 / (A * b))

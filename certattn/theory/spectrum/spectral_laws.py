@@ -9,31 +9,33 @@ import sympy
 
 from certattn.theory.exactness import Check, equal, vanishes
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, positive_symbol, real
+from certattn.theory.symbolic_flint import evaluated, numbers, plain
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 
 
-class SeriesFunctions:
+def elementary(expression: Expr) -> Expr:
     """The exponential's remainder as the elementary function that it is."""
 
-    def ratio(self, p: int, q: int) -> Expr:
-        return sympy.Rational(p, q)
-
-    def hypergeometric_1f1(self, a: Expr, b: Expr, z: Expr) -> Expr:
+    def close(above: Any, below: Any, z: Expr) -> Expr:
         # 1F1(1; 3; z) = 2 (e^z - 1 - z)/z^2, term by term: (1)_k/((3)_k k!) = 2/(k+2)!.
-        if (a, b) != (1, 3):
-            raise ValueError(f"1F1({a}; {b}; .) is not known here")
+        if (tuple(above), tuple(below)) != ((1,), (3,)):
+            raise ValueError(f"1F1({above}; {below}; .) is not known here")
         return 2 * (sympy.exp(z) - 1 - z) / z**2
 
-
-ELEMENTARY = SeriesFunctions()
+    return expression.replace(sympy.hyper, close)
 
 
 def law_over_symbols(kernel: Kernel) -> Any:
     """The kernel's numbers of a law, all positive symbols."""
     alpha2, beta2, lambda_ = (positive_symbol(name) for name in ("A", "B", "lambda"))
     return kernel.equivalent_formulas.LawNumbers(alpha2, beta2, lambda_)
+
+
+def as_numbers(law: Any) -> Any:
+    """A law of expressions as one of the kernel's numbers."""
+    return type(law)(*numbers([law.alpha2, law.beta2, law.lambda_]))
 
 
 def check_energy(kernel: Kernel) -> Iterator[Check]:
@@ -55,14 +57,14 @@ def check_energy(kernel: Kernel) -> Iterator[Check]:
     term = sympy.rf(1, k) / (sympy.rf(3, k) * sympy.factorial(k))
     ratio = sympy.simplify(sympy.combsimp(term / (2 / sympy.factorial(k + 2))))
     yield equal("the series of 1F1(1; 3; z)", ratio, 1)
-    alpha2 = formulas.nonlinear_energy(x, ELEMENTARY)
+    alpha2 = elementary(evaluated(formulas.nonlinear_energy, x))
     yield equal("alpha^2", alpha2, (variance - beta**2).subs(beta, sympy.sqrt(x)))
-    yield equal("rho", formulas.energy_ratio(x, ELEMENTARY), (sympy.exp(x) - 1 - x) / x)
+    rho = elementary(evaluated(formulas.energy_ratio, x))
+    yield equal("rho", rho, (sympy.exp(x) - 1 - x) / x)
     share = formulas.LawNumbers(alpha2, x, 1).share
     yield equal("the nonlinear share", share, 1 - x / (sympy.exp(x) - 1))
     yield equal("rho at a share", formulas.ratio_of_share(share), alpha2 / x)
     s = real("s")
-    rho = formulas.energy_ratio(x, ELEMENTARY)
     yield equal("rho as an average", sympy.integrate(sympy.exp(s * x) - 1, (s, 0, 1)), rho)
 
 
@@ -116,26 +118,27 @@ def _limit(expression: Expr, y: Expr) -> Expr:
     return sympy.Integer(0) if above.is_zero or above.degree() < below.degree() else sympy.oo
 
 
-def _polynomial(coefficients: list[Expr], x: Expr) -> Expr:
-    return sum((coefficient * x**k for k, coefficient in enumerate(coefficients)), sympy.Integer(0))
+def _polynomial(coefficients: list[Any], x: Expr) -> Expr:
+    return sum((coefficient * x**k for k, coefficient in enumerate(plain(coefficients))), sympy.Integer(0))
 
 
 def check_primitive(kernel: Kernel) -> Iterator[Check]:
     """Phi' = w K', Phi = w K - a primitive of K, and its imaginary part where it is known."""
     law = law_over_symbols(kernel)
     w, y, v = sympy.Symbol("w"), positive_symbol("y"), positive_symbol("v")
-    Phi = law.primitive(w, PLAIN)
+    primitive = as_numbers(law).primitive
+    Phi = evaluated(primitive, w)
     slope = law.inverse_slope(w)
     yield equal("K'", slope, sympy.diff(law.inverse(w), w))
     yield equal("Phi' = w K'", sympy.diff(Phi, w), w * slope)
     # At w = -iy, y > 0: the logarithms of 1 +- i sqrt(b) y are conjugate, Log(-iy) = log y - i pi/2.
     root = sympy.sqrt(law.pole) * y
     both = sympy.log(1 + sympy.I * root) + sympy.log(1 - sympy.I * root)
-    rest = law.primitive(-sympy.I * y, PLAIN) - law.lambda_ * both / 2 + sympy.log(-sympy.I * y)
+    rest = evaluated(primitive, -sympy.I * y) - law.lambda_ * both / 2 + sympy.log(-sympy.I * y)
     yield equal("all but logarithms is real", sympy.im(sympy.simplify(rest)), 0)
     yield equal("the mass of all", 2 / sympy.pi * -sympy.arg(-sympy.I * y), 1)
     # In a gap sqrt(b) w = 1 + v > 1. From below the real line 1 - sqrt(b) w = -v has the argument +pi, as here.
-    outside = sympy.simplify(law.primitive((1 + v) / sympy.sqrt(law.pole), PLAIN))
+    outside = sympy.simplify(evaluated(primitive, (1 + v) / sympy.sqrt(law.pole)))
     yield equal("the mass above a gap", 2 / sympy.pi * sympy.im(sympy.expand_log(outside)), law.lambda_)
 
 

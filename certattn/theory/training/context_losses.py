@@ -11,10 +11,9 @@ import sympy
 from certattn.theory import first_principles
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.operators import numbers
 from certattn.theory.special_functions import elementary
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, plain
-from certattn.theory.symbols import LARGE, PLAIN, SMALL, column, gradient, matrix, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, forms, numbers, plain
+from certattn.theory.symbols import column, gradient, matrix, positive_vector, real, vector
 from certattn.theory.training.regression_symbols import general_task
 
 Expr = Any
@@ -45,31 +44,33 @@ def check_laws(kernel: Kernel) -> Iterator[Check]:
     laws = kernel.laws
     for size in (1, 2):
         a, c = positive_vector("a", size), vector("c", size)
-        m, B, y = vector("m", size), matrix("B", size, size), matrix("y", 2, size).tolist()
-        w, sizes = positive_vector("w", 2), positive_vector("s", size)
+        m, B, y = vector("m", size), matrix("B", size, size), matrix("y", 2, size)
+        w, sizes = numbers(positive_vector("w", 2)), numbers(positive_vector("s", size))
         kinds = {
-            "a Gaussian": laws.Gaussian(m, (B * B.T).tolist()),
+            "a Gaussian": laws.Gaussian(numbers(m), numbers(B * B.T)),
             "signs": laws.Rademacher(sizes),
-            "two atoms": laws.Atoms(y, w),
+            "two atoms": laws.Atoms(numbers(y), w),
         }
         if size == 1:
             parts = [kinds["a Gaussian"], kinds["signs"]]
             kinds["a mixture"] = laws.Mixture(parts, w)
         for what, law in kinds.items():
-            yield from _cumulants_agree(kernel, f"{what} in dimension {size}", law, a, c, PLAIN)
-        for form, fn in (("large", LARGE), ("small", SMALL)):
-            box = laws.Box(sizes)
-            yield from _cumulants_agree(kernel, f"a box in dimension {size}, the form for {form} tilts", box, a, c, fn)
+            yield from _cumulants_agree(kernel, f"{what} in dimension {size}", law, a, c)
+        for form in ("large", "small"):
+            what = f"a box in dimension {size}, the form for {form} tilts"
+            with forms(large=form == "large"):
+                checks = list(_cumulants_agree(kernel, what, laws.Box(sizes), a, c))
+            yield from checks
 
 
-def _cumulants_agree(kernel: Kernel, what: str, law: Any, tilt: list[Expr], c: list[Expr], fn: Any) -> Iterator[Check]:
-    moments = kernel.law_moments
-    mean = [elementary(entry) for entry in law.tilted_mean(tilt, fn)]
+def _cumulants_agree(kernel: Kernel, what: str, law: Any, tilt: list[Expr], c: list[Expr]) -> Iterator[Check]:
+    moments, at = kernel.law_moments, numbers(tilt)
+    mean = [elementary(entry) for entry in law.tilted_mean(at)]
     covariance = [gradient(entry, tilt) for entry in mean]
-    found = [[elementary(entry) for entry in row] for row in moments.tilted_covariance(law, tilt, fn)]
+    found = [[elementary(entry) for entry in row] for row in moments.tilted_covariance(law, at)]
     yield equal(f"C = tau' of {what}", found, covariance)
     third = [[sum(x * y for x, y in zip(c, gradient(entry, tilt), strict=True)) for entry in row] for row in covariance]
-    found = [[elementary(entry) for entry in row] for row in moments.third_cumulant(law, tilt, c, fn)]
+    found = [[elementary(entry) for entry in row] for row in moments.third_cumulant(law, at, numbers(c))]
     yield equal(f"the derivative of C of {what}", found, third)
 
 
@@ -84,9 +85,9 @@ def check_infinite(kernel: Kernel) -> Iterator[Check]:
         context = kernel.descent_trajectory.TaskContext(SymbolicMatrix(column(w).T * B * B.T))
         yield from _moments_agree(kernel, f"a task in dimension {size}", context, mean, tilt, c)
     a, y, shares = vector("a", 2), matrix("y", 2, 2).tolist(), positive_vector("w", 2)
-    atoms = kernel.laws.Atoms(y, shares)
-    context = kernel.descent_trajectory.LawContext(kernel.laws.Atoms(numbers(y), numbers(shares)))
-    yield from _moments_agree(kernel, "two atoms", context, atoms.tilted_mean(a, PLAIN), a, vector("c", 2))
+    atoms = kernel.laws.Atoms(numbers(y), numbers(shares))
+    context = kernel.descent_trajectory.LawContext(atoms)
+    yield from _moments_agree(kernel, "two atoms", context, plain(atoms.tilted_mean(numbers(a))), a, vector("c", 2))
     yield from _check_population(kernel)
 
 

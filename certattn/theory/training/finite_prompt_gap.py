@@ -17,7 +17,7 @@ from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
 from certattn.theory.stein_reduction import S, combined, mean, power_sums, times, weighted_sum
 from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import PLAIN, column, gradient, matrix, positive_symbol, real, vector
+from certattn.theory.symbols import column, gradient, matrix, positive_symbol, real, vector
 from certattn.theory.training.regression_symbols import symmetric_matrix
 
 Expr = Any
@@ -109,10 +109,10 @@ def check_norms(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"E|Bg|^4, d = {d}", normal_mean(sympy.expand(square**2), g), G.trace() ** 2 + 2 * (G * G).trace())
     trace, squares = positive_symbol("t"), positive_symbol("u")
     gap = kernel.risk_transfer
-    found = gap.norms(SymbolicNumber(trace), SymbolicNumber(squares), SYMBOLS)
+    found = gap.norms(SymbolicNumber(trace), SymbolicNumber(squares))
     yield equal("the kernel's second norm", plain(found.second) ** 2, trace)
     yield equal("the kernel's fourth norm", plain(found.fourth) ** 4, trace**2 + 2 * squares)
-    found = gap.widest(SymbolicNumber(trace), SYMBOLS)
+    found = gap.widest(SymbolicNumber(trace))
     yield equal("its bound of the fourth", plain(found.fourth) ** 4, 3 * plain(found.second) ** 4)
 
 
@@ -130,7 +130,7 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
         largest = rest + more
         of = gap.Scores(SymbolicNumber(largest), SymbolicNumber(copies * largest + rest), copies)
         for k in (0, 1, 2):
-            found = plain(kernel.risk_transfer.log_average(SymbolicNumber(L), SymbolicNumber(theta), of, k, SYMBOLS))
+            found = plain(kernel.risk_transfer.log_average(SymbolicNumber(L), SymbolicNumber(theta), of, k))
             log = sympy.log(1 - 2 * theta * largest)
             wanted = theta * sympy.log(theta) + (1 - theta) * sympy.log(1 - theta) - theta * sympy.log(L - 1)
             wanted -= sympy.Rational(copies + 2 * k, 2) * log + sympy.log(1 - 2 * theta * rest) / 2
@@ -167,7 +167,7 @@ def _kernel_bounds(kernel: Kernel) -> Iterator[Check]:
 
     averages = tuple(SymbolicNumber(a) for a in (a0, a1, a2))
     factor, sizes = SymbolicNumber(b), (norms(t2, t4), norms(e2, e4))
-    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), factor, *sizes, averages, SYMBOLS)
+    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), factor, *sizes, averages)
     trace, value = x2**2, b * t4
     yield equal("the kernel's bound of R_L - R", plain(found.risk()), (a0 * b**2 * trace + a1 * trace) / 2)
     shared = 2 * value * x4 + 3 * value**2
@@ -202,19 +202,3 @@ def check_tube(kernel: Kernel) -> Iterator[Check]:
         pairs = [(i, j) for i in range(n) for j in range(i)]
         squares = sum(((A[i] * H[j] - A[j] * H[i]) ** 2 for i, j in pairs), sympy.Integer(0))
         yield equal(f"Lagrange's identity, n = {n}", wedge, squares)
-
-
-class _Functions(type(PLAIN)):  # type: ignore[misc]
-    """The functions of the kernel's numbers that the bounds use."""
-
-    def sqrt(self, x: Any) -> Any:
-        return SymbolicNumber(sympy.sqrt(plain(x)))
-
-    def log(self, x: Any) -> Any:
-        return SymbolicNumber(sympy.log(plain(x)))
-
-    def maximum(self, x: Any, y: Any) -> Any:
-        return SymbolicNumber(sympy.Max(plain(x), plain(y)))
-
-
-SYMBOLS = _Functions()

@@ -9,7 +9,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbols import PLAIN, positive_symbol, real
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbers
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 
@@ -32,7 +33,7 @@ def check_identity(kernel: Kernel) -> Iterator[Check]:
 def check_ball(kernel: Kernel) -> Iterator[Check]:
     """The excess and the shortfall from averages over g ~ N(0, 1), and the best eta."""
     T, lam, A2, b2, plain, weighted = (positive_symbol(n) for n in ("T", "lambda", "A2", "b2", "M_0", "M_1"))
-    ball = kernel.risk_gap.Ball(A2, b2, T, lam)
+    ball = kernel.risk_gap.Ball(*numbers([A2, b2, T, lam]))
     Y = T * plain + lam * (weighted - plain)
     yield equal("r^2", ball.scale(), lam**2 * A2)
     yield equal("Y", ball.query_average(plain, weighted), Y)
@@ -49,7 +50,7 @@ def check_ball(kernel: Kernel) -> Iterator[Check]:
         sympy.expand(rest + sympy.sqrt(X) * sympy.sqrt(y)),
     )
     whole = b2 * lam * ball.scale() * weighted
-    found = ball.shortfall(plain, weighted, PLAIN) - sympy.Rational(5, 4) * whole
+    found = expression(ball.shortfall(plain, weighted)) - sympy.Rational(5, 4) * whole
     yield equal("the shortfall", found**2, whole * Y)
     # The conditional mean of g'Sigma g given <u, g>, for a diagonal Sigma and a unit vector in the plane.
     s1, s2, c, g = (positive_symbol(name) for name in ("s_1", "s_2", "c", "g"))
@@ -66,12 +67,12 @@ def check_majorants(kernel: Kernel) -> Iterator[Check]:
     """Where the logistic function bends, its tangent, powers, and Gaussian means of ramps."""
     majorants = kernel.risk_gap
     v, L, theta, x = (positive_symbol(name) for name in ("v", "L", "theta", "x"))
-    q = kernel.mean_square.logistic(L, v, PLAIN)
+    q = expression(kernel.mean_square.logistic(L, SymbolicNumber(v)))
     yield equal("its second derivative", sympy.diff(q, v, 2), q * (1 - q) * (1 - 2 * q))
     bend = sympy.log(L - 1)
     yield equal("1/2 at v_0", q.subs(v, bend), sympy.Rational(1, 2))
     yield equal("slope 1/4 at v_0", sympy.diff(q, v).subs(v, bend), sympy.Rational(1, 4))
-    factor = majorants.power_factor(theta, L, PLAIN)
+    factor = evaluated(majorants.power_factor, theta, L)
     peak = theta**theta * (1 - theta) ** (1 - theta)
     yield Check(
         "the factor of a power", sympy.simplify(sympy.log(factor / (peak * (L - 1) ** -theta)).expand(force=True)) == 0
@@ -86,7 +87,7 @@ def check_majorants(kernel: Kernel) -> Iterator[Check]:
     density = sympy.exp(-rest * g**2 / 2) / sympy.sqrt(2 * sympy.pi)
     for k in (0, 1, 2, 3):
         mean = sympy.integrate(g ** (2 * k) * density, (g, -sympy.oo, sympy.oo))
-        yield equal(f"E[e^(theta r^2 g^2) g^{2 * k}]", mean, majorants.power_moment(k, rest, PLAIN))
+        yield equal(f"E[e^(theta r^2 g^2) g^{2 * k}]", mean, majorants.power_moment(k, SymbolicNumber(rest)))
     start, scale, lower, upper = (positive_symbol(name) for name in ("c", "r2", "T_k", "T_l"))
     yield equal("a ramp", majorants.ramp(start, scale, lower, upper), scale * upper - start * lower)
     y, u = positive_symbol("y"), positive_symbol("u")

@@ -15,8 +15,8 @@ from certattn.theory.exactness import Check, equal, positive
 from certattn.theory.gaussian_queries import normal_mean
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.operators import entries, gaussian
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import PLAIN, column, gradient, matrix, positive_symbol, positive_vector, real, vector
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, plain
+from certattn.theory.symbols import column, gradient, matrix, positive_symbol, positive_vector, real, vector
 from certattn.theory.training.regression_symbols import SymbolicTask, diagonal_task, general_task, parameters, table
 
 Expr = Any
@@ -129,7 +129,7 @@ def check_bayes(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"R = 0, {what}", plain(task.regression.risk(at)), 0)
         squares, square = frobenius(inverse, inverse), b**2
         yield equal(f"b^2 (b^2 + delta), {what}", square * (square + plain(at.invariant())), squares)
-    found = kernel.regression.squared_factor(delta, product, PLAIN)
+    found = evaluated(kernel.regression.squared_factor, delta, product)
     yield equal("the kernel's b^2 is a root", found * (found + delta), product**2)
     other = (-sympy.sqrt(delta**2 + 4 * product**2) - delta) / 2
     yield equal("the other root has the other sign", found * other, -(product**2))

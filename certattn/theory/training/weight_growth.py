@@ -14,7 +14,8 @@ import sympy
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.symbols import PLAIN, positive_symbol, real
+from certattn.theory.symbolic_flint import evaluated
+from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
 _TOKENS = (1, 2, 3)
@@ -125,7 +126,7 @@ def check_complex_variances(kernel: Kernel) -> Iterator[Check]:
     exponent = sympy.expand(sympy.re(sympy.expand_complex(-(z**2) / (2 * v) - z / 2 - v / 8)))
     wide = x + y**2 / x
     plain = -(z**2) / (2 * wide) - z / 2 - wide / 8
-    growth = weights.density_growth(y / x, y, PLAIN)
+    growth = evaluated(weights.density_growth, y / x, y)
     yield equal("exponents of the densities", exponent - plain, y**2 / x / 8)
     yield equal("factors of the densities", (wide / sympy.sqrt(x**2 + y**2)) ** 2, 1 + y**2 / x**2)
     yield equal("c", growth**4, (1 + y**2 / x**2) * sympy.exp(y**2 / x / 2))
@@ -147,7 +148,7 @@ def check_complex_variances(kernel: Kernel) -> Iterator[Check]:
         mean = sum(sympy.binomial(length, m) * p**m * (1 - p) ** (length - m) / (m + 1) for m in range(length + 1))
         whole = (1 - (1 - p) ** (length + 1)) / (p * (length + 1))
         yield equal(f"E 1/(N + 1), L = {length}", mean, whole)
-    yield equal("the bound of E q_N", weights.thinned_collision(n, p, x, PLAIN), sympy.exp(x) * 2 / (p * n))
+    yield equal("the bound of E q_N", evaluated(weights.thinned_collision, n, p, x), sympy.exp(x) * 2 / (p * n))
     m = positive_symbol("n")
     above = 1 + (m - 1) * sympy.exp(-x) - m * sympy.exp(-x)
     yield equal("1 + (n - 1) e^-x exceeds n e^-x", above, 1 - sympy.exp(-x))

@@ -7,7 +7,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
@@ -66,13 +65,13 @@ def test_losses_agree_with_their_definition(name, score):
     loss = LOSSES[name]
     with working_precision(256):
         c, G, h = arb(fmpq(*map(int, score.split("/")))), arb("0.3"), arb(2) ** -100
-        excess = loss.excess(c, G, BALLS)
-        assert (excess - (loss.value(c - G, BALLS) - loss.value(c, BALLS))).overlaps(arb(0))
-        assert (loss.inverse_excess(c, excess, BALLS) - G).overlaps(arb(0))
-        slope = (loss.value(c - h, BALLS) - loss.value(c + h, BALLS)) / (2 * h)
-        assert abs(slope - loss.slope(c, BALLS)) < arb(2) ** -90
-        curvature = (loss.slope(c - h, BALLS) - loss.slope(c + h, BALLS)) / (2 * h)
-        assert abs(curvature - loss.curvature(c, BALLS)) < arb(2) ** -90
+        excess = loss.excess(c, G)
+        assert (excess - (loss.value(c - G) - loss.value(c))).overlaps(arb(0))
+        assert (loss.inverse_excess(c, excess) - G).overlaps(arb(0))
+        slope = (loss.value(c - h) - loss.value(c + h)) / (2 * h)
+        assert abs(slope - loss.slope(c)) < arb(2) ** -90
+        curvature = (loss.slope(c - h) - loss.slope(c + h)) / (2 * h)
+        assert abs(curvature - loss.curvature(c)) < arb(2) ** -90
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -81,7 +80,7 @@ def test_the_largest_curvature_is_reached_and_never_exceeded(name, low, high):
     loss = LOSSES[name]
     with working_precision(128):
         a, b = arb(low), arb(high)
-        bound = loss.largest_curvature(a, b, BALLS)
-        values = [loss.curvature(a + (b - a) * k / 60, BALLS) for k in range(61)]
+        bound = loss.largest_curvature(a, b)
+        values = [loss.curvature(a + (b - a) * k / 60) for k in range(61)]
         assert all((bound >= value.lower() - arb(2) ** -100) is True for value in values)
         assert any((bound <= value.upper() + arb(2) ** -20) is True for value in values)

@@ -14,7 +14,6 @@ import certattn
 from certattn import MalformedError, NotProvedError, UsageError, Verdict
 from certattn.kernel.mathematics.balls import row_of_balls, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts import gradient_mean_square, gradient_tail
 from certattn.kernel.theorems.prompts.mathematics.gradient_bounds import TiltedMoments
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
@@ -53,7 +52,7 @@ def simulated(error: Any, law: Plain, prompts: int) -> Any:
     with working_precision(64):
         tilt, lifted = error.prompt.tilt(), error.prompt.law.law.map(arb)
         unit = [row_of_balls(row) for row in ExactMatrix.identity(size).to_rows()]
-        moments = TiltedMoments(lifted, tilt, unit, unit, BALLS)
+        moments = TiltedMoments(lifted, tilt, unit, unit)
         tau = np.array([float(x) for x in moments.centre])
         C = np.array([[float(x) for x in row] for row in moments.second(1)])
     x = tokens_of(law, prompts * length, rng).reshape(prompts, length, size)

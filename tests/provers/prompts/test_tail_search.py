@@ -18,7 +18,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, exp_remainder
+from certattn.kernel.mathematics.functions import exp_remainder
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.prompts.exp_remainders import scaled_exp_remainder
@@ -92,7 +92,7 @@ def test_the_remainder_of_the_exponential(order: int) -> None:
     # Both ways to compute it, at their seam too; a height may be rounded to a little below 0.
     y = np.concatenate([[-1e-16, 0.0], np.geomspace(1e-8, 700, 301), order * np.array([1, 1 - 1e-15, 1 + 1e-15])])
     with working_precision(128):
-        truth = np.array([float(math.factorial(order) * exp_remainder(order, arb(float(at)), BALLS)) for at in y])
+        truth = np.array([float(math.factorial(order) * exp_remainder(order, arb(float(at)))) for at in y])
     assert np.abs(scaled_exp_remainder(order, y) / truth - 1).max() < 1e-14
 
 

@@ -6,17 +6,17 @@ from wrong_formulas import noticed
 
 MODULE = "kernel.theorems.selection.selection_on_a_head"
 WRONG = [
-    ("The weight", "fn.exp(-gap)", "fn.exp(gap)"),
-    ("The weight", "total: Number = fn.ratio(1, 1)", "total: Number = fn.ratio(2, 1)"),
+    ("The weight", "(-gap).exp()", "gap.exp()"),
+    ("The weight", "total = arb(1)", "total = arb(2)"),
     ("Gaps", "row[chosen] - row[t]", "row[t] - row[chosen]"),
     ("Gaps", "self.queries @ matrix.T", "self.queries @ matrix"),
     ("Gaps", "if t != chosen)", "if t > chosen)"),
     ("Weak duality", "[self.chosen[i]] += value", "[self.chosen[i]] += 1"),
     ("Weak duality", "[t] -= value", "[t] += value"),
     ("Weak duality", "differences.T @ self.queries", "differences.T @ -self.queries"),
-    ("Weak duality", "return smallest / fn.sqrt(norm_squared)", "return smallest / norm_squared"),
-    ("Weak duality", "return fn.sqrt(norm_squared) / total", "return fn.sqrt(norm_squared / total)"),
-    ("Nothing is lost", "return fn.sqrt(norm_squared) / total", "return norm_squared / total"),
+    ("Weak duality", "return smallest / root(norm_squared)", "return smallest / norm_squared"),
+    ("Weak duality", "return root(norm_squared) / total", "return root(norm_squared / total)"),
+    ("Nothing is lost", "return root(norm_squared) / total", "return norm_squared / total"),
 ]
 
 

@@ -11,15 +11,15 @@ LANDSCAPE, CONSTANTS, GLOBAL = (
 LOSSES, POINTS = "kernel.mathematics.losses", "kernel.theorems.selection.mathematics.margin_points"
 
 WRONG = [
-    ("The losses", LOSSES, "return 1 / (1 + fn.exp(x))", "return 1 / (1 + fn.exp(-x))"),
-    ("The losses", LOSSES, "return fn.exp(-score) * (fn.exp(gap) - 1)", "return fn.exp(-score) * fn.exp(gap)"),
-    ("The losses", LOSSES, "return fn.log(1 + excess * fn.exp(score))", "return fn.log(1 + excess)"),
-    ("The gradient", LANDSCAPE, "chosen = 1 / (sum(powers) + 1)", "chosen = 1 / sum(powers)"),
+    ("The losses", LOSSES, "return 1 / (1 + x.exp())", "return 1 / (1 + (-x).exp())"),
+    ("The losses", LOSSES, "return (-score).exp() * (gap.exp() - 1)", "return (-score).exp() * gap.exp()"),
+    ("The losses", LOSSES, "return (1 + excess * score.exp()).log()", "return (1 + excess).log()"),
+    ("The gradient", LANDSCAPE, "(sum(powers, arb(0)) + 1)", "sum(powers, arb(0))"),
     ("The gradient", LANDSCAPE, "slope * s * (g - gap) for s", "slope * s * g for s"),
-    ("The gradient", LANDSCAPE, "[exp(-inner(z, point))", "[exp(inner(z, point))"),
+    ("The gradient", LANDSCAPE, "(-inner(z, point)).exp()", "inner(z, point).exp()"),
     ("The gradient", LANDSCAPE, "entry + weight * component", "entry - weight * component"),
     ("Second derivatives", LANDSCAPE, "upward = upward + curvature * inner(slide, slide)", "upward = upward"),
-    ("Second derivatives", LANDSCAPE, "spread * self.fn.maximum(-excess, zero)", "spread * 0"),
+    ("Second derivatives", LANDSCAPE, "spread * (-excess).max(zero)", "spread * 0"),
     (
         "Second derivatives", LANDSCAPE, "slope * share * inner(away, away), g - gap",
         "slope * share * inner(away, away), g"),

@@ -6,8 +6,8 @@ from wrong_formulas import noticed
 
 FORMULAS = "kernel.theorems.spectrum.equivalent_formulas"
 WRONG = [
-    ("The two parts", "return square * exp_remainder(2, square, fn)", "return exp_remainder(2, square, fn)"),
-    ("The two parts", "return square * energy_ratio(square, fn)", "return energy_ratio(square, fn)"),
+    ("The two parts", "return square * exp_remainder(2, square)", "return exp_remainder(2, square)"),
+    ("The two parts", "return square * energy_ratio(square)", "return energy_ratio(square)"),
     ("The two parts", "return self.alpha2 / self.variance", "return self.beta2 / self.variance"),
     ("The two parts", "return share / (1 - share)", "return share / (1 + share)"),
     ("Free cumulants", "return self.beta2 / self.lambda_", "return self.beta2 * self.lambda_"),
@@ -17,7 +17,7 @@ WRONG = [
     ("The quartic", "-(z * b)", "z * b"),
     ("A primitive", "self.alpha2 - 1 / (w * w)", "self.alpha2 + 1 / (w * w)"),
     ("A primitive", "self.lambda_ * v / (1 - v) + logarithms", "self.lambda_ * v / (1 + v) + logarithms"),
-    ("A primitive", "+ fn.log(1 + root)) / 2 - fn.log(w)", "+ fn.log(1 + root)) - fn.log(w)"),
+    ("A primitive", "(1 + square_root).log()) / 2 - w.log()", "(1 + square_root).log()) - w.log()"),
     ("The moments", "power[n] / (2 * n + 1)", "power[n] / (2 * n)"),
     ("The moments", "square = _times(series, series)", "square = series"),
     ("The largest", "2 / (half +", "1 / (half +"),

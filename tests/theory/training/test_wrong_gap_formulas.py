@@ -18,16 +18,16 @@ WRONG = [
     ("Over a ball", GAP, "self.largest * self.largest * self.A_squared", "self.largest * self.A_squared"),
     ("Over a ball", GAP, "(weighted - plain)", "(weighted + plain)"),
     ("Over a ball", GAP, "self.query_average(plain, weighted)) / 2", "self.query_average(plain, weighted))"),
-    ("Over a ball", GAP, "5 * X / 4 + fn.sqrt(X * Y)", "5 * X / 4 + fn.sqrt(X * Y) / 2"),
-    ("Functions above", MAJORANTS, "- theta * fn.log(length - 1)", "- theta * fn.log(length)"),
+    ("Over a ball", GAP, "5 * X / 4 + root(X * Y)", "5 * X / 4 + root(X * Y) / 2"),
+    ("Functions above", MAJORANTS, "- theta * (length - 1).log()", "- theta * length.log()"),
     ("Functions above", MAJORANTS, "found * odd / rest", "found * odd"),
     ("Functions above", MAJORANTS, "scale * upper - start * lower", "scale * upper + start * lower"),
     ("Functions above", MAJORANTS, "MOST_CONCAVE * step * step / 8 * last", "MOST_CONCAVE * step * step / 9 * last"),
     ("How fast", MAJORANTS, "MOST_CONCAVE = fmpq(13, 12)", "MOST_CONCAVE = fmpq(12, 12)"),
     ("How fast", COMPLEX, "MOST_CURVED = fmpq(17, 4)", "MOST_CURVED = fmpq(16, 4)"),
-    ("The moments", COMPLEX, "fn.exp(slope * height / 8)", "fn.exp(slope * height / 9)"),
+    ("The moments", COMPLEX, "(slope * height / 8).exp()", "(slope * height / 9).exp()"),
     ("The moments", COMPLEX, "1 - growth * height / 3", "1 - growth * height / 4"),
-    ("The moments", COMPLEX, "2 * fn.exp(variance) / (share * length)", "fn.exp(variance) / (share * length)"),
+    ("The moments", COMPLEX, "2 * variance.exp() / (share * length)", "variance.exp() / (share * length)"),
 ]
 
 

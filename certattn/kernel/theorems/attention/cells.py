@@ -16,7 +16,7 @@ from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import NORMS, l2_norm, linf_norm, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, exp_tail
+from certattn.kernel.mathematics.functions import exp_tail
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.softmax import Prompt
 
@@ -428,7 +428,7 @@ class Deviation:
     def over(self, cell: Cell, norm: str) -> CellBound:
         """The deviation at the centre of a cell, and a bound of it over the cell."""
         unit, local = cell.unit, self.expand(cell)
-        tails = [exp_tail(unit.reach(tilt), BALLS) for tilt in local.tilts]
+        tails = [exp_tail(unit.reach(tilt)) for tilt in local.tilts]
         factors = [[w * tail for w, tail in zip(local.weights, tails, strict=True)]]
         for row in local.weighed:
             factors += [row, [abs(x) * (2 * tail - 1) for x, tail in zip(row, tails, strict=True)]]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
@@ -28,7 +28,6 @@ from certattn.kernel.document.schema import Choice, Field, Record, Values
 from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
@@ -102,10 +101,10 @@ def enclosure_by(method: Method, error: GradientError) -> Enclosure:
 
 def _general(method: Method, error: GradientError) -> arb:
     share, rate = arb(method.parameters[SHARE.name]), arb(method.parameters[RATE.name])
-    return arb(error.factor * square_parts(error).bound(share, rate, error.prompt.length, BALLS))
+    return error.factor * square_parts(error).bound(share, rate, error.prompt.length)
 
 
-def _in_U(error: GradientError, law: Gaussian, exact: bool) -> Enclosure:  # noqa: N802 - U is a matrix
+def _in_U(error: GradientError, law: Gaussian[fmpq], exact: bool) -> Enclosure:  # noqa: N802 - U is a matrix
     """s^2 |z|^2 E |V (C_L - Gamma)|_F^2, or its bound by the logistic form of q."""
     prompt, covariance = error.prompt, ExactMatrix.rational(law.covariance)
     factor = square(prompt.scale)
@@ -117,7 +116,7 @@ def _in_U(error: GradientError, law: Gaussian, exact: bool) -> Enclosure:  # noq
         return arb(error.factor * covariance_mean_square(shape, powers.mean))
 
     def bound() -> arb:
-        q = logistic(prompt.length, arb(variance), BALLS)
+        q = logistic(prompt.length, arb(variance))
         return arb(error.factor * covariance_square_bound(shape) * q)
 
     return Enclosure.of(Shared(mean_square)) if exact else Enclosure(None, bound)
@@ -128,7 +127,7 @@ def square_parts(error: GradientError) -> SquareParts:
     prompt = error.prompt
     unit = [row_of_balls(row) for row in ExactMatrix.identity(prompt.dimension).to_rows()]
     values = [row_of_balls(row) for row in error.values.to_rows()]
-    moments = TiltedMoments(prompt.law.law.map(arb), prompt.tilt(), unit, values, BALLS)
+    moments = TiltedMoments(prompt.law.law.map(arb), prompt.tilt(), unit, values)
     return (covariance_parts if error.gradient == "U" else mean_parts)(moments, prompt.length)
 
 

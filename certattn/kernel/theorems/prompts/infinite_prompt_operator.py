@@ -65,7 +65,7 @@ class GivenOperator:
 
     law: StatedLaw
     weights: Weights
-    query_law: Gaussian | None
+    query_law: Gaussian[fmpq] | None
     stated_queries: Values | None
     truth: Operator
     affine: AffineMap | None
@@ -165,7 +165,7 @@ def _gap(truth: Operator, claimed: AffineMap, query: ExactMatrix) -> arb:
     return linf_norm([t - c for t, c in zip(found, expected, strict=True)])
 
 
-def _image(image: Values, law: Gaussian, affine: AffineMap) -> Iterator[Obligation]:
+def _image(image: Values, law: Gaussian[fmpq], affine: AffineMap) -> Iterator[Obligation]:
     """That `image` is that of N(m_z, S_z) under z -> b + s A z: N(b + s A m_z, s^2 A S_z A')."""
     name, mean = "pushforward.mean", image[MEAN].load()
     linear = ExactMatrix.row_vector(law.mean) @ affine.matrix.T

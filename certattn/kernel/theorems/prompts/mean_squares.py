@@ -16,7 +16,6 @@ from certattn.kernel.document.schema import Field, Rational, Values
 from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.law_moments import form, fourth, minus, product_trace, tilted_covariance
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
@@ -112,11 +111,11 @@ def no_bound(method: Method, what: str) -> str:
     return f"the method {method.name} with its parameters gives no such bound here: {what}"
 
 
-def _shape(prompt: RandomPrompt, tokens: Gaussian) -> GaussianShape:
+def _shape(prompt: RandomPrompt, tokens: Gaussian[fmpq]) -> GaussianShape:
     return GaussianShape.of(tokens, prompt.values(), prompt.base, square(prompt.scale))
 
 
-def exact_bounds(prompt: RandomPrompt, tokens: Gaussian, wanted: Collection[str]) -> Bounds:
+def exact_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq], wanted: Collection[str]) -> Bounds:
     """The numbers themselves, from enclosures of the power sums; kappa only where it is asked for."""
     shape, base = _shape(prompt, tokens), prompt.base @ ExactMatrix.rational(tokens.covariance) @ prompt.values().T
     degree = 4 if "mean_square" in wanted else 2
@@ -138,16 +137,16 @@ def exact_bounds(prompt: RandomPrompt, tokens: Gaussian, wanted: Collection[str]
     return Bounds(ranges, mean)
 
 
-def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian) -> Bounds:
+def logistic_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq]) -> Bounds:
     """1/L <= q <= 1/(1 + (L-1) e^(-v)), with 0 <= kappa <= q/4."""
     shape, least = _shape(prompt, tokens), fmpq(1, prompt.length)
     lower = least * logistic_floor(shape.spread, shape.shift)
 
     def collision() -> arb:
-        return arb(logistic(prompt.length, arb(shape.variance), BALLS))
+        return logistic(prompt.length, arb(shape.variance))
 
     def mean_square() -> arb:
-        return arb(gaussian_mean_square(collision(), 0, shape.spread, shape.shift))
+        return gaussian_mean_square(collision(), arb(0), shape.spread, shape.shift)
 
     bounded = {"mean_square": (lower, mean_square), "collision": (least, collision)}
     return Bounds({name: Enclosure(partial(arb, low), high) for name, (low, high) in bounded.items()})
@@ -162,11 +161,11 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     law, a, V = prompt.law.law.map(arb), prompt.tilt(), prompt.values()
     G = [row_of_balls(row) for row in (V.T @ V).to_rows()]
     twice = [2 * entry for entry in a]
-    tau = law.tilted_mean(a, BALLS)
-    doubled = (law.log_mgf(twice, BALLS) - 2 * law.log_mgf(a, BALLS)).exp()
-    shift = form(G, minus(law.tilted_mean(twice, BALLS), tau))
-    spread = product_trace(G, tilted_covariance(law, twice, BALLS))
+    tau = law.tilted_mean(a)
+    doubled = (law.log_mgf(twice) - 2 * law.log_mgf(a)).exp()
+    shift = form(G, minus(law.tilted_mean(twice), tau))
+    spread = product_trace(G, tilted_covariance(law, twice))
     second = tilted_second_moment(doubled, spread, shift)
-    tail = normaliser_tail(prompt.length, t, arb(rate), doubled, BALLS).min(arb(1))
+    tail = normaliser_tail(prompt.length, t, arb(rate), doubled).min(arb(1))
     rest = (prompt.length * fourth(law, tau, G) * tail).nonnegative_part().sqrt()
     return arb(general_mean_square(second, prompt.length, t, rest))

@@ -97,8 +97,8 @@ class AveragedPrompt:
     """
 
     law: StatedLaw
-    tokens: Gaussian
-    queries: Gaussian
+    tokens: Gaussian[fmpq]
+    queries: Gaussian[fmpq]
     weights: Weights
     scale: Real
     length: int

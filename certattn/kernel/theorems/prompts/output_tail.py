@@ -28,7 +28,6 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
@@ -99,8 +98,8 @@ class StatedNorm:
         if not isinstance(law, Gaussian):
             raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
         shape = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
-        q = logistic(prompt.length, arb(shape.variance), BALLS)
-        return arb(markov(gaussian_mean_square(q, 0, shape.spread, shape.shift), self.stated[EXCEEDS]))
+        q = logistic(prompt.length, arb(shape.variance))
+        return markov(gaussian_mean_square(q, arb(0), shape.spread, shape.shift), self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)

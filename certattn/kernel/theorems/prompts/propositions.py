@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -50,7 +51,6 @@ from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import Real, describe, square
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
@@ -156,7 +156,7 @@ class Setting:
         """What multiplies the token in the error: V, or I for the gradient with respect to V."""
         return self.weights.values() if error is not Error.GRADIENT_V else ExactMatrix.identity(self.law.dimension)
 
-    def are_both(self, kind: type[Gaussian | Box]) -> bool:
+    def are_both(self, kind: type[Gaussian[Any] | Box[Any]]) -> bool:
         """Whether tokens and queries have laws of this kind."""
         return isinstance(self.law.law, kind) and isinstance(self.queries.law, kind)
 
@@ -185,7 +185,7 @@ class Display:
 
     def at(self, length: int) -> arb:
         """Without c1, at the working precision."""
-        return arb(display(arb(length), arb(self.rho), arb(self.sigma), BALLS))
+        return display(arb(length), arb(self.rho), arb(self.sigma))
 
     def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
         """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
@@ -319,7 +319,7 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
 
 
 def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
-    return arb(logistic_bound(length, arb(theta), arb(determinant), arb(mean), BALLS))
+    return logistic_bound(length, arb(theta), arb(determinant), arb(mean))
 
 
 def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
@@ -338,7 +338,7 @@ def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values)
     bounds = Shared(partial(query_box_bounds, setting, error))
 
     def bound(length: arb) -> arb:
-        return arb(bounds().mean_square(length, arb(t), BALLS))
+        return bounds().mean_square(length, arb(t))
 
     if start > 2:
         before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))
@@ -358,7 +358,7 @@ def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
     scale = abs(scale_ball(setting.scale))
     (tilts,) = table_of_balls(ExactMatrix.row_vector(queries.sizes) @ _sizes(setting.U).T, scale)
     values = [row_of_balls(row) for row in _sizes(setting.read_out(error)).to_rows()]
-    box = TokenBox(row_of_balls(law.sizes), tilts, values, BALLS)
+    box = TokenBox(row_of_balls(law.sizes), tilts, values)
     if error is not Error.GRADIENT_U:
         return box.output()
     return box.covariance(scale * scale * sum((arb(r * r) for r in queries.sizes), arb(0)))
@@ -387,13 +387,12 @@ def error_polynomial(setting: Setting, error: Error) -> QueryPolynomial:
         slope = V @ Gamma @ setting.U
         return constant((V @ Gamma @ V.T).trace()) + quadratic(slope.T @ slope, setting.squared_scale)
     size = quadratic(ExactMatrix.identity(setting.U.columns), setting.squared_scale)
-    bound: QueryPolynomial = covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
-    return size * bound
+    return size * covariance_square_bound(covariance_polynomials(setting, V, _size_of_mixed))
 
 
 def covariance_polynomials(
     setting: Setting, V: ExactMatrix, mixed: Callable[[ExactMatrix, ExactMatrix, fmpq], ExactMatrix]
-) -> CovarianceShape:
+) -> CovarianceShape[QueryPolynomial]:
     """The six numbers of `CovarianceShape` as functions of the query; the last one as `mixed` gives it."""
     Gamma, factor = setting.covariance, setting.squared_scale
     shift = Gamma @ setting.U

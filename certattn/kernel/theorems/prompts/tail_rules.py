@@ -43,7 +43,6 @@ from certattn.kernel.mathematics.capped_sums import (
 )
 from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
@@ -126,7 +125,7 @@ MOST_SCORE_VARIANCE = 1000
 # -- tails
 
 
-def is_constant(law: Law, direction: ExactMatrix) -> bool:
+def is_constant(law: Law[fmpq], direction: ExactMatrix) -> bool:
     """Whether <v, x> is one number for every token of the law: of variance 0."""
     _, covariance = mean_and_covariance(law)
     return (direction @ covariance @ direction.T).is_zero()
@@ -155,7 +154,7 @@ class Tail:
     def summand(self) -> Summand:
         """Y, at the working precision."""
         law = self.prompt.law.law.map(arb)
-        return Summand(law, self.prompt.tilt(), row_of_balls(self.direction.row(0)), arb(self.eps), BALLS)
+        return Summand(law, self.prompt.tilt(), row_of_balls(self.direction.row(0)), arb(self.eps))
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ class ProductTail:
         law, first, second = prompt.law.law, u.row(0), v.row(0)
 
         def moments() -> ProductMoments:
-            return ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(first), row_of_balls(second), BALLS)
+            return ProductMoments(law.map(arb), prompt.tilt(), row_of_balls(first), row_of_balls(second))
 
         shared = Shared(moments)
         return [cls(prompt, (u, v), shared, sign, eps) for sign in (1, -1)]
@@ -267,7 +266,7 @@ def _exponential_by_moments(rule: Rule) -> arb:
     if order is None:
         raise rule.none("an order, for this law", "no order")
     series, largest = summand.centred_series(order), bound_of_summands(summand, parts)
-    return arb((-slope * summand.eps).exp() * bounded_exponential(series, arb(slope), largest, BALLS))
+    return arb((-slope * summand.eps).exp() * bounded_exponential(series, arb(slope), largest))
 
 
 def _truncated(rule: Rule) -> arb:

@@ -46,7 +46,6 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, least_progress, log_weight
@@ -65,47 +64,47 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     scored_token_forms,
 )
 
-# -- activations, generic in the number type: phi(r), and for an interval a number kappa > 0 with
+# -- activations: phi(r), and for an interval a number kappa > 0 with
 #    phi(s) - phi(r) >= kappa (s - r) for low <= r <= s <= high
 
 
 class Identity:
-    def value(self, r: Number, fn: Functions) -> Number:
+    def value(self, r: arb) -> arb:
         return r
 
-    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
-        return fn.exp(0 * low)
+    def least_slope(self, low: arb, high: arb) -> arb:
+        return (0 * low).exp()
 
 
 class Tanh:
-    def value(self, r: Number, fn: Functions) -> Number:
-        return fn.tanh(r)
+    def value(self, r: arb) -> arb:
+        return r.tanh()
 
-    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+    def least_slope(self, low: arb, high: arb) -> arb:
         # The slope 1 - tanh^2 falls with |r|: it is least where |r| is largest.
-        size = fn.maximum(fn.absolute(low), fn.absolute(high))
-        decay = fn.exp(-2 * size)
+        size = abs(low).max(abs(high))
+        decay = (-2 * size).exp()
         return 4 * decay / ((1 + decay) * (1 + decay))
 
 
 class Softplus:
-    def value(self, r: Number, fn: Functions) -> Number:
-        return fn.log(1 + fn.exp(r))
+    def value(self, r: arb) -> arb:
+        return (1 + r.exp()).log()
 
-    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
+    def least_slope(self, low: arb, high: arb) -> arb:
         # The slope 1 / (1 + e^{-r}) rises with r.
-        return 1 / (1 + fn.exp(-low))
+        return 1 / (1 + (-low).exp())
 
 
 @dataclass(frozen=True)
 class LeakyRelu:
     slope: fmpq
 
-    def value(self, r: Number, fn: Functions) -> Number:
-        return fn.maximum(r, self.slope * r)
+    def value(self, r: arb) -> arb:
+        return r.max(self.slope * r)
 
-    def least_slope(self, low: Number, high: Number, fn: Functions) -> Number:
-        one = fn.exp(0 * low)
+    def least_slope(self, low: arb, high: arb) -> arb:
+        one = (0 * low).exp()
         return one if (low >= 0) is True else self.slope * one
 
 
@@ -138,11 +137,11 @@ class ScoreMixing:
     def excess_of(self, drop: arb) -> arb:
         """e where the score has dropped by G."""
         before, after = self.output(arb(self.score)), self.output(self.score - drop)
-        return arb(self.loss.excess(before, before - after, BALLS))
+        return self.loss.excess(before, before - after)
 
     def output(self, score: arb) -> arb:
         """Y phi(Y gamma)."""
-        return arb(self.label * self.activation.value(self.label * score, BALLS))
+        return arb(self.label * self.activation.value(self.label * score))
 
     def slope(self, bound: arb) -> arb:
         """c for e <= bound: G is at most the largest gap, and at most bound / c with the c of all scores."""
@@ -154,7 +153,7 @@ class ScoreMixing:
         low, high = self.score - drop, arb(self.score)
         ends = (low, high) if self.label > 0 else (-high, -low)
         # l falls the slowest at the largest output.
-        return arb(self.activation.least_slope(*ends, BALLS) * self.loss.slope(self.output(high), BALLS))
+        return self.activation.least_slope(*ends) * self.loss.slope(self.output(high))
 
     def costs(self, bound: arb) -> list[arb]:
         slope = self.slope(bound)
@@ -206,7 +205,7 @@ class QuadraticMixing:
         return total
 
     def excess(self, weights: Sequence[arb]) -> arb:
-        return arb(self.loss.excess(arb(self.score), self.drop(weights), BALLS))
+        return self.loss.excess(arb(self.score), self.drop(weights))
 
     def mixed(self, bound: arb) -> arb:
         """The largest eps: e(s) >= c D(s) >= c eps `smallest`, as l is convex with the slope c at the chosen token."""
@@ -224,7 +223,7 @@ class QuadraticMixing:
         return reduce(arb.min, least) - mixed * reduce(arb.max, most)
 
     def _slope(self) -> arb:
-        return arb(self.loss.slope(arb(self.score), BALLS))
+        return self.loss.slope(arb(self.score))
 
 
 # -- what a certificate holds
@@ -374,9 +373,9 @@ def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -
     return RadiusBounds(excess, least, inward, cosine)
 
 
-def softmax_weights(products: Sequence[Number], fn: Functions) -> list[Number]:
+def softmax_weights(products: Sequence[arb]) -> list[arb]:
     """The weights of the other tokens: e^{-<z_t, p>} / (1 + sum_r e^{-<z_r, p>})."""
-    powers = [fn.exp(-product) for product in products]
+    powers = [(-product).exp() for product in products]
     total = 1 + sum(powers[1:], powers[0])
     return [power / total for power in powers]
 
@@ -385,7 +384,7 @@ def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
     inputs = problem.selection.pairs_of.items()
-    weights = {i: softmax_weights([arb(products[j]) for j in positions], BALLS) for i, positions in inputs}
+    weights = {i: softmax_weights([arb(products[j]) for j in positions]) for i, positions in inputs}
     return sum((problem.mixings[i].excess(found) for i, found in weights.items()), arb(0))
 
 

@@ -32,7 +32,6 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens, largest_spread
 from certattn.kernel.theorems.selection import selection_direction
@@ -75,8 +74,8 @@ def smoothness_bound(stated: StatedTokens, loss: Loss) -> arb:
     curvature, steepest = arb(0), arb(0)
     for gammas in scores:
         low, high = arb(min(gammas)), arb(max(gammas))
-        curvature = curvature.max(loss.largest_curvature(low, high, BALLS))
-        steepest = steepest.max(loss.slope(low, BALLS))
+        curvature = curvature.max(loss.largest_curvature(low, high))
+        steepest = steepest.max(loss.slope(low))
     inputs = [Tokens(stated.rows, tokens.lengths).keys_of(i) for i in range(tokens.count)]
     if KEYS in given:
         rows = [zip(part.to_rows(), gammas, strict=True) for part, gammas in zip(inputs, scores, strict=True)]

@@ -70,7 +70,7 @@ from certattn.kernel.given.prompts import (
 )
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 
 T = TypeVar("T", str, int)
 
@@ -146,13 +146,13 @@ class ChosenTokens:
         if matrix.is_zero():
             # The matrix 0 has no direction, but is itself one of norm at most 1.
             return arb(0)
-        return arb(attained_margin(arb(self.gaps(matrix).smallest()), arb(matrix.inner(matrix)), BALLS))
+        return attained_margin(arb(self.gaps(matrix).smallest()), arb(matrix.inner(matrix)))
 
     def from_multipliers(self, multipliers: Mapping[tuple[int, int], fmpq]) -> arb:
         """An upper bound of Xi at the working precision; `multipliers` hold the mu_it > 0 by (i, t), at least one."""
         total = sum(multipliers.values(), fmpq(0))
         combination = self.combination(multipliers)
-        return arb(margin_ceiling(arb(combination.inner(combination)), arb(total), BALLS))
+        return margin_ceiling(arb(combination.inner(combination)), arb(total))
 
     def combination(self, multipliers: Mapping[tuple[int, int], fmpq]) -> ExactMatrix:
         """sum_it mu_it (k_{alpha_i} - k_t) z_i', d x e."""
@@ -188,36 +188,36 @@ class Gaps:
     def weight(self, i: int, scale: arb) -> arb:
         """The softmax weight of the chosen token of query i, the logits being the products times `scale`."""
         unit = scale / self.denominator
-        return arb(selected_weight([gap * unit for gap in self.of_query(i)], BALLS))
+        return selected_weight([gap * unit for gap in self.of_query(i)])
 
     def other_weight(self, i: int, scale: arb) -> arb:
         """1 - weight, which a ball near 1 would not tell from 0."""
         unit = scale / self.denominator
-        return arb(unselected_weight([gap * unit for gap in self.of_query(i)], BALLS))
+        return unselected_weight([gap * unit for gap in self.of_query(i)])
 
 
-def selected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
+def selected_weight(gaps: Sequence[arb]) -> arb:
     """The softmax weight of a token whose logit exceeds those of the others by `gaps`: 1 / (1 + sum_t e^(-gap_t))."""
-    total: Number = fn.ratio(1, 1)
+    total = arb(1)
     for gap in gaps:
-        total = total + fn.exp(-gap)
+        total = total + (-gap).exp()
     return 1 / total
 
 
-def unselected_weight(gaps: Sequence[Number], fn: Functions) -> Number:
+def unselected_weight(gaps: Sequence[arb]) -> arb:
     """The softmax weight of all other tokens: 1 less that of the selected one, without cancellation."""
-    others = sum([fn.exp(-x) for x in gaps])
+    others = sum([(-x).exp() for x in gaps], arb(0))
     return others / (1 + others)
 
 
-def attained_margin(smallest: Number, norm_squared: Number, fn: Functions) -> Number:
+def attained_margin(smallest: arb, norm_squared: arb) -> arb:
     """min_j <z_j, w> / |w|."""
-    return smallest / fn.sqrt(norm_squared)
+    return smallest / root(norm_squared)
 
 
-def margin_ceiling(norm_squared: Number, total: Number, fn: Functions) -> Number:
+def margin_ceiling(norm_squared: arb, total: arb) -> arb:
     """|sum_j mu_j z_j| / sum_j mu_j."""
-    return fn.sqrt(norm_squared) / total
+    return root(norm_squared) / total
 
 
 # -- what is stated

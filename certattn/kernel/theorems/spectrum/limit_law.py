@@ -46,7 +46,7 @@ from flint import acb, acb_poly, arb, ctx, fmpq
 from certattn.kernel.decide.obligation import Shared
 from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.balls import normal_tail
-from certattn.kernel.mathematics.functions import BALLS, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.theorems.spectrum import equivalent_formulas as formulas
 
 # A guess of a root is good to about 2^-32, less where others are near; each step of Newton's method doubles that.
@@ -65,7 +65,7 @@ class EquivalentLaw:
     def from_square(cls, beta2: fmpq, lambda_: fmpq) -> EquivalentLaw:
         """The law of softmax(beta S), from beta^2: alpha^2 = e^(beta^2) - 1 - beta^2."""
         square = arb(beta2)
-        return cls(formulas.nonlinear_energy(square, BALLS), square, arb(lambda_))
+        return cls(formulas.nonlinear_energy(square), square, arb(lambda_))
 
     @classmethod
     def truncated(cls, beta2: fmpq, lambda_: fmpq, tau: fmpq) -> EquivalentLaw:
@@ -95,7 +95,7 @@ class EquivalentLaw:
         law = self.numbers
         constant, linear, square, cube = law.critical()
         # Where h is least beyond 1; a guess, as its sign is looked at.
-        least = ((BALLS.sqrt(square * square - 3 * cube * linear) - square) / (3 * cube)).mid()
+        least = ((root(square * square - 3 * cube * linear) - square) / (3 * cube)).mid()
         if not ((law.lambda_ < 1) is True and (law.discriminant() > 0) is True and (least > 1) is True):
             return None
         # All zeros of a polynomial are below 1 + the largest |coefficient / leading one| (Cauchy).
@@ -112,7 +112,7 @@ class EquivalentLaw:
         inner = [] if self.gap is None else [self.gap[0].upper(), self.gap[1].lower()]
         return [*inner, self.right_edge.upper()]
 
-    def _critical(self, v: arb) -> Number:
+    def _critical(self, v: arb) -> arb:
         """h(v)."""
         constant, linear, square, cube = self.numbers.critical()
         return ((cube * v + square) * v + linear) * v + constant
@@ -121,8 +121,7 @@ class EquivalentLaw:
         """K at the zero of K' that a ball of v = b w^2 holds, by the mean value theorem."""
         w = (v / self.numbers.pole).sqrt()
         middle = w.mid()
-        found: arb = self.numbers.inverse(middle) + self.numbers.inverse_slope(w) * (w - middle)
-        return found
+        return self.numbers.inverse(middle) + self.numbers.inverse_slope(w) * (w - middle)
 
     # -- the Stieltjes transform and its boundary values
 
@@ -194,7 +193,7 @@ class EquivalentLaw:
         boundary = self.stieltjes(acb(x))
         if boundary is None:
             return None
-        potential: acb = self.numbers.primitive(boundary, BALLS)
+        potential = self.numbers.primitive(boundary)
         found = 2 * arb(potential.imag) / arb.pi()
         # Of huge numbers the ball may be wider than all that a tail can be.
         return found if found.is_finite() is True and (found.rad() < 1) is True else None
@@ -233,7 +232,7 @@ class EquivalentLaw:
     @cached_property
     def density_bound(self) -> arb:
         """sup of the density of mu, which is its value at 0: 2 sqrt(u_0)/pi."""
-        return 2 * BALLS.sqrt(self.numbers.largest_square(BALLS)) / arb.pi()
+        return 2 * root(self.numbers.largest_square()) / arb.pi()
 
 
 def _root_near(coefficients: list[acb], guess: acb) -> acb | None:
@@ -315,7 +314,7 @@ def beta_at_ratio(ratio: arb) -> arb:
     # Somewhat beyond the two bounds, so that the signs at them are proved.
     below = ((1 + 2 * ratio).log() * 3 / 4).mid()
     above = (3 * growth.min(ratio)).mid()
-    square = zero_between(lambda x: formulas.energy_ratio(x, BALLS) - ratio, below, above)
+    square = zero_between(lambda x: formulas.energy_ratio(x) - ratio, below, above)
     return square.sqrt() if (square > 0) is True else arb.nan()
 
 
@@ -417,7 +416,7 @@ class SpectralLaw:
         return EquivalentLaw(arb(self.alpha2), arb(self.beta2), arb(self.lambda_))
 
     @property
-    def exact(self) -> formulas.LawNumbers | None:
+    def exact(self) -> formulas.LawNumbers[fmpq] | None:
         """Its numbers as rationals, where alpha^2 is one."""
         return None if self.alpha2 is None else formulas.LawNumbers(self.alpha2, self.beta2, self.lambda_)
 

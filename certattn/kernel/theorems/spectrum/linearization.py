@@ -34,7 +34,7 @@ from certattn.kernel.document.schema import Field, Rational, Record, Scale, Valu
 from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.linearization import ATTENTION, CHANGE, SCORES, STAGES, Parts, parts, wasserstein
 from certattn.kernel.mathematics.linearization import REMAINDER as REMAINDER_STAGE
 from certattn.kernel.mathematics.reals import Real, describe, real_root, square
@@ -288,7 +288,7 @@ class Sizes:
             self._known[quantity] = self._enclosed(quantity)
         return self._known[quantity]
 
-    def _enclosed(self, quantity: Quantity) -> Number:
+    def _enclosed(self, quantity: Quantity) -> arb:
         kind = quantity.kind
         if quantity.is_relative:
             size = kind.removeprefix("relative_")
@@ -296,14 +296,14 @@ class Sizes:
         if kind == "norm":
             return self.spectrum(quantity.stage).singular.value(1)
         if kind == "frobenius":
-            return BALLS.sqrt(arb(self.spectrum(quantity.stage).energy))
+            return root(arb(self.spectrum(quantity.stage).energy))
         if kind == "distance":
             variance = alpha_square(self.attention)
             values = self.spectrum(REMAINDER_STAGE).singular.values()
             return kolmogorov_distance(values, lambda x: quarter_circle_tail(x, variance))
         if kind == "wasserstein":
             attention, scores = (self.spectrum(name).singular.values() for name in (ATTENTION, SCORES))
-            return wasserstein(attention, scores, BALLS)
+            return wasserstein(attention, scores)
         largest = linf_norm(self.excess())
         if kind == "largest":
             return largest
@@ -315,11 +315,11 @@ class Sizes:
 NORM_OF_M = Quantity("norm", ATTENTION)
 
 
-def alpha_square(attention: Attention) -> Number:
+def alpha_square(attention: Attention) -> arb:
     """alpha^2 = e^(beta^2) - 1 - beta^2, where beta is given."""
     assert attention.temperature is not None
     beta = attention.temperature.beta
-    return nonlinear_energy(arb(beta * beta), BALLS)
+    return nonlinear_energy(arb(beta * beta))
 
 
 def sizes_in_arb(attention: Attention, bits: int) -> Sizes:

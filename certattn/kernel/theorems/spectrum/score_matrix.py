@@ -8,7 +8,7 @@ E m_2k(T) is finite exactly where p > 2k (2k - 1) beta^2; `walk_sums` computes i
 it tends to the moment m_2k of the free convolution of a semicircle of variance alpha^2 = e^(beta^2) - 1 - beta^2 with
 the law of W_Q W_K' beta / sqrt(d p) (Hayase, Collins and Karakida 2026, arXiv 2510.06685, have the limit of the law).
 
-Formulas are generic in their number type. Where I - b Q is not positive definite they may have a value that means
+Where I - b Q is not positive definite they may have a value that means
 nothing: whoever uses them asks for `has_moment` first.
 
 They are sums over walks, with integers only. Let T be d x d with entries (e_ij - 1) / sqrt(d), where the means
@@ -145,8 +145,7 @@ def limit_moment(order: int, beta2: fmpq, lambda_: fmpq) -> arb:
     """m_order of the limit law: claim `equivalent-law`."""
     square = arb(beta2)
     law = LawNumbers(square.exp() - 1 - square, square, arb(lambda_))
-    moment: arb = law.moments(order // 2)[-1]
-    return moment
+    return law.moments(order // 2)[-1]
 
 
 # -- sums over walks

@@ -53,7 +53,7 @@ from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Number, natural_power
+from certattn.kernel.mathematics.functions import N, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
 from certattn.kernel.mathematics.laws import Law
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
@@ -122,15 +122,15 @@ WITNESS = Record(BITS)
 class LawContext:
     """All tokens of a law whose parameters are balls."""
 
-    law: Law
+    law: Law[arb]
 
     def moments(self, near: contexts.Near) -> contexts.Moments:
         entries = near.box()
-        mean = self.law.tilted_mean(entries, BALLS)
-        return contexts.Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries, BALLS)))
+        mean = self.law.tilted_mean(entries)
+        return contexts.Moments(arb_mat(len(mean), 1, mean), arb_mat(tilted_covariance(self.law, entries)))
 
     def bend(self, near: contexts.Near, along: arb_mat) -> arb_mat:
-        return arb_mat(third_cumulant(self.law, near.box(), along.entries(), BALLS))
+        return arb_mat(third_cumulant(self.law, near.box(), along.entries()))
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def tube_around(pair: Pair, radius: fmpq, step: arb) -> Tube:
     return Tube(pair.gradient_gap(INFINITE) + change * r, rate)
 
 
-def growth(gap: Number, rate: Number, step: Number, steps: int) -> Number:
+def growth(gap: N, rate: N, step: N, steps: int) -> N:
     """g ((1 + eta nu)^k - 1)/nu."""
     return gap * (natural_power(1 + step * rate, steps) - 1) / rate
 
@@ -466,11 +466,14 @@ def _bounded(bound: arb, pair: Pair, radius: fmpq) -> arb | None:
     return upper.union(upper * (1 - _PART)) if upper.is_finite() is True else None
 
 
-def _closing(stated: Values, descents: Descents) -> Number:
+def _closing(stated: Values, descents: Descents) -> arb | fmpq:
     """g ((1 + eta nu)^K - 1)/nu: exact where that is short, for the stated radius may be the bound itself."""
     steps = tube_steps(stated, descents)
-    lift = fmpq if steps <= _EXACT_STEPS else arb
-    return growth(lift(stated[GAP]), lift(stated[RATE]), lift(descents.given[STEP]), steps)
+    exact: tuple[fmpq, fmpq, fmpq] = stated[GAP], stated[RATE], descents.given[STEP]
+    if steps <= _EXACT_STEPS:
+        return growth(*exact, steps)
+    gap, rate, step = map(arb, exact)
+    return growth(gap, rate, step, steps)
 
 
 # -- what proves it

@@ -40,7 +40,7 @@ from itertools import pairwise
 from flint import arb, arb_poly, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 
@@ -195,30 +195,30 @@ def ellipse_errors(length: int, middle: fmpq, radius: fmpq, height: fmpq, order:
     if (inside > 0) is not True:
         return InterpolationErrors(arb("inf"), arb("inf"))
     steepest = height / inside.sqrt()
-    growth = density_growth(steepest, height, BALLS)
+    growth = density_growth(steepest, height)
     kept = kept_share(growth, height)
     if (kept > 0) is not True:
         return InterpolationErrors(arb("inf"), arb("inf"))
-    thinned = thinned_collision(length, kept, middle + half_width + steepest * height, BALLS).min(arb(1))
+    thinned = thinned_collision(length, kept, middle + half_width + steepest * height).min(arb(1))
     ratio = growth / kept
     rho = (half_width + height) / radius
     factor = 4 / (rho**order * (rho - 1)) * thinned
     return InterpolationErrors(ratio * factor, 2 * ratio * ratio * factor)
 
 
-def density_growth(slope: Number, height: Number, fn: Functions) -> Number:
+def density_growth(slope: arb, height: fmpq) -> arb:
     """c = (1 + t^2)^(1/4) e^(t y / 8), t = y / x the slope of v = x + iy."""
-    return fn.sqrt(fn.sqrt(1 + slope * slope)) * fn.exp(slope * height / 8)
+    return root(root(1 + slope * slope)) * (slope * height / 8).exp()
 
 
-def kept_share(growth: Number, height: Number) -> Number:
+def kept_share(growth: arb, height: fmpq) -> arb:
     """p = 1 - c y / 3."""
     return 1 - growth * height / 3
 
 
-def thinned_collision(length: int, share: Number, variance: Number, fn: Functions) -> Number:
+def thinned_collision(length: int, share: arb, variance: arb) -> arb:
     """2 e^x' / (p L), an upper bound of E q_N(x')."""
-    return 2 * fn.exp(variance) / (share * length)
+    return 2 * variance.exp() / (share * length)
 
 
 # -- q and kappa at variances

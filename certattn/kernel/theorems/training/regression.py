@@ -32,10 +32,12 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 
-# A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix), and its numbers.
+# A matrix with @, +, -, .T, .scaled(number), .trace() and .inner(matrix): ExactMatrix, or BallMatrix below.
 AnyMatrix = Any
+# The numbers of such a matrix: fmpq, or arb.
+Number = Any
 
 
 @dataclass(frozen=True)
@@ -175,15 +177,15 @@ def shaped(vector: list[arb], size: int) -> Parameters:
 # -- where the risk vanishes
 
 
-def squared_factor(invariant: Number, product: Number, fn: Functions) -> Number:
+def squared_factor(invariant: arb, product: arb) -> arb:
     """z(delta, p) = (sqrt(delta^2 + 4p^2) - delta) / 2, which is b^2 where |A|_F^2 - b^2 = delta and |bA|_F = p."""
-    return (fn.sqrt(invariant * invariant + 4 * product * product) - invariant) / 2
+    return (root(invariant * invariant + 4 * product * product) - invariant) / 2
 
 
 def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Parameters:
     """The Bayes point with that invariant and sign of b, in balls; not finite where the precision is too low."""
     inverse = BallMatrix(BallMatrix.around(covariance).balls.inv(nonstop=True))
-    b = BALLS.sqrt(squared_factor(arb(invariant), BALLS.sqrt(inverse.inner(inverse)), BALLS))
+    b = root(squared_factor(arb(invariant), root(inverse.inner(inverse))))
     b = b if positive else -b
     return Parameters(inverse.scaled(1 / b), b)
 

@@ -76,7 +76,7 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
@@ -147,12 +147,12 @@ _REMEMBERED = 1024
 # -- the formulas
 
 
-def collision_factors(b: Number) -> tuple[Number, Number, Number]:
+def collision_factors(b: fmpq) -> tuple[fmpq, fmpq, fmpq]:
     """Of T, 2 <tau, x> and |tau|^2 in what multiplies q in (1)."""
     return b * b, b, -b * b
 
 
-def spread_factor(b: Number) -> Number:
+def spread_factor(b: fmpq) -> fmpq:
     """Of |tau|^2, which with this multiplies kappa in (1)."""
     return -6 * b * b
 
@@ -161,28 +161,28 @@ def spread_factor(b: Number) -> Number:
 class Ball:
     """All (A, b) with |A|_F^2 <= rho_A^2, b^2 <= rho_b^2; T and lam of Sigma."""
 
-    A_squared: Number
-    b_squared: Number
-    trace: Number
-    largest: Number
+    A_squared: arb
+    b_squared: arb
+    trace: arb
+    largest: arb
 
-    def scale(self) -> Number:
+    def scale(self) -> arb:
         """r^2 = lam^2 rho_A^2."""
         return self.largest * self.largest * self.A_squared
 
-    def query_average(self, plain: Number, weighted: Number) -> Number:
+    def query_average(self, plain: arb, weighted: arb) -> arb:
         """Y, from M_0 and M_1."""
         return self.trace * plain + self.largest * (weighted - plain)
 
-    def excess(self, plain: Number, weighted: Number) -> Number:
+    def excess(self, plain: arb, weighted: arb) -> arb:
         """(2)."""
         return (self.b_squared * self.trace * plain + self.query_average(plain, weighted)) / 2
 
-    def shortfall(self, plain: Number, weighted: Number, fn: Functions) -> Number:
+    def shortfall(self, plain: arb, weighted: arb) -> arb:
         """(3): the least of (5/2 + 1/eta) X/2 + eta Y/2 over eta > 0."""
         X = self.b_squared * self.largest * self.scale() * weighted
         Y = self.query_average(plain, weighted)
-        return 5 * X / 4 + fn.sqrt(X * Y)
+        return 5 * X / 4 + root(X * Y)
 
 
 # -- majorants
@@ -193,30 +193,30 @@ def outer_moment(k: int, y: arb) -> arb:
     return arb(2) ** k * (y / 2).gamma_upper(arb(k) + arb(fmpq(1, 2))) / arb.pi().sqrt()
 
 
-def ramp_average(k: int, start: arb, scale: arb) -> Number:
+def ramp_average(k: int, start: arb, scale: arb) -> arb:
     """E[(r^2 g^2 - start)_+ g^(2k)], start >= 0."""
     y = start / scale
     return ramp(start, scale, outer_moment(k, y), outer_moment(k + 1, y))
 
 
-def ramp(start: Number, scale: Number, lower: Number, upper: Number) -> Number:
+def ramp(start: arb, scale: arb, lower: arb, upper: arb) -> arb:
     """E[(r^2 g^2 - start)_+ g^(2k)] from T_k and T_(k+1) at start / r^2."""
     return scale * upper - start * lower
 
 
-def chord_excess(step: Number, last: Number) -> Number:
+def chord_excess(step: fmpq, last: arb) -> arb:
     """13/12 h^2/8 q: how far q exceeds its chord on a cell of width h where it is at most `last`."""
     return MOST_CONCAVE * step * step / 8 * last
 
 
-def power_factor(theta: Number, length: Number, fn: Functions) -> Number:
+def power_factor(theta: arb, length: arb) -> arb:
     """theta^theta (1-theta)^(1-theta) (L-1)^(-theta)."""
-    return fn.exp(log_peak(theta, fn) - theta * fn.log(length - 1))
+    return (log_peak(theta) - theta * (length - 1).log()).exp()
 
 
-def power_moment(k: int, rest: Number, fn: Functions) -> Number:
+def power_moment(k: int, rest: arb) -> arb:
     """E[e^(theta r^2 g^2) g^(2k)] = (2k-1)!! (1 - 2 theta r^2)^(-k - 1/2), rest = 1 - 2 theta r^2 > 0."""
-    found = 1 / fn.sqrt(rest)
+    found = 1 / root(rest)
     for odd in range(1, 2 * k, 2):
         found = found * odd / rest
     return found
@@ -228,7 +228,7 @@ class Logistic:
 
     length: int
 
-    def average(self, k: int, scale: arb, bits: int) -> Number:
+    def average(self, k: int, scale: arb, bits: int) -> arb:
         """E[Q(r^2 g^2) g^(2k)] for r^2 = `scale` > 0, at the working precision; not finite where none is proved."""
         start = arb(self.length - 1).log()
         y = start / scale
@@ -258,12 +258,12 @@ class Power:
     length: int
     theta: fmpq
 
-    def average(self, k: int, scale: arb, bits: int) -> Number:
+    def average(self, k: int, scale: arb, bits: int) -> arb:
         """The same: `power_factor` times `power_moment`, and not finite where the average is infinite."""
         rest = 1 - 2 * self.theta * scale
         if (rest > 0) is not True:
             return arb.nan()
-        return power_factor(arb(self.theta), arb(self.length), BALLS) * power_moment(k, rest, BALLS)
+        return power_factor(arb(self.theta), arb(self.length)) * power_moment(k, rest)
 
 
 @dataclass(frozen=True)
@@ -444,7 +444,7 @@ def _bounds(stated: StatedGap, majorant: Majorant) -> tuple[arb, arb]:
         raise NoBound(f"averages of e^(theta v) are infinite for theta = {theta}: {condition}. Take a smaller theta")
     ball = ball_of(stated.covariance, squares)
     plain, weighted = (majorant.average(k, ball.scale(), ctx.prec) for k in (0, 1))
-    return ball.excess(plain, weighted), ball.shortfall(plain, weighted, BALLS)
+    return ball.excess(plain, weighted), ball.shortfall(plain, weighted)
 
 
 def ball_of(covariance: ExactMatrix, stated: Values) -> Ball:

@@ -74,7 +74,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import context_losses as contexts
@@ -109,18 +109,18 @@ _POWERS = 48
 class Norms:
     """(E|B g|^2)^(1/2) = |B|_F and (E|B g|^4)^(1/4) of a matrix B for normal g, or bounds of them."""
 
-    second: Number
-    fourth: Number
+    second: arb
+    fourth: arb
 
 
-def widest(size: Number, fn: Functions) -> Norms:
+def widest(size: arb) -> Norms:
     """Of every matrix with |B|_F <= size: E|Bg|^4 = |B|_F^4 + 2 |B'B|_F^2 <= 3 |B|_F^4."""
-    return Norms(size, size * fn.sqrt(fn.sqrt(fn.ratio(3, 1) + 0 * size)))
+    return Norms(size, size * root(root(fmpq(3, 1) + 0 * size)))
 
 
-def norms(trace: Number, square_trace: Number, fn: Functions) -> Norms:
+def norms(trace: arb, square_trace: arb) -> Norms:
     """Of B with tr B'B and tr (B'B)^2."""
-    return Norms(fn.sqrt(trace), fn.sqrt(fn.sqrt(trace * trace + 2 * square_trace)))
+    return Norms(root(trace), root(root(trace * trace + 2 * square_trace)))
 
 
 def added(one: Norms, other: Norms) -> Norms:
@@ -128,38 +128,38 @@ def added(one: Norms, other: Norms) -> Norms:
     return Norms(one.second + other.second, one.fourth + other.fourth)
 
 
-def smaller(x: Number, y: Number, fn: Functions) -> Number:
+def smaller(x: arb, y: arb) -> arb:
     """min(x, y)."""
-    return -fn.maximum(-x, -y)
+    return -(-x).max(-y)
 
 
 @dataclass(frozen=True)
 class Scores:
     """v = |S g|^2 with |S|_op^2 <= s = `largest`, |S|_F^2 <= r = `total`; n = `copies`: (n + 1) s >= r or n + 1 = d."""
 
-    largest: Number
-    total: Number
+    largest: arb
+    total: arb
     copies: int
 
-    def rest(self, fn: Functions) -> Number:
+    def rest(self) -> arb:
         """s' = min(s, max(r - n s, 0))."""
         left = self.total - self.copies * self.largest
-        return smaller(self.largest, fn.maximum(left, 0 * left), fn)
+        return smaller(self.largest, left.max(0 * left))
 
 
 def scores(largest: arb, total: arb, dimension: int) -> Scores:
     """With the fewest copies that are proved to be enough."""
-    largest = smaller(largest, total, BALLS)
+    largest = smaller(largest, total)
     copies = 0
     while copies + 1 < dimension and ((copies + 1) * largest >= total) is not True:
         copies += 1
     return Scores(largest, total, copies)
 
 
-def log_average(length: Number, theta: Number, of: Scores, k: int, fn: Functions) -> Number:
+def log_average(length: arb, theta: arb, of: Scores, k: int) -> arb:
     """log a_k for 0 < theta <= 1 with 2 theta s < 1."""
-    inside, rest = fn.log(1 - 2 * theta * of.largest), fn.log(1 - 2 * theta * of.rest(fn))
-    return log_peak(theta, fn) - theta * fn.log(length - 1) - (of.copies + 2 * k) * inside / 2 - rest / 2
+    inside, rest = (1 - 2 * theta * of.largest).log(), (1 - 2 * theta * of.rest()).log()
+    return log_peak(theta) - theta * (length - 1).log() - (of.copies + 2 * k) * inside / 2 - rest / 2
 
 
 def averages(length: fmpq, of: Scores) -> tuple[arb, arb, arb]:
@@ -170,7 +170,7 @@ def averages(length: fmpq, of: Scores) -> tuple[arb, arb, arb]:
         # Any theta will do: the midpoint is one.
         theta = (ceiling * fmpq(part, _POWERS)).mid()
         if (theta > 0) is True and (theta < 1) is True and (2 * theta * of.largest < 1) is True:
-            found = [log_average(arb(length), theta, of, k, BALLS).exp() for k in range(3)]
+            found = [log_average(arb(length), theta, of, k).exp() for k in range(3)]
             best = [x.min(y) if y.is_finite() is True else x for x, y in zip(best, found, strict=True)]
     return best[0], best[1], best[2]
 
@@ -183,15 +183,14 @@ class GapBounds:
     """
 
     token: Norms
-    largest: Number
-    factor: Number
+    largest: arb
+    factor: arb
     tau: Norms
     error: Norms
-    averages: tuple[Number, Number, Number]
-    fn: Functions
+    averages: tuple[arb, arb, arb]
 
     @property
-    def _trace(self) -> Number:
+    def _trace(self) -> arb:
         return self.token.second * self.token.second
 
     @property
@@ -199,12 +198,12 @@ class GapBounds:
         """Of b tau."""
         return Norms(self.factor * self.tau.second, self.factor * self.tau.fourth)
 
-    def risk(self) -> Number:
+    def risk(self) -> arb:
         """R_L - R <= (a_0 b^2 T + a_1 T) / 2."""
         a = self.averages
         return (a[0] * self.factor * self.factor + a[1]) * self._trace / 2
 
-    def bracket(self) -> Number:
+    def bracket(self) -> arb:
         """c with E[|q_v W - 6 b^2 kappa_v |tau|^2| f] <= (a_1 b^2 T + a_2 c) E f, f as above.
 
         c = |x|^2 + |Ex|^2 + 2 |b tau|^2 or 2 |b tau| |x| + 3 |b tau|^2, in fourth norms.
@@ -212,26 +211,26 @@ class GapBounds:
         x, error, value = self.token.fourth, self.error.fourth, self._value.fourth
         far = x * x + error * error + 2 * value * value
         near = 2 * value * x + 3 * value * value
-        return smaller(far, near, self.fn)
+        return smaller(far, near)
 
-    def gradient_of_factor(self) -> Number:
+    def gradient_of_factor(self) -> arb:
         """|dG/db| <= max(a_0 b T, 3/2 a_1 b |tau|^2) + a_1 |tau| |Ex|."""
         a, b, tau = self.averages, self.factor, self.tau.second
-        spread = self.fn.ratio(3, 2) * a[1] * b * tau * tau
-        return self.fn.maximum(a[0] * b * self._trace, spread) + a[1] * tau * self.error.second
+        spread = fmpq(3, 2) * a[1] * b * tau * tau
+        return (a[0] * b * self._trace).max(spread) + a[1] * tau * self.error.second
 
-    def gradient_of_matrix(self) -> Number:
+    def gradient_of_matrix(self) -> arb:
         """|dG/dA|_F: the largest of <dG/dA, H> over |H|_F <= 1, where |Hx| has norms at most lam^(1/2)."""
         a, b, lam, tau = self.averages, self.factor, self.largest, self.tau
-        along = widest(self.fn.sqrt(lam), self.fn)
+        along = widest(root(lam))
         sides = b * b * self._trace * tau.second + b * lam * self.error.second
-        sides += self.fn.ratio(3, 2) * b * b * lam * tau.second
+        sides += fmpq(3, 2) * b * b * lam * tau.second
         return a[1] * sides * along.second + a[2] * self.bracket() * tau.fourth * along.fourth
 
-    def gradient(self) -> Number:
+    def gradient(self) -> arb:
         """|grad G|."""
         matrix, factor = self.gradient_of_matrix(), self.gradient_of_factor()
-        return self.fn.sqrt(matrix * matrix + factor * factor)
+        return root(matrix * matrix + factor * factor)
 
 
 # -- bounds of a distance that rest on themselves
@@ -284,7 +283,7 @@ class FinitePrompts:
         self._largest = largest_eigenvalue(self._covariance, ctx.prec)
         self.token = _norms(self._covariance)
 
-    def root_of_risk(self, near: Enclosure) -> Number:
+    def root_of_risk(self, near: Enclosure) -> arb:
         """sqrt(2R), which is the norm of E x: at every point of a ball at most this."""
         return self._error(near).second
 
@@ -295,24 +294,24 @@ class FinitePrompts:
         A = point.A.balls
         # Similar to S'S, which is all that its traces and those of its powers know.
         square = A.transpose() * sigma * A * sigma
-        operator = BALLS.sqrt(largest_eigenvalue(square, ctx.prec)) + lam * radius
-        frobenius = BALLS.sqrt(square.trace()) + lam * radius
+        operator = root(largest_eigenvalue(square, ctx.prec)) + lam * radius
+        frobenius = root(square.trace()) + lam * radius
         tau = sigma * A
         variances = scores(operator * operator, frobenius * frobenius, sigma.nrows())
-        spread = added(_norms(tau * sigma * tau.transpose()), widest(lam * BALLS.sqrt(lam) * radius, BALLS))
+        spread = added(_norms(tau * sigma * tau.transpose()), widest(lam * root(lam) * radius))
         factor, parts = abs(point.b) + radius, averages(self._length, variances)
-        return GapBounds(self.token, lam, factor, spread, self._error(near), parts, BALLS)
+        return GapBounds(self.token, lam, factor, spread, self._error(near), parts)
 
     def _error(self, near: Enclosure) -> Norms:
         """Of E x."""
         sigma, point = self._covariance, self.field.parameters(near.centre)
         E = sigma * point.A.balls * point.b - task.BallMatrix.identity(sigma.nrows()).balls
         # By so much |E Sigma^(1/2)|_F changes within r.
-        reach = self._largest * BALLS.sqrt(self._largest) * product_reach(l2_norm(near.centre), near.error)
-        return added(_norms(E * sigma * E.transpose()), widest(reach, BALLS))
+        reach = self._largest * root(self._largest) * product_reach(l2_norm(near.centre), near.error)
+        return added(_norms(E * sigma * E.transpose()), widest(reach))
 
 
-def bound_of_risk(prompts: FinitePrompts, near: Enclosure) -> Number:
+def bound_of_risk(prompts: FinitePrompts, near: Enclosure) -> arb:
     """R_L <= R + (R_L - R) at every point of a ball."""
     root, gap = prompts.root_of_risk(near), prompts.gap(near).risk()
     return root * root / 2 + gap
@@ -365,7 +364,7 @@ def _piece(prompts: FinitePrompts, step: Step, first: fmpq, last: fmpq, distance
     """The piece from an e_0."""
     over, h = step.over(first, last), arb(last - first)
 
-    def reached(tried: arb) -> Number:
+    def reached(tried: arb) -> arb:
         """e^(mu h) (e_0 + g h) with the bounds of the ball of radius r + e_1."""
         ball = Enclosure(over.centre, (over.error + tried).upper())
         return (prompts.field.expansion(ball) * h).exp() * (distance + prompts.gap(ball).gradient() * h)
@@ -375,7 +374,7 @@ def _piece(prompts: FinitePrompts, step: Step, first: fmpq, last: fmpq, distance
 
 def _norms(covariance: arb_mat) -> Norms:
     """Of a centred Gaussian vector with this covariance."""
-    return norms(covariance.trace(), (covariance * covariance).trace(), BALLS)
+    return norms(covariance.trace(), (covariance * covariance).trace())
 
 
 # -- the polygon
@@ -484,7 +483,7 @@ class StatedTransfer:
     travel: fmpq
 
     @cached_property
-    def twice_the_risk(self) -> Number:
+    def twice_the_risk(self) -> task.Number:
         """2R over infinite prompts at the start."""
         return 2 * task.exact_regression(self.covariance).risk(self.start)
 
@@ -613,7 +612,7 @@ class Flows:
         last = self.last
         return last if last is not None and last.distance.closed and last.last == self.time else None
 
-    def twice_the_risk(self) -> arb:
+    def twice_the_risk(self) -> task.Number:
         """2R over infinite prompts at the end."""
         if self.last is not None and self.last.distance.closed is not True:
             raise NoBound("it rests on the path, which is not proved")

@@ -59,7 +59,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
@@ -104,28 +104,28 @@ MOST_FLOW_STEPS = 2_000
 class CovarianceConstants:
     """What the rates know of Sigma: its extreme eigenvalues, and traces of its powers."""
 
-    smallest: Number
-    largest: Number
-    trace: Number
-    trace_fourth: Number
-    trace_inverse_second: Number
-    trace_inverse_fifth: Number
+    smallest: arb
+    largest: arb
+    trace: arb
+    trace_fourth: arb
+    trace_inverse_second: arb
+    trace_inverse_fifth: arb
 
-    def least_product(self, risk: Number, fn: Functions) -> Number:
+    def least_product(self, risk: arb) -> arb:
         """m: a lower bound of |bA|_F where the risk is at most so large."""
-        root = fn.sqrt(2 * risk)
-        far = (self.trace - root * fn.sqrt(self.trace)) / fn.sqrt(self.trace_fourth)
+        square_root = root(2 * risk)
+        far = (self.trace - square_root * root(self.trace)) / root(self.trace_fourth)
         inverse_second = self.trace_inverse_second
-        near = (inverse_second - root * fn.sqrt(self.trace_inverse_fifth)) / fn.sqrt(inverse_second)
-        return fn.maximum(fn.maximum(far, near), 0 * risk)
+        near = (inverse_second - square_root * root(self.trace_inverse_fifth)) / root(inverse_second)
+        return far.max(near).max(0 * risk)
 
-    def bayes_product(self, fn: Functions) -> Number:
+    def bayes_product(self) -> arb:
         """sqrt(tr Sigma^-2): |bA|_F where R = 0."""
-        return fn.sqrt(self.trace_inverse_second)
+        return root(self.trace_inverse_second)
 
-    def largest_product(self, risk: Number, fn: Functions) -> Number:
+    def largest_product(self, risk: arb) -> arb:
         """M: an upper bound of |bA|_F there."""
-        return self.bayes_product(fn) + fn.sqrt(2 * risk) / fn.sqrt(self.smallest) / self.smallest
+        return self.bayes_product() + root(2 * risk) / root(self.smallest) / self.smallest
 
 
 def covariance_constants(covariance: ExactMatrix) -> CovarianceConstants:
@@ -148,15 +148,14 @@ class FlowRates:
     """The flow (A, b)' = -grad R with the invariant delta, from a point whose risk is given."""
 
     constants: CovarianceConstants
-    invariant: Number
-    fn: Functions
+    invariant: arb
 
-    def rate(self, risk: Number) -> Number:
+    def rate(self, risk: arb) -> arb:
         """c = l^3 z(delta, m): from there on R falls at least like e^(-2ct), and b^2 >= c / l^3."""
         l = self.constants.smallest  # noqa: E741 - the mathematical name
-        return l * l * l * task.squared_factor(self.invariant, self.constants.least_product(risk, self.fn), self.fn)
+        return l * l * l * task.squared_factor(self.invariant, self.constants.least_product(risk))
 
-    def decay(self, risk: Number) -> Number:
+    def decay(self, risk: arb) -> arb:
         """2c: log R falls at least so fast there, and no path from there is longer than sqrt(2R/c)."""
         return 2 * self.rate(risk)
 
@@ -175,74 +174,73 @@ class DescentRates:
     """
 
     constants: CovarianceConstants
-    invariant: Number
-    step: Number
-    first_risk: Number
-    fn: Functions
+    invariant: arb
+    step: arb
+    first_risk: arb
 
     @property
-    def drift(self) -> Number:
+    def drift(self) -> arb:
         """D = 2 eta R_0."""
         return 2 * self.step * self.first_risk
 
-    def least_square(self, risk: Number) -> Number:
+    def least_square(self, risk: arb) -> arb:
         """z(delta_0 + D, m) <= b^2."""
-        return task.squared_factor(self.invariant + self.drift, self.constants.least_product(risk, self.fn), self.fn)
+        return task.squared_factor(self.invariant + self.drift, self.constants.least_product(risk))
 
-    def largest_square(self, risk: Number) -> Number:
+    def largest_square(self, risk: arb) -> arb:
         """z(delta_0 - D, M) >= b^2."""
-        return task.squared_factor(self.invariant - self.drift, self.constants.largest_product(risk, self.fn), self.fn)
+        return task.squared_factor(self.invariant - self.drift, self.constants.largest_product(risk))
 
-    def curvature_by_norms(self, risk: Number) -> Number:
+    def curvature_by_norms(self, risk: arb) -> arb:
         """lam^3 (|A|_F^2 + b^2), where |A|_F^2 + b^2 <= sqrt((|delta_0| + D)^2 + 4M^2)."""
-        lam, M = self.constants.largest, self.constants.largest_product(risk, self.fn)
-        invariant = self.fn.absolute(self.invariant) + self.drift
-        return lam * lam * lam * self.fn.sqrt(invariant * invariant + 4 * M * M)
+        lam, M = self.constants.largest, self.constants.largest_product(risk)
+        invariant = abs(self.invariant) + self.drift
+        return lam * lam * lam * root(invariant * invariant + 4 * M * M)
 
-    def curvature_at(self, square: Number, risk: Number) -> Number:
+    def curvature_at(self, square: arb, risk: arb) -> arb:
         """lam^3 b^2 + (sqrt(tr Sigma) + r)^2 / b^2 for a value of b^2."""
         lam = self.constants.largest
-        root = self.fn.sqrt(self.constants.trace) + self.fn.sqrt(2 * risk)
-        return lam * lam * lam * square + root * root / square
+        square_root = root(self.constants.trace) + root(2 * risk)
+        return lam * lam * lam * square + square_root * square_root / square
 
-    def rest_of_curvature(self, risk: Number) -> Number:
+    def rest_of_curvature(self, risk: arb) -> arb:
         """lam^(3/2) r >= |Sigma E Sigma|_F."""
         lam = self.constants.largest
-        return lam * self.fn.sqrt(lam) * self.fn.sqrt(2 * risk)
+        return lam * root(lam) * root(2 * risk)
 
-    def smoothness(self, risk: Number) -> Number:
+    def smoothness(self, risk: arb) -> arb:
         """beta >= |Hess R|: by norms, or by the convex bound in b^2 at the ends of its range where b is not near 0."""
         bound = self.curvature_by_norms(risk)
         least, largest = self.least_square(risk), self.largest_square(risk)
         if (least > 0) is True:
-            ends = self.fn.maximum(self.curvature_at(least, risk), self.curvature_at(largest, risk))
-            bound = -self.fn.maximum(-ends, -bound)
+            ends = self.curvature_at(least, risk).max(self.curvature_at(largest, risk))
+            bound = -(-ends).max(-bound)
         return bound + self.rest_of_curvature(risk)
 
-    def share(self, risk: Number) -> Number:
+    def share(self, risk: arb) -> arb:
         """kappa = 1 - eta beta / 2."""
         return 1 - self.step * self.smoothness(risk) / 2
 
-    def rate(self, risk: Number) -> Number:
+    def rate(self, risk: arb) -> arb:
         """c = kappa l^3 z(delta_0 + D, m)."""
         l = self.constants.smallest  # noqa: E741 - the mathematical name
         return self.share(risk) * l * l * l * self.least_square(risk)
 
-    def wander(self, risk: Number) -> Number:
+    def wander(self, risk: arb) -> arb:
         """eta R / kappa: |A|_F^2 - b^2 changes by no more from there on."""
         return self.step * risk / self.share(risk)
 
-    def factor(self, risk: Number) -> Number:
+    def factor(self, risk: arb) -> arb:
         """1 - 2 eta c: by which every step from there on multiplies the risk at most."""
         return 1 - 2 * self.step * self.rate(risk)
 
-    def decay(self, risk: Number) -> Number:
+    def decay(self, risk: arb) -> arb:
         """-log(1 - 2 eta c): log R falls at least so much in a step."""
-        return -self.fn.log(self.factor(risk))
+        return -self.factor(risk).log()
 
-    def length(self, risk: Number) -> Number:
+    def length(self, risk: arb) -> arb:
         """sqrt(2R / (kappa c)): no path from there is longer."""
-        return self.fn.sqrt(2 * risk / (self.share(risk) * self.rate(risk)))
+        return root(2 * risk / (self.share(risk) * self.rate(risk)))
 
 
 @dataclass(frozen=True)
@@ -446,16 +444,16 @@ class TrainingRun:
     # -- where the enclosures end
 
     @cached_property
-    def _invariant(self) -> Number:
+    def _invariant(self) -> task.Number:
         """The flow keeps that of the start."""
         return self._point(fmpq(0) if self._stated.step is None else self._stated.enclosed).invariant()
 
     @property
-    def b(self) -> Number:
+    def b(self) -> task.Number:
         return self._point(self._stated.enclosed).b
 
     @property
-    def inside(self) -> tuple[Number, fmpq]:
+    def inside(self) -> tuple[task.Number, fmpq]:
         """2R < tr Sigma or, what does as well, |A|_F^2 - b^2 < 0 for ever."""
         step, risk = self._stated.step, self.risk(self._stated.enclosed)
         invariant = self._invariant if step is None else self._invariant + 2 * step * risk
@@ -467,16 +465,16 @@ class TrainingRun:
     def _rates(self) -> FlowRates | DescentRates:
         step, invariant = self._stated.step, arb(self._invariant)
         if step is None:
-            return FlowRates(self._constants, invariant, BALLS)
-        return DescentRates(self._constants, invariant, arb(step), arb(self.risk(self._stated.enclosed)), BALLS)
+            return FlowRates(self._constants, invariant)
+        return DescentRates(self._constants, invariant, arb(step), arb(self.risk(self._stated.enclosed)))
 
     @property
-    def smoothness(self) -> Number:
+    def smoothness(self) -> arb:
         """eta beta, beta a bound of the second derivatives where R is no larger than where the enclosures end."""
         assert isinstance(self._rates, DescentRates)
         return self._rates.step * self._rates.smoothness(self._rates.first_risk)
 
-    def risk(self, time: fmpq) -> Number:
+    def risk(self, time: fmpq) -> task.Number:
         """R as far as the run is enclosed, and a bound of it afterwards."""
         stated = self._stated
         if time <= stated.enclosed:
@@ -485,17 +483,17 @@ class TrainingRun:
         at_the_end = arb(self.risk(stated.enclosed))
         return risk_after(time - stated.enclosed, at_the_end, self._rates.decay, stated.step is not None)
 
-    def rate(self, time: fmpq) -> Number:
+    def rate(self, time: fmpq) -> arb:
         """c from a time on."""
         return self._rates.rate(arb(self.risk(time)))
 
-    def length(self, time: fmpq) -> Number:
+    def length(self, time: fmpq) -> arb:
         """A bound of the length of the path from a time on."""
         risk, rates = arb(self.risk(time)), self._rates
         return rates.length(risk) if isinstance(rates, DescentRates) else length_below(risk, rates.rate)
 
     @cached_property
-    def invariants(self) -> tuple[Number, Number]:
+    def invariants(self) -> tuple[arb, arb]:
         """|A|_F^2 - b^2 in the limit lies between these."""
         rates = self._rates
         wander = rates.wander(rates.first_risk) if isinstance(rates, DescentRates) else 0
@@ -503,10 +501,10 @@ class TrainingRun:
 
     def distance(self, point: task.Parameters, positive: bool) -> arb:
         """From the Bayes points that may be the limit: (Sigma^-1/b, b) with this sign of b."""
-        product = self._constants.bayes_product(BALLS)
-        low, high = (task.squared_factor(bound, product, BALLS) for bound in self.invariants)
-        root = BALLS.sqrt(low if self._stated.step is None else low.union(high))
-        b = root if positive else -root
+        product = self._constants.bayes_product()
+        low, high = (task.squared_factor(bound, product) for bound in self.invariants)
+        square_root = root(low if self._stated.step is None else low.union(high))
+        b = square_root if positive else -square_root
         inverse = task.BallMatrix(self._regression.covariance.balls.inv(nonstop=True))
         return l2_norm(task.flat(task.Parameters(inverse.scaled(1 / b), b) - task.balls_around(point)))
 

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix, covariance
-from certattn.kernel.mathematics.functions import BALLS, exp_tail
+from certattn.kernel.mathematics.functions import exp_tail
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, real_root
 from certattn.kernel.mathematics.softmax import Prompt
@@ -299,14 +299,14 @@ def test_the_tail_is_an_upper_bound_and_close(t: float) -> None:
         x = arb(t)
         true = (x.exp() - 1 - x) / (x * x) if t > 1e-50 else arb(fmpq(1, 2)) + x / 6
     with working_precision(64):
-        bound = exp_tail(arb(t), BALLS)
+        bound = exp_tail(arb(t))
     assert bound.upper() >= true.lower()
     assert bound.lower() <= true.upper() * arb(1.004)
 
 
 def test_the_tail_of_a_ball_across_one_holds_for_all_of_it() -> None:
     wide = arb(1, 0.25)
-    bound = exp_tail(wide, BALLS)
+    bound = exp_tail(wide)
     for t in (0.75, 1.0, 1.25):
         x = arb(t)
         assert bound.upper() >= ((x.exp() - 1 - x) / (x * x)).lower()

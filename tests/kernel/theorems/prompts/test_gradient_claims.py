@@ -76,7 +76,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
         weighted_sums, "weighted_moments",
-        lambda law, tilt, centre, k, u, v, order, fn: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order, fn)),
+        lambda law, tilt, centre, k, u, v, order: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order)),
     "sums of one token": (tail_rules, "moment_bound", lambda sums, eps, length: arb(0)),
     "Chernoff for nothing": (tail_rules, "chernoff", lambda exponential, length: arb(0)),
     "Cantelli for nothing": (tail_rules, "cantelli", lambda variance, eps, length: arb(0)),

@@ -65,7 +65,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "twice kappa": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * (S + B) - 12 * kappa * B, cases.EXACT),
     "no shift": (BOUNDS, "gaussian_mean_square", lambda q, kappa, S, B: q * S, cases.LOGISTIC),
     "the bias of the other sign": (BOUNDS, "bias_factor", lambda q: q, cases.EXACT),
-    "q for a long prompt": (BOUNDS, "logistic", lambda L, v, fn: fn.exp(v) / L * arb("0.9"), cases.LOGISTIC),
+    "q for a long prompt": (BOUNDS, "logistic", lambda L, v: v.exp() / L * arb("0.9"), cases.LOGISTIC),
     "no lower tail": (BOUNDS, "normaliser_tail", zero, cases.GENERAL),
     "no fourth moment": (BOUNDS, "fourth", zero, cases.GENERAL),
     "no spread": (BOUNDS, "spread", zero, cases.GENERAL),
@@ -97,8 +97,7 @@ def stated(given: str) -> Any:
 
 def upper(bounds: Any, quantity: str) -> arb:
     """The upper bound, at the working precision."""
-    found: arb = bounds.ranges[quantity].upper()
-    return found
+    return bounds.ranges[quantity].upper()
 
 
 @pytest.mark.parametrize(("length", "tilt"), [(2, (1.0, -0.5)), (30, (0.5, 0.5)), (300, (1.0, 0.25))])

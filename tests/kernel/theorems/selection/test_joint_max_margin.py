@@ -99,19 +99,19 @@ def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
 # -- mutants
 
 
-def weaker(log_e0: Any, weights: Any, fn: Any, one: Any) -> Any:
-    return (log_e0 - joint_path.entropy(weights, fn, one)) / 2
+def weaker(log_e0: Any, weights: Any: Any, one: Any) -> Any:
+    return (log_e0 - joint_path.entropy(weights)) / 2
 
 
 SABOTAGES = [
-    ("sine", lambda cosine, fn: 0 * cosine),
+    ("sine", lambda cosine: 0 * cosine),
     ("deficit", weaker),
-    ("tilt", lambda share, weights, log_e0, fn, one: 0 * one),
+    ("tilt", lambda share, weights, log_e0: arb(0)),
     ("first_alignment", lambda gamma, lost, moved: 1 - lost / gamma / 2),
-    ("least_product", lambda cosine, along, across, fn: along),
-    ("raised", lambda gap, fn: gap / 2),
-    ("exponential_sum", lambda loss, margins, fn, zero: sum((fn.exp(-y) for y in margins), zero) / 2),
-    ("log_odds", lambda share, fn: fn.log(share / (1 - share)) + 20),
+    ("least_product", lambda cosine, along, across: along),
+    ("raised", lambda gap: gap / 2),
+    ("exponential_sum", lambda loss, margins: sum(((-y).exp() for y in margins), arb(0)) / 2),
+    ("log_odds", lambda share: (share / (1 - share)).log() + 20),
     ("least_share", lambda required, others, chosen: (chosen - others + required) / chosen / 2),
 ]
 

@@ -22,7 +22,7 @@ from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import load, loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.theorems.selection import selection_on_a_head
 from certattn.kernel.theorems.selection.selection_on_a_head import ChosenTokens, Gaps, Head, HeadStatement
 from certattn.statements.wording import WORDINGS
@@ -141,8 +141,8 @@ SABOTAGE: dict[str, Sabotage] = {
     "the scale is one": (selection_on_a_head, "scale_ball", lambda scale: arb(1)),
     "only the first gap counts": (Gaps, "smallest_of", first_gap),
     "only the first query counts": (Gaps, "smallest", lambda self: self.smallest_of(0)),
-    "matrices are not measured": (selection_on_a_head, "attained_margin", lambda smallest, norm_squared, fn: smallest),
-    "multipliers are not added up": (selection_on_a_head, "margin_ceiling", lambda square, total, fn: fn.sqrt(square)),
+    "matrices are not measured": (selection_on_a_head, "attained_margin", lambda smallest, norm_squared: smallest),
+    "multipliers are not added up": (selection_on_a_head, "margin_ceiling", lambda square, total: root(square)),
     "the witness is not looked at": (selection_on_a_head, "_largest", lambda stated, of, margin: []),
     "a false witness refutes": (selection_on_a_head, "Part", type("Part", (), {"WITNESS": obligation.Part.STATEMENT})),
     "nothing is better": (HeadStatement, "better", lambda self, i: 0),
@@ -197,7 +197,7 @@ def test_weights_of_the_selected_token_and_of_the_others_sum_to_1() -> None:
     gaps = [fmpq(1, 3), fmpq(2), fmpq(0)]
     with working_precision(128):
         balls = [arb(gap) for gap in gaps]
-        both = selection_on_a_head.selected_weight(balls, BALLS) + selection_on_a_head.unselected_weight(balls, BALLS)
+        both = selection_on_a_head.selected_weight(balls) + selection_on_a_head.unselected_weight(balls)
         assert abs(both - 1) < arb(2) ** -120
 
 

@@ -80,7 +80,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "the variance is beta^2": (
         linearization, "alpha_square", lambda attention: arb(attention.temperature.beta * attention.temperature.beta)),
     "the distance is 0": (linearization, "kolmogorov_distance", lambda values, tail: arb(0)),
-    "W_2 is 0": (linearization, "wasserstein", lambda first, second, fn: arb(0)),
+    "W_2 is 0": (linearization, "wasserstein", lambda first, second: arb(0)),
     "any scale is beta's": (linearization, "square", lambda value: fmpq(1)),
 }  # fmt: skip
 

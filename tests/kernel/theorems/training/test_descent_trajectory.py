@@ -112,7 +112,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "no growth": (descent_trajectory, "growth", lambda gap, rate, step, steps: gap * 0),
     "a covariance of the first law": (
         descent_trajectory, "tilted_covariance",
-        lambda law, tilt, fn: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)]),
+        lambda law, tilt: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)]),
 }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "half of the gap": (GapBounds, "risk", lambda self: RISK(self) / 2),
     "a flow that nothing parts": (RegressionFlow, "expansion", lambda self, ball: 0 * EXPANSION(self, ball)),
     "the tube is not closed": (Distance, "closed", property(lambda self: self.reached.is_finite())),
-    "the largest power of all": (risk_transfer, "log_average", lambda length, theta, of, k, fn: -fn.log(length)),
+    "the largest power of all": (risk_transfer, "log_average", lambda length, theta, of, k: -length.log()),
     "no risk over infinite prompts": (risk_transfer.FinitePrompts, "root_of_risk", lambda self, near: arb(0)),
     "bounds are not looked at": (risk_transfer, "Obligation", holding("tube", "risk")),
     "paths are not looked at": (risk_transfer, "Obligation", holding("path")),

@@ -52,7 +52,7 @@ def test_a_witness_refutes_nothing(arrays: Path) -> None:
 
 SABOTAGE: dict[str, Sabotage] = {
     "rates of twice the size": (FlowRates, "rate", lambda self, risk: 2 * RATE(self, risk)),
-    "rates of the limit": (CovarianceConstants, "least_product", lambda self, risk, fn: self.bayes_product(fn)),
+    "rates of the limit": (CovarianceConstants, "least_product", lambda self, risk: self.bayes_product()),
     "no condition on the step": (DescentRates, "smoothness", lambda self, risk: 0 * risk),
     "no share": (DescentRates, "share", lambda self, risk: 1 + 0 * risk),
     "no wandering": (DescentRates, "wander", lambda self, risk: 0 * risk),
@@ -62,7 +62,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "signs are not looked at": (training_convergence, "Obligation", holding(">")),
     "bounds are not looked at": (training_convergence, "Obligation", holding("<=")),
     "rates are not looked at": (training_convergence, "Obligation", holding(">=")),
-    "the limit is not inverted": (training_convergence, "squared_factor", lambda delta, product, fn: 1 + 0 * product),
+    "the limit is not inverted": (training_convergence, "squared_factor", lambda delta, product: 1 + 0 * product),
 }  # fmt: skip
 
 

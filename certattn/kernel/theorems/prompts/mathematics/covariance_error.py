@@ -11,22 +11,25 @@ tilted covariance of the law is Gamma. With b = Gamma a, the power sums P_k = su
 
 with the polynomials in the power sums below, found by Stein's identity. They are at most P_2, P_2, P_2,
 5/2 P_2 in absolute value, and 13 P_2, which bounds the whole by q = E P_2 alone. The proofs stand in
-`docs/claims/prompts/gradient-mean-square.md`. Generic in the number type.
+`docs/claims/prompts/gradient-mean-square.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import Number
+
+if TYPE_CHECKING:
+    from certattn.kernel.theorems.prompts.mathematics.over_queries import QueryPolynomial
 
 # A polynomial in the power sums: the exponents of a product P_(k_1) P_(k_2) ..., and its coefficient.
 PowerSumPolynomial = Mapping[tuple[int, ...], int]
-PowerSumMean = Callable[..., Number]
+PowerSumMean = Callable[..., arb]
 
 CROSS: PowerSumPolynomial = {(2,): 1, (3,): -2, (2, 2): 2}
 TRACES: PowerSumPolynomial = {(2,): 1, (3,): -2, (2, 2): 1}
@@ -44,31 +47,37 @@ MOST_MIXED = fmpq(5, 2)
 MOST_TWO_SHIFTS = 13
 
 
-@dataclass(frozen=True)
-class CovarianceShape:
-    """What the formula takes from Gamma, V and a: six numbers, exact where these are."""
+# An exact number, or a polynomial in the query.
+Q = TypeVar("Q", fmpq, "QueryPolynomial")
 
-    cross: Number  # |V Gamma|_F^2
-    value_trace: Number  # tr(V Gamma V')
-    trace: Number  # tr Gamma
-    value_shift: Number  # |V b|^2
-    shift: Number  # |b|^2
-    mixed: Number  # <V b, V Gamma b>
+
+@dataclass(frozen=True)
+class CovarianceShape(Generic[Q]):
+    """What the formula takes from Gamma, V and a: six exact numbers, or polynomials in the query."""
+
+    cross: Q  # |V Gamma|_F^2
+    value_trace: Q  # tr(V Gamma V')
+    trace: Q  # tr Gamma
+    value_shift: Q  # |V b|^2
+    shift: Q  # |b|^2
+    mixed: Q  # <V b, V Gamma b>
 
     @property
-    def traces(self) -> Number:
+    def traces(self) -> Q:
         return self.value_trace * self.trace
 
     @property
-    def one_shift(self) -> Number:
+    def one_shift(self) -> Q:
         return self.value_shift * self.trace + self.shift * self.value_trace
 
     @property
-    def two_shifts(self) -> Number:
+    def two_shifts(self) -> Q:
         return self.value_shift * self.shift
 
 
-def covariance_shape(covariance: ExactMatrix, values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> CovarianceShape:
+def covariance_shape(
+    covariance: ExactMatrix, values: ExactMatrix, base: ExactMatrix, factor: fmpq
+) -> CovarianceShape[fmpq]:
     """The shape for the tilt a = sqrt(factor) * base (1 x d): b enters by its products only."""
     moved = values @ covariance
     shift = base @ covariance
@@ -89,13 +98,13 @@ def _inner(left: ExactMatrix, right: ExactMatrix) -> fmpq:
                fmpq(0))  # fmt: skip
 
 
-def polynomial_mean(polynomial: PowerSumPolynomial, mean: PowerSumMean) -> Number:
+def polynomial_mean(polynomial: PowerSumPolynomial, mean: PowerSumMean) -> arb:
     """The mean of a polynomial, from the means of products of power sums."""
     first, *rest = (coefficient * mean(*exponents) for exponents, coefficient in polynomial.items())
     return sum(rest, first)
 
 
-def covariance_mean_square(shape: CovarianceShape, mean: PowerSumMean) -> Number:
+def covariance_mean_square(shape: CovarianceShape[fmpq], mean: PowerSumMean) -> arb:
     """E |V (C_L - Gamma)|_F^2; `mean(2, 3)` is E P_2 P_3."""
     return (
         polynomial_mean(CROSS, mean) * shape.cross
@@ -106,7 +115,7 @@ def covariance_mean_square(shape: CovarianceShape, mean: PowerSumMean) -> Number
     )
 
 
-def covariance_square_bound(shape: CovarianceShape) -> Number:
+def covariance_square_bound(shape: CovarianceShape[Q]) -> Q:
     """A number B with E |V (C_L - Gamma)|_F^2 <= q B, q = E P_2 the mean of the sum of squared weights."""
     return (
         shape.cross

@@ -18,17 +18,16 @@ And by Markov's inequality, in any norm that is at most the l2 norm:
 
     (4)  P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2
 
-`docs/claims/prompts/output-mean-square.md` has the proofs. Generic in the number type.
+`docs/claims/prompts/output-mean-square.md` has the proofs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import Functions, Number
 from certattn.kernel.mathematics.laws import Gaussian
 
 
@@ -41,7 +40,7 @@ class GaussianShape:
     shift: fmpq
 
     @classmethod
-    def of(cls, tokens: Gaussian, values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> GaussianShape:
+    def of(cls, tokens: Gaussian[fmpq], values: ExactMatrix, base: ExactMatrix, factor: fmpq) -> GaussianShape:
         """Those of the tilt a = sqrt(factor) * base (1 x d)."""
         Gamma = ExactMatrix.rational(tokens.covariance)
         scores, moved = base @ Gamma @ base.T, base @ Gamma @ values.T
@@ -49,46 +48,46 @@ class GaussianShape:
         return cls(factor * scores.trace(), spread, factor * (moved @ moved.T).trace())
 
 
-def bias_factor(q: Number) -> Number:
+def bias_factor(q: arb) -> arb:
     """E(T_L - T) as a multiple of V Gamma a: (1)."""
     return -q
 
 
-def gaussian_mean_square(q: Number, kappa: Number, spread: Number, shift: Number) -> Number:
+def gaussian_mean_square(q: arb, kappa: arb, spread: fmpq, shift: fmpq) -> arb:
     """q (S + B) - 6 kappa B: (1)."""
     return q * (spread + shift) - 6 * kappa * shift
 
 
-def logistic(length: int, variance: Number, fn: Functions) -> Number:
+def logistic(length: int, variance: arb) -> arb:
     """1 / (1 + (L - 1) e^(-v)), an upper bound of q: (2)."""
-    return 1 / (1 + (length - 1) * fn.exp(-variance))
+    return 1 / (1 + (length - 1) * (-variance).exp())
 
 
-def logistic_floor(spread: Number, shift: Number) -> Number:
+def logistic_floor(spread: fmpq, shift: fmpq) -> fmpq:
     """S - B/2, at most L E|T_L - T|^2: (1) with kappa <= q/4, and q >= 1/L where it is positive: (2)."""
     return spread - shift / 2
 
 
-def markov(mean_square: Number, eps: Number) -> Number:
+def markov(mean_square: arb, eps: fmpq) -> arb:
     """E|T_L - T|^2 / eps^2, an upper bound of the probability that |T_L - T| > eps: (4)."""
     return mean_square / (eps * eps)
 
 
-def tilted_second_moment(doubled: Number, spread: Number, shift: Number) -> Number:
+def tilted_second_moment(doubled: arb, spread: arb, shift: arb) -> arb:
     """E w^2 |V(x - tau)|^2 = R_2 (S + B), w = e^(<a,x> - Lambda(a)): (3)."""
     return doubled * (spread + shift)
 
 
-def quadratic(rate: Number, doubled: Number) -> Number:
+def quadratic(rate: arb, doubled: arb) -> arb:
     """1 - lambda + lambda^2 R_2 / 2, an upper bound of E e^(-lambda w): e^(-x) <= 1 - x + x^2/2 for x >= 0."""
     return 1 - rate + rate * rate * doubled / 2
 
 
-def normaliser_tail(length: int, t: Number, rate: Number, doubled: Number, fn: Functions) -> Number:
+def normaliser_tail(length: int, t: arb | fmpq, rate: arb, doubled: arb) -> arb:
     """P in (3), by Chernoff's bound for the normaliser Z = (1/L) sum w_i."""
-    return fn.exp(length * (rate * (1 - t) + fn.log(quadratic(rate, doubled))))
+    return (length * (rate * (1 - t) + quadratic(rate, doubled).log())).exp()
 
 
-def general_mean_square(second: Number, length: int, t: Number, rest: Number) -> Number:
+def general_mean_square(second: arb, length: int, t: fmpq, rest: arb) -> arb:
     """R_2 (S + B) / (L (1 - t)^2) + rest, the rest being (L M_4 P)^(1/2): (3)."""
     return second / (length * (1 - t) ** 2) + rest

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from flint import fmpq, fmpq_mat
+from flint import arb, fmpq, fmpq_mat
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import Functions, Number, langevin
+from certattn.kernel.mathematics.functions import langevin
 from certattn.kernel.mathematics.laws import Vector
 
 # -- Gaussian queries
@@ -34,7 +34,7 @@ class QueryPolynomial:
     """A function of the query z that is >= 0: the sum of coefficient * product of the forms z'Az.
 
     Coefficients are >= 0 and the symmetric matrices A positive semidefinite. Such functions are added
-    and multiplied like numbers, so that formulas that are generic in their number type can be read
+    and multiplied like numbers, so that formulas of numbers can be read
     with them.
     """
 
@@ -165,15 +165,15 @@ def joint_cumulant(first: ExactMatrix, others: Sequence[ExactMatrix], covariance
 class BoxBounds:
     """E |error|^2 <= second_moment / (N (1 - t)^2) + largest e^{-N t^2 / (2 R_2)}, and |error|^2 <= largest always."""
 
-    second_weight: Number
-    second_moment: Number
-    largest: Number
+    second_weight: arb
+    second_moment: arb
+    largest: arb
 
-    def mean_square(self, length: Number, t: Number, fn: Functions) -> Number:
+    def mean_square(self, length: arb, t: arb) -> arb:
         """The bound for N = `length` tokens: decreasing in N."""
-        return self.second_moment / (length * (1 - t) ** 2) + self.largest * fn.exp(-length * self.rate(t))
+        return self.second_moment / (length * (1 - t) ** 2) + self.largest * (-length * self.rate(t)).exp()
 
-    def rate(self, t: Number) -> Number:
+    def rate(self, t: arb) -> arb:
         """t^2 / (2 R_2)."""
         return t * t / (2 * self.second_weight)
 
@@ -185,14 +185,13 @@ class TokenBox:
     sizes: Vector
     tilts: Vector
     values: Sequence[Vector]
-    fn: Functions
 
     def output(self) -> BoxBounds:
         """For |V (tau_hat - tau)|^2."""
         R = self._second_weight()
         return BoxBounds(R, R * self._second_moment(), self._reach())
 
-    def covariance(self, factor: Number) -> BoxBounds:
+    def covariance(self, factor: arb) -> BoxBounds:
         """For factor * |V (C_hat - C)|_F^2."""
         R, product = self._second_weight(), self._product()
         reach = sum(far**2 for far in self._far())
@@ -201,48 +200,45 @@ class TokenBox:
         largest = 2 * (size * sum(c * c for c in self.sizes) + product)
         return BoxBounds(R, factor * moment, factor * largest)
 
-    def _scores(self) -> list[Number]:
+    def _scores(self) -> list[arb]:
         """y_j."""
         return [c * a for c, a in zip(self.sizes, self.tilts, strict=True)]
 
-    def _means(self) -> list[Number]:
+    def _means(self) -> list[arb]:
         """L(y_j)."""
-        return [langevin(y, self.fn) for y in self._scores()]
+        return [langevin(y) for y in self._scores()]
 
-    def _second_weight(self) -> Number:
+    def _second_weight(self) -> arb:
         """prod_j y_j coth y_j, with y coth y = 1 + y L(y)."""
-        found: Number = 1
+        found = arb(1)
         for y, mean in zip(self._scores(), self._means(), strict=True):
             found = found * (1 + y * mean)
         return found
 
-    def _second_moment(self) -> Number:
+    def _second_moment(self) -> arb:
         """m = sum_r [ sum_j V_rj^2 c_j^2 / 3 + sum_(j != k) |V_rj V_rk| c_j c_k delta_j delta_k ]."""
-        found: Number = 0
+        found = arb(0)
         for row in self.values:
             parts = [v * c for v, c in zip(row, self.sizes, strict=True)]
-            drifts = [
-                part * _smaller(y / 3, self.fn.ratio(1, 4), self.fn)
-                for part, y in zip(parts, self._scores(), strict=True)
-            ]
+            drifts = [part * _smaller(y / 3, fmpq(1, 4)) for part, y in zip(parts, self._scores(), strict=True)]
             found = found + sum(part**2 / 3 - drift**2 for part, drift in zip(parts, drifts, strict=True))
             found = found + sum(drifts) ** 2
         return found
 
-    def _far(self) -> list[Number]:
+    def _far(self) -> list[arb]:
         """c_j (1 + L(y_j)) >= |x_j - tau_j|."""
         return [c * (1 + mean) for c, mean in zip(self.sizes, self._means(), strict=True)]
 
-    def _reach(self) -> Number:
+    def _reach(self) -> arb:
         """sum_r (sum_j |V_rj| c_j (1 + L(y_j)))^2."""
         far = self._far()
-        return sum(sum(v * x for v, x in zip(row, far, strict=True)) ** 2 for row in self.values)
+        return sum((sum((v * x for v, x in zip(row, far, strict=True)), arb(0)) ** 2 for row in self.values), arb(0))
 
-    def _product(self) -> Number:
+    def _product(self) -> arb:
         """sum_rj V_rj^2 (c_j^2 / 3)^2 >= |V C|_F^2: C is diagonal, with entries at most c_j^2 / 3."""
-        return sum((v * c * c) ** 2 / 9 for row in self.values for v, c in zip(row, self.sizes, strict=True))
+        return sum(((v * c * c) ** 2 / 9 for row in self.values for v, c in zip(row, self.sizes, strict=True)), arb(0))
 
 
-def _smaller(x: Number, y: Number, fn: Functions) -> Number:
+def _smaller(x: arb, y: fmpq) -> arb:
     """min(x, y)."""
-    return (x + y - fn.absolute(x - y)) / 2
+    return (x + y - abs(x - y)) / 2

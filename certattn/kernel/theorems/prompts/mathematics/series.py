@@ -2,8 +2,7 @@
 
 Its coefficient of t^i r^j is E[e^{<a,x>} <u,x>^i <v,x>^j] / (i! j!), so one series holds all moments under the tilt a.
 Series in one variable are lists of the coefficients of 1, r, ..., r^q, series in two are tables, row i for t^i; both
-are cut off, and what is computed of them is exact arithmetic of polynomials. Each formula is generic in its number
-type.
+are cut off, and what is computed of them is exact arithmetic of polynomials.
 """
 
 from __future__ import annotations
@@ -12,20 +11,22 @@ import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from certattn.kernel.mathematics.functions import Functions, Number, natural_power
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.functions import natural_power
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
 
-Series = list[Number]
+Series = list[arb]
 Table = list[Series]
-_Coordinate = Callable[[Number, Number, int, Functions], Number]
+_Coordinate = Callable[[arb, arb, int], arb]
 
 
-def product(left: Sequence[Number], right: Sequence[Number]) -> Series:
+def product(left: Sequence[arb], right: Sequence[arb]) -> Series:
     """The product of two series of one length, to that length."""
     return pair_product([left], [right])[0]
 
 
-def power(series: Sequence[Number], exponent: int) -> Series:
+def power(series: Sequence[arb], exponent: int) -> Series:
     """series^exponent for an exponent >= 1, by repeated squaring."""
     result: Series | None = None
     square = list(series)
@@ -39,9 +40,9 @@ def power(series: Sequence[Number], exponent: int) -> Series:
         square = product(square, square)
 
 
-def linear_exponential(slope: Number, order: int, fn: Functions) -> Series:
+def linear_exponential(slope: arb, order: int) -> Series:
     """e^{slope t}."""
-    found = [fn.exp(0 * slope)]
+    found = [(0 * slope).exp()]
     for n in range(1, order + 1):
         found.append(found[-1] * slope / n)
     return found
@@ -52,49 +53,49 @@ def pair_product(left: Sequence[Vector], right: Sequence[Vector]) -> Table:
     return [[_coefficient(left, right, i, j) for j in range(len(left[0]))] for i in range(len(left))]
 
 
-def _coefficient(left: Sequence[Vector], right: Sequence[Vector], i: int, j: int) -> Number:
+def _coefficient(left: Sequence[Vector], right: Sequence[Vector], i: int, j: int) -> arb:
     backwards = [row[: j + 1][::-1] for row in right[: i + 1][::-1]]
     first, *rest = (dot(row[: j + 1], other) for row, other in zip(left[: i + 1], backwards, strict=True))
     return sum(rest, first)
 
 
-def mgf_series(law: Law, tilt: Vector, direction: Vector, order: int, fn: Functions) -> Series:
+def mgf_series(law: Law[arb], tilt: Vector, direction: Vector, order: int) -> Series:
     """The coefficients of 1, r, ..., r^order of E e^{<tilt + r direction, x>}."""
-    return _series(law, tilt, direction, direction, (0, order), fn)[0]
+    return _series(law, tilt, direction, direction, (0, order))[0]
 
 
-def pair_series(law: Law, tilt: Vector, u: Vector, v: Vector, order: int, fn: Functions) -> Table:
+def pair_series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, order: int) -> Table:
     """The coefficients of t^i r^j, i, j = 0..order, of E e^{<tilt + t u + r v, x>}."""
-    return _series(law, tilt, u, v, (order, order), fn)
+    return _series(law, tilt, u, v, (order, order))
 
 
-def _series(law: Law, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+def _series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """The same for i = 0..p and j = 0..q, `orders` = (p, q)."""
     if isinstance(law, Gaussian):
-        return _gaussian(law, tilt, u, v, orders, fn)
+        return _gaussian(law, tilt, u, v, orders)
     if isinstance(law, Rademacher):
-        return _independent(law.sizes, sign_coefficient, tilt, u, v, orders, fn)
+        return _independent(law.sizes, sign_coefficient, tilt, u, v, orders)
     if isinstance(law, Box):
-        return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders, fn)
+        return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders)
     if isinstance(law, Atoms):
-        return _atoms(law, tilt, u, v, orders, fn)
+        return _atoms(law, tilt, u, v, orders)
     if isinstance(law, Mixture):
-        parts = [_series(part, tilt, u, v, orders, fn) for part in law.components]
+        parts = [_series(part, tilt, u, v, orders) for part in law.components]
         return [[dot(law.weights, column) for column in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
     raise TypeError(f"no moment-generating function of {type(law).__name__}")
 
 
-def _gaussian(law: Gaussian, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+def _gaussian(law: Gaussian[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """e^Q, Q = Lambda(a) + t mu_u + r mu_v + (t^2 c_uu + 2 t r c_uv + r^2 c_vv)/2, mu the tilted means.
 
     By df/dr = (dQ/dr) f and df/dt = (dQ/dt) f: the first row, then row after row.
     """
     p, q = orders
-    mean = law.tilted_mean(tilt, fn)
+    mean = law.tilted_mean(tilt)
     moved = [dot(row, v) for row in law.covariance]
     mu_u, mu_v, c_uv, c_vv = dot(u, mean), dot(v, mean), dot(u, moved), dot(v, moved)
     c_uu = dot(u, [dot(row, u) for row in law.covariance])
-    rows = [[fn.exp(law.log_mgf(tilt, fn))]]
+    rows = [[law.log_mgf(tilt).exp()]]
     for j in range(1, q + 1):
         value = mu_v * rows[0][j - 1]
         rows[0].append((value + c_vv * rows[0][j - 2] if j > 1 else value) / j)
@@ -111,14 +112,12 @@ def _gaussian(law: Gaussian, tilt: Vector, u: Vector, v: Vector, orders: tuple[i
     return rows
 
 
-def _independent(
-    sizes: Vector, of: _Coordinate, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions
-) -> Table:
+def _independent(sizes: Vector, of: _Coordinate, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """The product over coordinates: of (t u + r v)^n the coefficient of t^i r^j is C(n, i) u^i v^j."""
     p, q = orders
     factors = []
     for c, a, x, y in zip(sizes, tilt, u, v, strict=True):
-        line = [of(c * a, c, n, fn) for n in range(p + q + 1)]
+        line = [of(c * a, c, n) for n in range(p + q + 1)]
         left, right = ([natural_power(h, n) for n in range(order + 1)] for h, order in ((x, p), (y, q)))
         factors.append(
             [[math.comb(i + j, i) * left[i] * right[j] * line[i + j] for j in range(q + 1)] for i in range(p + 1)]
@@ -126,41 +125,39 @@ def _independent(
     return reduce(pair_product, factors)
 
 
-def sign_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
+def sign_coefficient(x: arb, h: arb, n: int) -> arb:
     """Of t^n in cosh(x + t h): h^n/n! times cosh x for even n, sinh x for odd n."""
-    up, down = fn.exp(x), fn.exp(-x)
+    up, down = x.exp(), (-x).exp()
     return natural_power(h, n) * (up + down if n % 2 == 0 else up - down) / (2 * math.factorial(n))
 
 
-def uniform_coefficient(x: Number, h: Number, n: int, fn: Functions) -> Number:
+def uniform_coefficient(x: arb, h: arb, n: int) -> arb:
     """Of t^n in sinh(x + t h)/(x + t h): h^n/n! times the average of s^n e^{s x} over s in [-1, 1].
 
     That average is 1F2((n+1)/2; 1/2, (n+3)/2; x^2/4) / (n+1) for even n, and
     x 1F2((n+2)/2; 3/2, (n+4)/2; x^2/4) / (n+2) for odd n: series of positive terms, no cancellation.
     """
     first, half = (n + 1, 1) if n % 2 == 0 else (n + 2, 3)
-    average = fn.hypergeometric_1f2(fn.ratio(first, 2), fn.ratio(half, 2), fn.ratio(first + 2, 2), x * x / 4) / first
+    average = (x * x / 4).hypgeom([fmpq(first, 2)], [fmpq(half, 2), fmpq(first + 2, 2)]) / first
     return natural_power(h, n) * (average if n % 2 == 0 else x * average) / math.factorial(n)
 
 
-def _atoms(law: Atoms, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int], fn: Functions) -> Table:
+def _atoms(law: Atoms[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """sum_k w_k e^{<a, y_k>} e^{t <u, y_k>} e^{r <v, y_k>}."""
     p, q = orders
-    shares = law.shares(tilt, fn)
-    first = [linear_exponential(dot(u, y), p, fn) for y in law.points]
-    second = [linear_exponential(dot(v, y), q, fn) for y in law.points]
+    shares = law.shares(tilt)
+    first = [linear_exponential(dot(u, y), p) for y in law.points]
+    second = [linear_exponential(dot(v, y), q) for y in law.points]
     return [
         [dot(shares, [x[i] * y[j] for x, y in zip(first, second, strict=True)]) for j in range(q + 1)]
         for i in range(p + 1)
     ]
 
 
-def weighted_moments(
-    law: Law, tilt: Vector, centre: Vector, k: int, u: Vector, v: Vector, order: int, fn: Functions
-) -> Table:
+def weighted_moments(law: Law[arb], tilt: Vector, centre: Vector, k: int, u: Vector, v: Vector, order: int) -> Table:
     """E[w^k <u, x - c>^i <v, x - c>^j] / (i! j!) for w = e^{<a, x> - Lambda(a)}, i, j = 0..order."""
-    scale = fn.exp(-k * law.log_mgf(tilt, fn))
-    left = linear_exponential(-dot(u, centre), order, fn)
-    right = linear_exponential(-dot(v, centre), order, fn)
+    scale = (-k * law.log_mgf(tilt)).exp()
+    left = linear_exponential(-dot(u, centre), order)
+    right = linear_exponential(-dot(v, centre), order)
     shift = [[scale * x * y for y in right] for x in left]
-    return pair_product(pair_series(law, [k * a for a in tilt], u, v, order, fn), shift)
+    return pair_product(pair_series(law, [k * a for a in tilt], u, v, order), shift)

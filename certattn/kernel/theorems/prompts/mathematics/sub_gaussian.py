@@ -12,13 +12,15 @@ used here is sufficient, with the exact constant for a Gaussian:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 
 
-def mean_and_covariance(law: Law) -> tuple[ExactMatrix, ExactMatrix]:
+def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
     """E x (1 x d) and Cov x of a law with rational parameters."""
     if isinstance(law, Gaussian):
         return ExactMatrix.row_vector(law.mean), ExactMatrix.rational(law.covariance)
@@ -35,7 +37,7 @@ def mean_and_covariance(law: Law) -> tuple[ExactMatrix, ExactMatrix]:
     raise TypeError(f"no moments of {type(law).__name__}")
 
 
-def is_sub_gaussian(law: Law, variance: fmpq) -> bool:
+def is_sub_gaussian(law: Law[fmpq], variance: fmpq) -> bool:
     """Whether the conditions above show a centred law to be sigma-sub-Gaussian, sigma^2 = `variance`."""
     if isinstance(law, Gaussian):
         excess = ExactMatrix.identity(law.dimension).scaled(variance) - ExactMatrix.rational(law.covariance)
@@ -51,14 +53,14 @@ def is_sub_gaussian(law: Law, variance: fmpq) -> bool:
     return False
 
 
-def is_centred(law: Law) -> bool:
+def is_centred(law: Law[fmpq]) -> bool:
     """Whether E x = 0."""
     mean, _ = mean_and_covariance(law)
     return mean.is_zero()
 
 
 def _mixed(
-    weights: Vector, means: list[ExactMatrix], spreads: list[ExactMatrix] | None
+    weights: Sequence[fmpq], means: list[ExactMatrix], spreads: list[ExactMatrix] | None
 ) -> tuple[ExactMatrix, ExactMatrix]:
     """The law of total covariance: sum pi_r (C_r + m_r m_r') - m m', C_r = 0 where there are none."""
     size = means[0].columns
@@ -71,7 +73,7 @@ def _mixed(
     return mean, second - mean.T @ mean
 
 
-def _squared(point: Vector) -> fmpq:
+def _squared(point: Sequence[fmpq]) -> fmpq:
     return sum((x * x for x in point), fmpq(0))
 
 

@@ -12,7 +12,7 @@ for directions u and v of tokens
 
     { <u, S v> / Z > eps } = { sum_i Y_i > 0 },   Y_i = w_i (<u, y_i> <v, y_i> - <u, C v> - eps),   E Y = -eps.
 
-So the same rules apply to this Y as well. Generic in the number type.
+So the same rules apply to this Y as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import factorial
 
-from certattn.kernel.mathematics.functions import Functions, Number, exp_remainder
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.functions import exp_remainder
 from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Vector, dot, leaves
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
@@ -35,19 +37,19 @@ from certattn.kernel.theorems.prompts.mathematics.series import (
 
 # -- laws of bounded support, part by part: points, and boxes or their corners
 
-BoundedPart = Rademacher | Box | Atoms
+BoundedPart = Rademacher[arb] | Box[arb] | Atoms[arb]
 
 
-def bounded_parts(law: Law) -> list[BoundedPart] | None:
+def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
-    parts = [part for _, part in leaves(law)]
-    bounded = [part for part in parts if isinstance(part, BoundedPart)]
+    parts = [part for _, part in leaves(law, arb(1))]
+    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Atoms)]
     return bounded if len(bounded) == len(parts) else None
 
 
-def support_function(law: Rademacher | Box, tilt: Vector, fn: Functions) -> Number:
+def support_function(law: Rademacher[arb] | Box[arb], tilt: Vector) -> arb:
     """h(a) = max <a, x> over the support of signs or a box: sum c_j |a_j|."""
-    return dot(law.sizes, [fn.absolute(a) for a in tilt])
+    return dot(law.sizes, [abs(a) for a in tilt])
 
 
 # -- summands
@@ -57,74 +59,70 @@ def support_function(law: Rademacher | Box, tilt: Vector, fn: Functions) -> Numb
 class Summand:
     """Y for one direction: the law, the tilt a, the direction v, eps, and how to compute."""
 
-    law: Law
+    law: Law[arb]
     tilt: Vector
     direction: Vector
-    eps: Number
-    fn: Functions
+    eps: arb
 
     @cached_property
-    def log_mgf(self) -> Number:
+    def log_mgf(self) -> arb:
         """Lambda(a)."""
-        return self.law.log_mgf(self.tilt, self.fn)
+        return self.law.log_mgf(self.tilt)
 
     @cached_property
-    def mean(self) -> Number:
+    def mean(self) -> arb:
         """<v, tau>."""
-        return dot(self.direction, self.law.tilted_mean(self.tilt, self.fn))
+        return dot(self.direction, self.law.tilted_mean(self.tilt))
 
-    def power_mean(self, k: int) -> Number:
+    def power_mean(self, k: int) -> arb:
         """E Y^k / k! = e^{-k Lambda(a)} [t^k] E e^{<k a + t v, x>} e^{-t (<v, tau> + eps)}."""
-        fn = self.fn
-        moments = mgf_series(self.law, [k * a for a in self.tilt], self.direction, k, fn)
-        shift = linear_exponential(-(self.mean + self.eps), k, fn)
-        return fn.exp(-k * self.log_mgf) * product(moments, shift)[k]
+        moments = mgf_series(self.law, [k * a for a in self.tilt], self.direction, k)
+        shift = linear_exponential(-(self.mean + self.eps), k)
+        return (-k * self.log_mgf).exp() * product(moments, shift)[k]
 
     def centred_series(self, order: int) -> Series:
         """E D^j / j! for j = 0..order: the coefficients of e^{t eps} times those of Y."""
         powers = [self.power_mean(k) for k in range(order + 1)]
-        return product(powers, linear_exponential(self.eps, order, self.fn))
+        return product(powers, linear_exponential(self.eps, order))
 
-    def variance(self) -> Number:
+    def variance(self) -> arb:
         """v = E D^2 = E Y^2 - eps^2."""
         return 2 * self.power_mean(2) - self.eps * self.eps
 
-    def at(self, token: Vector) -> Number:
+    def at(self, token: Vector) -> arb:
         """D = w (<v, x - tau> - eps) + eps for the token x."""
-        weight = self.fn.exp(dot(self.tilt, token) - self.log_mgf)
+        weight = (dot(self.tilt, token) - self.log_mgf).exp()
         return weight * (dot(self.direction, token) - self.mean - self.eps) + self.eps
 
-    def largest(self, part: Rademacher | Box, slope: Number) -> Number:
+    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
         """A bound of D on signs or a box, by y <= e^{slope y - 1} / slope for any slope > 0.
 
         D = w y + eps with y = <v, x - tau> - eps, and <a, x> + slope <v, x> <= h(a + slope v).
         """
-        fn = self.fn
-        reach = support_function(part, [a + slope * v for a, v in zip(self.tilt, self.direction, strict=True)], fn)
-        return fn.exp(reach - slope * (self.mean + self.eps) - 1 - self.log_mgf) / slope + self.eps
+        reach = support_function(part, [a + slope * v for a, v in zip(self.tilt, self.direction, strict=True)])
+        return (reach - slope * (self.mean + self.eps) - 1 - self.log_mgf).exp() / slope + self.eps
 
 
 @dataclass(frozen=True)
 class ProductMoments:
     """E w^k (<u, y> <v, y>)^j for j <= k, computed once for every k."""
 
-    law: Law
+    law: Law[arb]
     tilt: Vector
     u: Vector
     v: Vector
-    fn: Functions
-    _known: dict[int, list[Number]] = field(default_factory=dict)
+    _known: dict[int, list[arb]] = field(default_factory=dict)
 
-    def powers(self, k: int) -> list[Number]:
+    def powers(self, k: int) -> list[arb]:
         """The means for j = 0..k."""
         if k not in self._known:
-            centre = self.law.tilted_mean(self.tilt, self.fn)
-            table = weighted_moments(self.law, self.tilt, centre, k, self.u, self.v, k, self.fn)
+            centre = self.law.tilted_mean(self.tilt)
+            table = weighted_moments(self.law, self.tilt, centre, k, self.u, self.v, k)
             self._known[k] = [factorial(j) ** 2 * table[j][j] for j in range(k + 1)]
         return self._known[k]
 
     @property
-    def covariance(self) -> Number:
+    def covariance(self) -> arb:
         """<u, C v> = E w <u, y> <v, y>."""
         return self.powers(1)[1]
 
@@ -137,59 +135,58 @@ class ProductSummand(Summand):
     sign: int
 
     @property
-    def covariance(self) -> Number:
+    def covariance(self) -> arb:
         """<u, C v>, with the sign."""
         return self.sign * self.moments.covariance
 
-    def power_mean(self, k: int) -> Number:
+    def power_mean(self, k: int) -> arb:
         """E Y^k / k!: the coefficient of t^k in the product of two series."""
         powers = [self.sign**j * value / factorial(j) for j, value in enumerate(self.moments.powers(k))]
-        return product(powers, linear_exponential(-(self.covariance + self.eps), k, self.fn))[k]
+        return product(powers, linear_exponential(-(self.covariance + self.eps), k))[k]
 
-    def at(self, token: Vector) -> Number:
+    def at(self, token: Vector) -> arb:
         """D for the token x."""
-        weight = self.fn.exp(dot(self.tilt, token) - self.log_mgf)
+        weight = (dot(self.tilt, token) - self.log_mgf).exp()
         y = [x - c for x, c in zip(token, self.centre, strict=True)]
         output = self.sign * dot(self.moments.u, y) * dot(self.moments.v, y)
         return weight * (output - self.covariance - self.eps) + self.eps
 
-    def largest(self, part: Rademacher | Box, slope: Number) -> Number:
+    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
         """A bound of D = Y + eps on signs or a box, for any slope > 0.
 
         With c = u + v (u - v for the sign -1) the product is at most <c, y>^2 / 4, and x^2 <= 4 e^{slope |x| - 2} /
         slope^2; what is subtracted from it, where it is negative, has at most the largest weight.
         """
-        fn = self.fn
         joint = [x + self.sign * y for x, y in zip(self.moments.u, self.moments.v, strict=True)]
         centre = dot(joint, self.centre)
-        up, down = (fn.exp(self._reach(part, [s * slope * x for x in joint]) - s * slope * centre - 2) for s in (1, -1))
-        heaviest = fn.exp(self._reach(part, [0 * x for x in joint]))
-        rest = fn.maximum(-(self.covariance + self.eps), 0 * self.eps) * heaviest
-        return fn.maximum(up, down) / (slope * slope) + rest + self.eps
+        up, down = ((self._reach(part, [s * slope * x for x in joint]) - s * slope * centre - 2).exp() for s in (1, -1))
+        heaviest = self._reach(part, [0 * x for x in joint]).exp()
+        rest = (-(self.covariance + self.eps)).max(0 * self.eps) * heaviest
+        return up.max(down) / (slope * slope) + rest + self.eps
 
     @cached_property
-    def centre(self) -> list[Number]:
+    def centre(self) -> list[arb]:
         """tau(a)."""
-        return self.law.tilted_mean(self.tilt, self.fn)
+        return self.law.tilted_mean(self.tilt)
 
-    def _reach(self, part: Rademacher | Box, shift: Vector) -> Number:
+    def _reach(self, part: Rademacher[arb] | Box[arb], shift: Vector) -> arb:
         """max <a + shift, x> - Lambda(a) over the part."""
-        return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)], self.fn) - self.log_mgf
+        return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)]) - self.log_mgf
 
 
-def product_summand(moments: ProductMoments, sign: int, eps: Number) -> ProductSummand:
-    return ProductSummand(moments.law, moments.tilt, moments.u, eps, moments.fn, moments, sign)
+def product_summand(moments: ProductMoments, sign: int, eps: arb) -> ProductSummand:
+    return ProductSummand(moments.law, moments.tilt, moments.u, eps, moments, sign)
 
 
 # -- rules
 
 
-def cantelli(variance: Number, eps: Number, length: int) -> Number:
+def cantelli(variance: arb, eps: arb, length: int) -> arb:
     """P(sum D_i >= L eps) <= v / (v + L eps^2)."""
     return variance / (variance + length * eps * eps)
 
 
-def moment_bound(series: Sequence[Number], eps: Number, length: int) -> Number:
+def moment_bound(series: Sequence[arb], eps: arb, length: int) -> arb:
     """E (sum D_i)^p / (L eps)^p for even p, with E (sum D_i)^p / p! = [t^p] (sum_j E D^j t^j / j!)^L."""
     order = len(series) - 1
     found = power(series, length)[order]
@@ -198,7 +195,7 @@ def moment_bound(series: Sequence[Number], eps: Number, length: int) -> Number:
     return found
 
 
-def bounded_exponential(series: Sequence[Number], slope: Number, largest: Number, fn: Functions) -> Number:
+def bounded_exponential(series: Sequence[arb], slope: arb, largest: arb) -> arb:
     """E e^{slope D} <= sum_{j<p} slope^j E D^j/j! + slope^p E D^p phi_p(slope b) for D <= b and even p.
 
     e^y = sum_{j<p} y^j/j! + y^p phi_p(y), where phi_p increases and y^p >= 0. For p = 2 this is
@@ -208,10 +205,10 @@ def bounded_exponential(series: Sequence[Number], slope: Number, largest: Number
     total = series[0]
     for j in range(1, order):
         total = total + slope**j * series[j]
-    return total + slope**order * series[order] * exp_remainder(order, slope * largest, fn) * factorial(order)
+    return total + slope**order * series[order] * exp_remainder(order, slope * largest) * factorial(order)
 
 
-def chernoff(exponential: Number, length: int) -> Number:
+def chernoff(exponential: arb, length: int) -> arb:
     """P(sum Y_i > 0) <= (E e^{slope Y})^L."""
     return exponential**length
 
@@ -221,21 +218,20 @@ _FACTORS = ((1 << 8, 1), (1 << 4, 1), (4, 1), (2, 1), (3, 2), (5, 4), (9, 8), (1
 _STEPS = 12
 
 
-def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> Number:
+def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> arb:
     """D <= this for every token of these parts: exactly for atoms, else about the best of the bounds `largest`."""
     found = [
-        reduce(summand.fn.maximum, [summand.at(point) for point in part.points])
+        reduce(arb.max, [summand.at(point) for point in part.points])
         if isinstance(part, Atoms)
         else least_largest(summand, part)
         for part in parts
     ]
-    return reduce(summand.fn.maximum, found)
+    return reduce(arb.max, found)
 
 
-def least_largest(summand: Summand, part: Rademacher | Box) -> Number:
+def least_largest(summand: Summand, part: Rademacher[arb] | Box[arb]) -> arb:
     """The bound `largest` at about its best slope; any slope gives a bound. The logarithm has one minimum."""
-    fn = summand.fn
-    slope = fn.ratio(1, 1)
+    slope = fmpq(1)
     best = summand.largest(part, slope)
     for p, q in _FACTORS:
         for numerator, denominator in ((p, q), (q, p)):
@@ -248,13 +244,13 @@ def least_largest(summand: Summand, part: Rademacher | Box) -> Number:
     return best
 
 
-def atoms_exponential(summand: ProductSummand, slope: Number) -> Number:
+def atoms_exponential(summand: ProductSummand, slope: arb) -> arb:
     """E e^{slope Y} of atoms, a finite sum."""
-    law, fn = summand.law, summand.fn
+    law = summand.law
     if not isinstance(law, Atoms):
         raise TypeError(f"{type(law).__name__} has no atoms")
     terms = [
-        weight * fn.exp(slope * (summand.at(point) - summand.eps))
+        weight * (slope * (summand.at(point) - summand.eps)).exp()
         for weight, point in zip(law.weights, law.points, strict=True)
     ]
     first, *rest = terms

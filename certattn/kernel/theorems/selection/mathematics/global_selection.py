@@ -30,7 +30,6 @@ from collections.abc import Mapping
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.selection.mathematics.margin_points import least_progress
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants, largest, least
 
@@ -64,15 +63,15 @@ class GlobalBasin:
     def __init__(self, constants: SelectionConstants, rule: Rule, excess: arb, norm: arb) -> None:
         k, loss, smallest = constants, constants.loss, constants.smallest_gaps
         self.excess = excess
-        self.threshold = least(loss.excess(k.scores[i], arb(gap), BALLS) for i, gap in smallest.items())
+        self.threshold = least(loss.excess(k.scores[i], arb(gap)) for i, gap in smallest.items())
         # The f_i^{-1}(F_0).
-        gaps = {i: loss.inverse_excess(k.scores[i], excess, BALLS) for i in smallest}
+        gaps = {i: loss.inverse_excess(k.scores[i], excess) for i in smallest}
         self.selected = 1 - largest(gap / smallest[i] for i, gap in gaps.items())
         bends = []
         for i, gap in gaps.items():
             score, most = k.scores[i], gap.min(arb(k.score_ranges[i]))
-            steepest = loss.slope(score - most, BALLS)
-            curvature = loss.largest_curvature(score - most, score, BALLS)
+            steepest = loss.slope(score - most)
+            curvature = loss.largest_curvature(score - most, score)
             bends.append(k.diameters_squared[i] * (steepest + curvature * most) / k.slopes[i])
         self.bend = largest(bends)
         first = rule.size() * self.bend * excess / 2

@@ -41,7 +41,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
+from certattn.kernel.mathematics.functions import exp_remainder, root
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 
@@ -115,38 +115,38 @@ class LabelMargin:
         return least / (2 * self.solution.margin())
 
 
-# -- formulas, generic in the number type
+# -- formulas
 
 
-def exponential_sum(loss: str, margins: Iterable[Number], fn: Functions, zero: Number) -> Number:
+def exponential_sum(loss: str, margins: Iterable[arb]) -> arb:
     """A bound E of sum_i e^{-y_i} where sum_i l(y_i) is at most the sum of l over these margins.
 
     e^{-y} is l(y) for the exponential loss, whose sum is E. For the logistic one it is e^{l(y)} - 1, and
     sum (e^{l_i} - 1) <= e^{sum l_i} - 1 for l_i >= 0: E is prod (1 + e^{-y}) - 1, multiplied out without cancellation.
     """
-    total = zero
+    total = arb(0)
     for margin in margins:
-        power = fn.exp(-margin)
+        power = (-margin).exp()
         total = total + power if loss == "exponential" else total + power + total * power
     return total
 
 
-def slope_correction(loss: str, bound: Number) -> Number:
+def slope_correction(loss: str, bound: arb) -> arb:
     """A bound of log(e^{-y} / -l'(y)) where e^{-y} <= bound: log(1 + e^{-y}) for the logistic loss."""
     return 0 * bound if loss == "exponential" else bound
 
 
-def entropy(weights: Iterable[fmpq], fn: Functions, one: Number) -> Number:
-    """-sum_i w_i log w_i over the positive weights; `one` is the 1 of the number type."""
-    return -sum((w * fn.log(one * w) for w in weights if w > 0), 0 * one)
+def entropy(weights: Iterable[fmpq]) -> arb:
+    """-sum_i w_i log w_i over the positive weights."""
+    return -sum((w * arb(w).log() for w in weights if w > 0), arb(0))
 
 
-def deficit(log_e0: Number, weights: Iterable[fmpq], fn: Functions, one: Number) -> Number:
+def deficit(log_e0: arb, weights: Iterable[fmpq]) -> arb:
     """K with sum_i mu^_i y_i >= r Gamma - K, by Jensen: log E0 - H(mu^)."""
-    return log_e0 - entropy(weights, fn, one)
+    return log_e0 - entropy(weights)
 
 
-def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: Number, fn: Functions, one: Number) -> Number:
+def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: arb) -> arb:
     """A bound of sum_i Lambda_i (gamma_i - r Gamma) for probabilities Lambda = `share` on the support inputs.
 
     It holds where sum_i mu^_i gamma_i <= r Gamma and sum_i e^{-gamma_i} <= E: with theta = max Lambda_i / mu^_i and
@@ -155,40 +155,40 @@ def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: Number,
     """
     theta = max(share.get(i, fmpq(0)) / weight for i, weight in weights.items())
     if theta == 1:
-        return 0 * one
+        return arb(0)
     rest = [(theta * weight - share.get(i, fmpq(0))) / (theta - 1) for i, weight in weights.items()]
-    return (theta - 1) * (log_e0 - entropy(rest, fn, one))
+    return (theta - 1) * (log_e0 - entropy(rest))
 
 
-def first_alignment(gamma: Number, lost: Number, moved: Number) -> Number:
+def first_alignment(gamma: arb, lost: arb, moved: arb) -> arb:
     """c with <v, u> >= r c where <v, Gamma u - q> >= r (Gamma - lost) and |q| <= moved, |v| <= r."""
     return 1 - (lost + moved) / gamma
 
 
-def raised(gap: Number, fn: Functions) -> Number:
+def raised(gap: arb) -> arb:
     """e^G - 1: e^gamma times a bound of l(gamma - G) - l(gamma), for either loss."""
-    return fn.exp(gap) - 1 if fn.is_large(gap) else gap * exp_remainder(1, gap, fn)
+    return gap.exp() - 1 if gap >= 1 else gap * exp_remainder(1, gap)
 
 
-def sine(cosine: Number, fn: Functions) -> Number:
+def sine(cosine: arb) -> arb:
     """(1 - c^2)^(1/2): a bound of |v - <v, u> u| / r where <v, u> >= r c >= 0 and |v| <= r."""
-    return fn.sqrt(1 - cosine * cosine)
+    return root(1 - cosine * cosine)
 
 
-def least_product(cosine: Number, along: Number, across: Number, fn: Functions) -> Number:
+def least_product(cosine: arb, along: arb, across: arb) -> arb:
     """A lower bound of <v, a> / r, for <a, u> = along and |a - along u| = across: <v, u> / r is in [c, 1]."""
-    return -fn.maximum(-along, -cosine * along) - sine(cosine, fn) * across
+    return -(-along).max(-cosine * along) - sine(cosine) * across
 
 
-def least_share(required: Number, others: Number, chosen: Number) -> Number:
+def least_share(required: arb, others: arb, chosen: arb) -> arb:
     """The least weight s of the chosen token where s chosen + (1 - s) others >= required > others."""
     return (required - others) / (chosen - others)
 
 
-def log_odds(share: Number, fn: Functions) -> Number:
+def log_odds(share: arb) -> arb:
     """log(s / (1 - s)): of a token that weighs e^{-x} times the chosen one, and at most 1 - s, x is at least this
     where the chosen one weighs s or more."""
-    return fn.log(share / (1 - share))
+    return (share / (1 - share)).log()
 
 
 # -- the bounds
@@ -229,10 +229,10 @@ class JointPath:
         vector = [r * x for x in v.row(0)]
         margins = [_dot(row, vector) for row in self.attended]
         # Steps 1 and 2: E, a bound of sum_i e^{-y_i} at every minimiser, by the loss of the comparator.
-        exponentials = exponential_sum(loss, margins, BALLS, arb(0))
+        exponentials = exponential_sum(loss, margins)
         self.correction = arb(slope_correction(loss, exponentials))
         self.log_e0 = arb(exponentials.log() + self.r * self.gamma)
-        self.lost = arb(deficit(self.log_e0, head.weights.values(), BALLS, _ONE) / self.r)
+        self.lost = deficit(self.log_e0, head.weights.values()) / self.r
         self.unattended = self.lost / head.drop()
         # A lower bound of every y_i / r.
         self.required = self.gamma - self.log_e0 / self.r
@@ -245,7 +245,7 @@ class JointPath:
             moved += weight * self.unattended * arb(longest).sqrt()
         first = arb(first_alignment(self.gamma, self.lost, moved))
         self.selected = (first > 0) is True and all(self._is_good(i, first) for i in head.support)
-        self.cosine = arb(first_alignment(self.gamma, self.lost, arb(0))) if self.selected else first
+        self.cosine = first_alignment(self.gamma, self.lost, arb(0)) if self.selected else first
         # For step 4.
         inputs = {self.selection.pairs[j].input for j, value in attention.multipliers.items() if value != 0}
         self.outside = sorted(inputs - set(head.support))
@@ -256,7 +256,7 @@ class JointPath:
 
     def _least_gap(self, cosine: arb, j: int) -> arb:
         """A lower bound of g_j / r where <v, u> >= r * cosine."""
-        return arb(least_product(cosine, self.gamma * self.head.gaps[j], self.across[j], BALLS))
+        return least_product(cosine, self.gamma * self.head.gaps[j], self.across[j])
 
     def _is_good(self, i: int, cosine: arb) -> bool:
         """Whether the chosen token of input i is proved to have the largest score, for every such v."""
@@ -281,7 +281,7 @@ class JointPath:
         """A lower bound of <v, vector> / r."""
         along = _dot(vector, self.direction)
         across = l2_norm([a - along * b for a, b in zip(vector, self.direction, strict=True)])
-        return arb(least_product(self.cosine, along, across, BALLS))
+        return least_product(self.cosine, along, across)
 
     def _other_scores(self, i: int) -> arb:
         rows = [row for row in self.selection.tokens.rows_of(i) if row != self.selection.rows[i]]
@@ -293,7 +293,7 @@ class JointPath:
         for i in self.outside:
             share = least_share(self.required, self._other_scores(i), self._greatest_score(self.selection.rows[i]))
             weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs(i)), fmpq(0))
-            penalty += weight * log_odds(share, BALLS)
+            penalty += weight * log_odds(share)
         return (logarithm / self.xi + self.xi * penalty) / self.R
 
     def _excess(self, i: int) -> arb:
@@ -301,9 +301,9 @@ class JointPath:
         than under its chosen token, for the v of a minimiser; gamma_i is the score of that token."""
         largest = arb(0)
         for j in self._pairs(i):
-            along = self.gamma * self.head.gaps[j] + sine(self.cosine, BALLS) * self.across[j]
+            along = self.gamma * self.head.gaps[j] + sine(self.cosine) * self.across[j]
             largest += self.softmax[i][self.selection.pairs[j].token] * along
-        return arb(raised(self.r * largest, BALLS))
+        return raised(self.r * largest)
 
     def _comparison(self) -> arb:
         """A bound, times e^{-r Gamma}, of sum over S of l(y_i) - l(gamma_i) at a minimiser; where `selected`."""
@@ -322,7 +322,7 @@ class JointPath:
         for i in self.head.support:
             if self._pairs(i):
                 least = reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)])
-                heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0, BALLS, _ONE)
+                heavier = tilt({i: fmpq(1)}, self.head.weights, self.log_e0)
                 largest = largest.max((heavier + self.correction).exp() * comparison / least)
         return largest
 
@@ -337,14 +337,14 @@ class JointPath:
             if i in self.head.weights and value > 0:
                 by_input[i] = by_input.get(i, fmpq(0)) + share
                 logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
-        return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0, BALLS, _ONE))
+        return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0))
 
     # -- what is proved
 
     def attention_cosine(self) -> arb:
         """The larger of the bounds that are proved, the first from the attention that S spends on other tokens; finite
         where one of them is."""
-        direct = self._cosine_of(log_odds(1 - self.unattended, BALLS))
+        direct = self._cosine_of(log_odds(1 - self.unattended))
         return _best([direct, self._compared_cosine()] if self.selected else [direct], arb.max)
 
     def mass(self) -> arb:

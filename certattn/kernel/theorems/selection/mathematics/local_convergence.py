@@ -50,7 +50,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Functions, Number, exp_remainder
+from certattn.kernel.mathematics.functions import exp_remainder, root
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     NORMALISED,
     Cone,
@@ -60,12 +60,10 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     least,
 )
 
-# -- Lemmas 3 and 4, generic in the number type
+# -- Lemmas 3 and 4
 
 
-def input_factors(
-    slope: Number, curvature: Number, gap: Number, level: Number, reach: Number, bad_gap: Number
-) -> list[Number]:
+def input_factors(slope: arb, curvature: arb, gap: fmpq, level: arb, reach: arb, bad_gap: arb) -> list[arb]:
     """The factors of theta_- at one input: 1 - P e, 1 - P/(c g), 1 - M0 P R^g / c, with e = 1/(c g) + R.
 
     c is the slope -l' at the chosen score, M0 the largest curvature of the loss on the scores, g the smallest gap of
@@ -74,30 +72,26 @@ def input_factors(
     return [1 - level * (1 / (slope * gap) + reach), 1 - level / (slope * gap), 1 - curvature * level * bad_gap / slope]
 
 
-def smallest_weight(factors: Sequence[Number], fn: Functions) -> Number:
+def smallest_weight(factors: Sequence[arb]) -> arb:
     """theta_- at one input: (1 - P e) min(1 - P/(c g), 1 - M0 P R^g / c)."""
     chosen, above, below = factors
-    return chosen * minimum(above, below, fn)
+    return chosen * minimum(above, below)
 
 
-def largest_weight(
-    slope: Number, curvature: Number, gap: Number, level: Number, bad_gap: Number, fn: Functions
-) -> Number:
+def largest_weight(slope: arb, curvature: arb, gap: fmpq, level: arb, bad_gap: arb) -> arb:
     """theta_+ at one input: max(1 + M0 P / c^2, 1 + P R^g / g)."""
-    return 1 + level * fn.maximum(curvature / (slope * slope), bad_gap / gap)
+    return 1 + level * (curvature / (slope * slope)).max(bad_gap / gap)
 
 
-def bad_weight(
-    slope: Number, curvature: Number, steepest: Number, size: Number, good: Number, bad_gap: Number, fn: Functions
-) -> Number:
+def bad_weight(slope: arb, curvature: arb, steepest: arb, size: fmpq, good: arb, bad_gap: arb) -> arb:
     """min(M1, c + M0 G) max(|g_t| + G, R) for G = P/c and R = P R^g: kappa_t is this over theta_- w.
 
     G bounds the good tokens' part of gamma_{i alpha} - gamma'softmax; it is 0 for an input without good tokens.
     """
-    return minimum(steepest, slope + curvature * good, fn) * fn.maximum(size + good, bad_gap)
+    return minimum(steepest, slope + curvature * good) * (size + good).max(bad_gap)
 
 
-def spread_of_means(low: Number, high: Number, diameter: Number) -> Number:
+def spread_of_means(low: arb, high: arb, diameter: arb) -> arb:
     """(r - 1)/4 D for r = theta_+/theta_-: how far the means of points of diameter D under both weights are apart.
 
     Two probability vectors whose ratio lies within a factor r of itself have total variation distance at most
@@ -106,7 +100,7 @@ def spread_of_means(low: Number, high: Number, diameter: Number) -> Number:
     return (high / low - 1) * diameter / 4
 
 
-def progress(spread: Number, error: Number, move: Number, diameter: Number, margin: Number) -> Number:
+def progress(spread: arb, error: arb, move: arb, diameter: arb, margin: arb) -> arb:
     """chi of Lemma 4: a step that moves sum of weights * step = m multiplies P by at most e^{-chi Xi^2 m}.
 
     chi = 1 - d/Xi - (1 + d/Xi) e/Xi - D^2/8 m (1 + e/Xi)^2.
@@ -115,18 +109,18 @@ def progress(spread: Number, error: Number, move: Number, diameter: Number, marg
     return 1 - apart - (1 + apart) * off - diameter * diameter / 8 * move * (1 + off) * (1 + off)
 
 
-def decaying_sum(rate: Number, move: Number, fn: Functions) -> Number:
+def decaying_sum(rate: arb, move: arb) -> arb:
     """Lambda(s) = m / (1 - e^{-s m}), 1/s for m = 0: at least sum_k m_k e^{-s (m_0 + ... + m_{k-1})} for 0 <= m_k <= m.
 
     For s > 0. For small s m it is written as 1 / (s phi(-s m)) with phi(y) = (e^y - 1)/y, which loses no digits.
     """
-    if fn.is_large(rate * move):
-        return move / (1 - fn.exp(-rate * move))
-    return 1 / (rate * exp_remainder(1, -rate * move, fn))
+    if rate * move >= 1:
+        return move / (1 - (-rate * move).exp())
+    return 1 / (rate * exp_remainder(1, -rate * move))
 
 
-def minimum(x: Number, y: Number, fn: Functions) -> Number:
-    return -fn.maximum(-x, -y)
+def minimum(x: arb, y: arb) -> arb:
+    return -(-x).max(-y)
 
 
 class NearbyWeights:
@@ -152,13 +146,13 @@ class NearbyWeights:
         good = k.smallest_gaps.items()
         factors = [input_factors(k.slopes[i], k.bends[i], gap, level, sums[i], bad_gaps[i]) for i, gap in good]
         self.smallest_factor = least(factor for found in factors for factor in found)
-        self.low = least(smallest_weight(found, BALLS) for found in factors)
-        self.high = largest(largest_weight(k.slopes[i], k.bends[i], gap, level, bad_gaps[i], BALLS) for i, gap in good)
+        self.low = least(smallest_weight(found) for found in factors)
+        self.high = largest(largest_weight(k.slopes[i], k.bends[i], gap, level, bad_gaps[i]) for i, gap in good)
         self.kappas = {}
         for t in reaches:
             i, size = k.input_of[t], abs(k.selection.gaps[t])
             above = level / k.slopes[i] if i in k.smallest_gaps else arb(0)
-            weight = bad_weight(k.slopes[i], k.bends[i], k.steepest[i], size, above, level * bad_gaps[i], BALLS)
+            weight = bad_weight(k.slopes[i], k.bends[i], k.steepest[i], size, above, level * bad_gaps[i])
             self.kappas[t] = weight / (self.low * k.concentration)
         self.spread = arb(spread_of_means(self.low, self.high, k.good_diameter))
         self.error = self.total(k.lengths)
@@ -183,7 +177,7 @@ def squares(rule: Rule, move: arb, rate: arb) -> tuple[arb, arb]:
     """(a, b) with m_0^2 + ... + m_{k-1}^2 <= a + b sigma_k, where P_k <= P e^{-rate sigma_k} and m_k <= `move`."""
     if rule.kind == NORMALISED:
         return arb(0), move
-    return (move * decaying_sum(rate, move, BALLS) if rule.discrete else arb(0)), arb(0)
+    return (move * decaying_sum(rate, move) if rule.discrete else arb(0)), arb(0)
 
 
 # -- Theorem D
@@ -248,8 +242,8 @@ class LocalConvergence:
         neighbours = sum((shares[j] for j in lasting), arb(0)) - 1
         excess = neighbours.nonnegative_part() + k.good_width**2 * lasting_squares / 2
         # B = sqrt(y_0^2 + 2 K + zeta_g^2 a): the part of |p_k^ - q| that does not grow.
-        faded = [shares[j] * decaying_sum(slacks[j] * k.margin, move, BALLS) for j in k.good if j not in lasting]
-        width = BALLS.sqrt(offset**2 + 2 * sum(faded, arb(0)) + k.good_width**2 * squares_of_moves)
+        faded = [shares[j] * decaying_sum(slacks[j] * k.margin, move) for j in k.good if j not in lasting]
+        width = root(offset**2 + 2 * sum(faded, arb(0)) + k.good_width**2 * squares_of_moves)
         # The reaches, with lambda_t a fraction of delta_t Xi.
         exponents = {t: trial.fractions[t] * slacks[t] * k.margin for t in k.bad}
         self.first_reaches = {}
@@ -257,13 +251,13 @@ class LocalConvergence:
             lateral = widths[t] * width + widths[t] ** 2 * excess / (2 * exponent)
             self.first_reaches[t] = (-slacks[t] * distance - tilts[t] + lateral).exp()
         rates = {t: (1 - trial.fractions[t]) * slacks[t] * k.margin for t in k.bad}
-        self.fades = {t: arb(decaying_sum(rate, move, BALLS)) for t, rate in rates.items()}
+        self.fades = {t: decaying_sum(rate, move) for t, rate in rates.items()}
         reaches = {t: trial.inflation * reach for t, reach in self.first_reaches.items()}
         self.near = near = NearbyWeights(k, self.level, reaches)
         # The sides of the conditions.
         self.longest_move = longest_move(rule, near)
         self.proved_progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
-        spread_total = near.spread * decaying_sum(self.rate, move, BALLS)
+        spread_total = near.spread * decaying_sum(self.rate, move)
         # zeta_bad is the largest zeta_t, 0 without any bad token.
         self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * spread_total
         for t, reach in self.first_reaches.items():
@@ -304,7 +298,7 @@ class LocalConvergence:
         inverse, square = 1 / self.farthest(elapsed), self.square
         if (2 * square * inverse + self.growth >= 0) is not True:
             square = square.max(arb(0))
-        return arb(self.lateral * inverse + BALLS.sqrt(square * inverse**2 + self.growth * inverse))
+        return arb(self.lateral * inverse + root(square * inverse**2 + self.growth * inverse))
 
     def at(self, elapsed: fmpq) -> arb:
         """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on: 1 - 1/sqrt(1 + tan^2), at most 1 as
@@ -354,8 +348,8 @@ class ConeConvergence:
             excess += k.gains[j] / k.concentration * (-k.slacks[j] * distance).exp()
         excess = excess.nonnegative_part() + k.good_width**2 * lasting_squares / 2
         lasting = excess / (2 * slope * near.forward)
-        lateral = k.good_width * BALLS.sqrt(squares_of_moves) + near.spread * decaying_sum(rate, move, BALLS)
-        fades = {t: decaying_sum(retreat * near.forward, move, BALLS) for t, retreat in retreats.items()}
+        lateral = k.good_width * root(squares_of_moves) + near.spread * decaying_sum(rate, move)
+        fades = {t: decaying_sum(retreat * near.forward, move) for t, retreat in retreats.items()}
         self.deviation = lasting + lateral + near.total({t: k.widths[t] * fade for t, fade in fades.items()})
         self.room = (slope - cone.slope()) * distance
 

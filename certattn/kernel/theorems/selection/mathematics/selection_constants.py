@@ -31,7 +31,7 @@ from functools import cached_property, reduce
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS, Number
+from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, NormalisedStep
 from certattn.kernel.mathematics.token_selection import Selection
@@ -48,9 +48,9 @@ class SelectionConstants:
         self.input_of = [pair.input for pair in selection.pairs]
         # Of the inputs of more than one token gamma_i, c_i, M1_i, M0_i and Gamma_i; of those with good tokens g_i^min.
         self.scores = {i: arb(selection.score(i)) for i in hulls}
-        self.slopes = {i: loss.slope(score, BALLS) for i, score in self.scores.items()}
-        self.steepest = {i: loss.slope(arb(min(hull)), BALLS) for i, hull in hulls.items()}
-        self.bends = {i: loss.largest_curvature(arb(min(hull)), arb(max(hull)), BALLS) for i, hull in hulls.items()}
+        self.slopes = {i: loss.slope(score) for i, score in self.scores.items()}
+        self.steepest = {i: loss.slope(arb(min(hull))) for i, hull in hulls.items()}
+        self.bends = {i: loss.largest_curvature(arb(min(hull)), arb(max(hull))) for i, hull in hulls.items()}
         self.score_ranges = {i: max(hull) - min(hull) for i, hull in hulls.items()}
         rises = {i: [gaps[j] for j in positions if gaps[j] > 0] for i, positions in selection.pairs_of.items()}
         self.smallest_gaps = {i: min(found) for i, found in rises.items() if found}
@@ -107,9 +107,10 @@ class SelectionConstants:
         return largest(self.widths[j] for j in self.good)
 
 
-def curvature_bound(inputs: Iterable[tuple[Number, Number, Number, Number]]) -> Number:
+def curvature_bound(inputs: Iterable[tuple[fmpq, fmpq, arb, arb]]) -> arb:
     """sum_i D_i^2 Gamma_i (M1_i / 8 + M0_i Gamma_i / 16), from D_i^2, Gamma_i, M1_i and M0_i."""
-    return sum([square * scores * (steepest / 8 + bend * scores / 16) for square, scores, steepest, bend in inputs])
+    terms = [square * scores * (steepest / 8 + bend * scores / 16) for square, scores, steepest, bend in inputs]
+    return sum(terms, arb(0))
 
 
 def largest_distance_squared(rows: ExactMatrix) -> fmpq:
@@ -178,7 +179,7 @@ class Cone:
 
     def slope(self) -> arb:
         """tau_0 = sqrt(1/(1 - mu)^2 - 1): every |p^| is at most this times <p, u>."""
-        return BALLS.sqrt(arb(1 / (1 - self.opening) ** 2 - 1))
+        return root(arb(1 / (1 - self.opening) ** 2 - 1))
 
 
 @dataclass(frozen=True)

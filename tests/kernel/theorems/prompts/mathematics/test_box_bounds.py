@@ -10,14 +10,13 @@ import pytest
 from flint import arb
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.prompts.mathematics.over_queries import BoxBounds, TokenBox
 
 Array = np.ndarray[Any, Any]
 
 
 def token_box(sizes: Array, tilts: Array, V: Array) -> TokenBox:
-    return TokenBox([arb(c) for c in sizes], [arb(a) for a in tilts], [[arb(abs(v)) for v in row] for row in V], BALLS)
+    return TokenBox([arb(c) for c in sizes], [arb(a) for a in tilts], [[arb(abs(v)) for v in row] for row in V])
 
 
 def numbers(bounds: BoxBounds) -> tuple[float, float, float]:
@@ -77,14 +76,14 @@ def test_simulated_mean_squares_are_bounded(seed: int, length: int) -> None:
         box = token_box(sizes, tilts, V)
         for bounds, squares in zip((box.output(), box.covariance(arb(1))), errors, strict=True):
             for t in (0.1, 0.5, 0.9):
-                assert squares.mean() <= float(bounds.mean_square(arb(length), arb(t), BALLS).upper())
+                assert squares.mean() <= float(bounds.mean_square(arb(length), arb(t)).upper())
             assert squares.max() <= float(bounds.largest.upper()) * (1 + 1e-9)
 
 
 def test_tokens_that_do_not_vary_have_no_error() -> None:
     with working_precision(64):
         bounds = token_box(np.zeros(2), np.ones(2), np.ones((1, 2))).output()
-        assert bounds.mean_square(arb(5), arb(0.5), BALLS) == 0
+        assert bounds.mean_square(arb(5), arb(0.5)) == 0
         assert bounds.second_weight == 1
 
 

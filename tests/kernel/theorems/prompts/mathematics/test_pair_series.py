@@ -11,7 +11,6 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
 from certattn.kernel.theorems.prompts.mathematics import series
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
@@ -67,10 +66,10 @@ def test_joint_moments(name: str) -> None:
     p, w, first, second = weighted(law)
     with working_precision(128):
         lifted, tilt = law.map(arb), [arb(a) for a in TILT]
-        centre = lifted.tilted_mean(tilt, BALLS)
+        centre = lifted.tilted_mean(tilt)
         u, v = [arb(x) for x in U], [arb(x) for x in V]
         for k in (0, 1, 2, 4):
-            table = weighted_moments(lifted, tilt, centre, k, u, v, 3, BALLS)
+            table = weighted_moments(lifted, tilt, centre, k, u, v, 3)
             for i, j in itertools.product(range(4), repeat=2):
                 found = float(table[i][j]) * factorial(i) * factorial(j)
                 assert found == pytest.approx(p @ (w**k * first**i * second**j), rel=1e-9, abs=1e-9)
@@ -85,7 +84,7 @@ def test_summands(name: str, sign: int) -> None:
     D = w * (h - p @ (w * h) - 0.2) + 0.2
     with working_precision(128):
         lifted = law.map(arb)
-        moments = ProductMoments(lifted, [arb(a) for a in TILT], [arb(x) for x in U], [arb(x) for x in V], BALLS)
+        moments = ProductMoments(lifted, [arb(a) for a in TILT], [arb(x) for x in U], [arb(x) for x in V])
         summand = product_summand(moments, sign, arb(eps))
         assert float(summand.variance()) == pytest.approx(p @ D**2, rel=1e-9)
         for j, entry in enumerate(summand.centred_series(4)):
@@ -102,10 +101,10 @@ def test_no_more_moments_of_a_coordinate_are_computed_than_are_used() -> None:
     """Up to 2 K for products of two powers up to K."""
     asked: list[int] = []
 
-    def coefficient(a: arb, c: arb, n: int, fn: Any) -> arb:
+    def coefficient(a: arb, c: arb, n: int) -> arb:
         asked.append(n)
         return arb(1)
 
     one = [arb(1)]
-    series._independent(one, coefficient, one, one, one, (3, 3), BALLS)
+    series._independent(one, coefficient, one, one, one, (3, 3))
     assert asked == list(range(7))

@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.functions import BALLS, exp_remainder
+from certattn.kernel.mathematics.functions import exp_remainder
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture, Rademacher
 from certattn.kernel.theorems.prompts.mathematics.series import (
     linear_exponential,
@@ -97,7 +97,7 @@ def near(found: arb, wanted: mpf, digits: int) -> bool:
 
 
 def summand(law: Any, eps: fmpq) -> Summand:
-    return Summand(law.map(arb), balls(A), balls(V), arb(eps), BALLS)
+    return Summand(law.map(arb), balls(A), balls(V), arb(eps))
 
 
 # -- power series
@@ -118,10 +118,10 @@ def test_powers(exponent: int) -> None:
 
 def test_exponentials_of_polynomials() -> None:
     with working_precision(BITS), mp.workdps(60):
-        found = mgf_series(Gaussian([arb(2)], [[arb(6)]]), [arb(0)], [arb(1)], 6, BALLS)
+        found = mgf_series(Gaussian([arb(2)], [[arb(6)]]), [arb(0)], [arb(1)], 6)
         wanted = mp.taylor(lambda t: mp.exp(2 * t + 3 * t * t), 0, 6)
         assert all(near(x, y, 40) for x, y in zip(found, wanted, strict=True))
-        for x, n in zip(linear_exponential(arb(-3), 6, BALLS), range(7), strict=True):
+        for x, n in zip(linear_exponential(arb(-3), 6), range(7), strict=True):
             assert near(x, mpf(-3) ** n / mp.factorial(n), 50)
 
 
@@ -133,7 +133,7 @@ def test_exponentials_of_polynomials() -> None:
 def test_the_series_holds_tilted_moments(name: str, k: int) -> None:
     law, expectation = LAWS[name]
     with working_precision(BITS), mp.workdps(40):
-        found = mgf_series(law.map(arb), [k * a for a in balls(A)], balls(V), 4, BALLS)
+        found = mgf_series(law.map(arb), [k * a for a in balls(A)], balls(V), 4)
         for n in (0, 1, 4) if name not in DIGITS else (4,):
             wanted = expectation(lambda x, y, n=n: mp.exp(k * x) * y**n) / mp.factorial(n)
             assert near(found[n], wanted, DIGITS.get(name, 30))
@@ -143,7 +143,7 @@ def test_the_series_holds_tilted_moments(name: str, k: int) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
 def test_averages_over_an_interval(x: str, n: int) -> None:
     with working_precision(BITS), mp.workdps(60):
-        found = uniform_coefficient(arb(x), arb(2), n, BALLS)
+        found = uniform_coefficient(arb(x), arb(2), n)
         # mp's own incomplete gamma function cancels near 0; the series of the integral does not.
         terms = ((mpf(x) ** k / mp.factorial(k)) / (n + k + 1) for k in range(2500) if (n + k) % 2 == 0)
         wanted = mp.fsum(terms) * mpf(2) ** n / mp.factorial(n)
@@ -172,7 +172,7 @@ def test_centred_moments(name: str) -> None:
 
 
 def test_parts_of_bounded_support() -> None:
-    assert support_function(Box([arb(1), arb(2)]), [arb(2), arb(-3)], BALLS) == 8
+    assert support_function(Box([arb(1), arb(2)]), [arb(2), arb(-3)]) == 8
     parts = bounded_parts(LAWS["a mixture"][0])
     assert parts is not None
     assert [type(part).__name__ for part in parts] == ["Rademacher", "Atoms"]
@@ -183,8 +183,7 @@ def test_parts_of_bounded_support() -> None:
 def largest(law: Any, y: Summand) -> arb:
     parts = bounded_parts(law)
     assert parts is not None
-    found: arb = bound_of_summands(y, parts)
-    return found
+    return bound_of_summands(y, parts)
 
 
 @pytest.mark.parametrize("name", ["signs", "atoms", "a box", "a mixture"])
@@ -196,7 +195,7 @@ def test_no_summand_is_larger_than_the_bound(name: str, eps: fmpq) -> None:
     corners = [[arb(s), arb(2 * t)] for s in (1, -1) for t in (1, -1)]
     tokens = {"atoms": atoms, "a mixture": [*corners, *atoms], "signs": corners, "a box": lattice}[name]
     with working_precision(96):
-        y = Summand(law, balls(A), balls(V), arb(eps), BALLS)
+        y = Summand(law, balls(A), balls(V), arb(eps))
         bound = largest(law, y)
         found = arb(eps)
         for x in tokens:
@@ -214,7 +213,7 @@ def test_no_summand_is_larger_than_the_bound(name: str, eps: fmpq) -> None:
 @pytest.mark.parametrize("y", ["0", "1e-30", "0.7", "-3", "60"])
 def test_the_remainder_of_the_exponential(order: int, y: str) -> None:
     with working_precision(BITS), mp.workdps(400):
-        found = exp_remainder(order, arb(y), BALLS)
+        found = exp_remainder(order, arb(y))
         series = mp.fsum(mpf(y) ** k / mp.factorial(order + k) for k in range(400))
         assert abs(mpf(found.mid().str(60, radius=False)) - series) <= mpf(10) ** -40 * abs(series)
 
@@ -243,7 +242,7 @@ def test_the_exponential_is_below_its_bound(name: str, order: int, slope: str) -
         def exponential(x: mpf, out: mpf) -> mpf:
             return mp.exp(mpf(slope) * (mp.exp(x) / total * (out - mean - mpf(1) / 8) + mpf(1) / 8))
 
-        bound = bounded_exponential(y.centred_series(order), arb(slope), largest(law.map(arb), y), BALLS)
+        bound = bounded_exponential(y.centred_series(order), arb(slope), largest(law.map(arb), y))
         wanted = expectation(exponential)
         assert mpf(bound.lower().str(40, radius=False)) >= wanted
         if order == 8 and slope == "0.1":

@@ -11,7 +11,6 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.mathematics.local_convergence import (
@@ -73,8 +72,8 @@ class Point:
             mine, score = inputs == i, float(arb(s.score(i)))
             share = self.E[mine] / (1 + self.E[mine].sum())
             mean = float(share @ self.g[mine])
-            self.omega[mine] = float(k.loss.slope(arb(score - mean), BALLS)) * share * (self.g[mine] - mean)
-            self.c[mine] = float(k.loss.slope(arb(score), BALLS))
+            self.omega[mine] = float(k.loss.slope(arb(score - mean))) * share * (self.g[mine] - mean)
+            self.c[mine] = float(k.loss.slope(arb(score)))
         self.good, self.bad = list(s.good), list(s.bad)
         strength = (self.c * self.g * self.E)[self.good]
         self.P, self.W = strength.sum(), self.omega[self.good].sum()
@@ -134,7 +133,7 @@ def test_lemma_4_holds_for_one_step() -> None:
 @pytest.mark.parametrize("move", [1e-9, 0.1, 5.0])
 def test_decaying_sums_bound_sums_of_any_moves(rate: float, move: float) -> None:
     rng = np.random.default_rng(3)
-    bound = float(decaying_sum(arb(rate), arb(move), BALLS))
+    bound = float(decaying_sum(arb(rate), arb(move)))
     assert bound == pytest.approx(move / -math.expm1(-rate * move), rel=1e-9)
     for _ in range(50):
         moves = rng.uniform(0, move, size=500)
@@ -145,14 +144,14 @@ def test_decaying_sums_bound_sums_of_any_moves(rate: float, move: float) -> None
 
 
 def test_the_sum_without_moves_is_that_of_the_flow() -> None:
-    assert decaying_sum(arb(4), arb(0), BALLS).overlaps(arb(1) / 4)
+    assert decaying_sum(arb(4), arb(0)).overlaps(arb(1) / 4)
 
 
 @pytest.mark.parametrize(("bad_gap", "weight"), [(5, fmpq(17, 2)), (1, fmpq(4))])
 def test_the_largest_weight_is_that_of_the_worse_bound(bad_gap: int, weight: fmpq) -> None:
     # 1 + 3 max((1/4) / (1/2)^2, bad_gap / 2)
     slope, curvature, gap, level = arb(1) / 2, arb(1) / 4, arb(2), arb(3)
-    assert largest_weight(slope, curvature, gap, level, arb(bad_gap), BALLS) == arb(weight)
+    assert largest_weight(slope, curvature, gap, level, arb(bad_gap)) == arb(weight)
 
 
 def test_a_product_of_two_negative_factors_is_no_proof() -> None:

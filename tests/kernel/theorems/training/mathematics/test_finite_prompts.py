@@ -13,7 +13,6 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.training.risk_transfer import (
     FinitePrompts,
     GapBounds,
@@ -68,7 +67,7 @@ def test_the_gradient_in_the_matrix_is_bounded_as_on_the_page() -> None:
     tau, error = Norms(arb(7), arb(8)), Norms(arb(11), arb(12))
     with working_precision(BITS):
         found = GapBounds(
-            Norms(arb(5), arb(6)), arb(9), arb(2), tau, error, (arb(0), arb(1), arb(0)), BALLS
+            Norms(arb(5), arb(6)), arb(9), arb(2), tau, error, (arb(0), arb(1), arb(0))
         ).gradient_of_matrix()
     assert arb(found).contains(3828)
     assert arb(found).rad() < 1e-9

@@ -10,7 +10,6 @@ from flint import arb, fmpq, fmpz_mat
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import BALLS
 from certattn.kernel.theorems.training.regression import regression_of_balls, squared_factor
 from certattn.kernel.theorems.training.training_convergence import (
     CovarianceConstants,
@@ -69,12 +68,12 @@ def test_the_product_lies_between_its_bounds_which_are_met() -> None:
     for seed in range(300):
         S, A, b, constants = instance(np.random.default_rng(seed))
         R, product = arb(risk(S, A, b)), abs(b) * float(np.linalg.norm(A))
-        least, most = (number(f(R, BALLS)) for f in (constants.least_product, constants.largest_product))
+        least, most = (number(f(R)) for f in (constants.least_product, constants.largest_product))
         assert least <= product * _ROOM
         assert product <= most * _ROOM
         nearest = min(nearest, most - product, product - least if least > 0 else nearest)
         assert product**2 == pytest.approx(b**2 * (b**2 + (A**2).sum() - b**2))
-        assert number(squared_factor(arb((A**2).sum() - b**2), arb(product), BALLS)) == pytest.approx(b**2, rel=1e-4)
+        assert number(squared_factor(arb((A**2).sum() - b**2), arb(product))) == pytest.approx(b**2, rel=1e-4)
     # In dimension 1 both are exact.
     assert nearest < 1e-9
 
@@ -86,7 +85,7 @@ def test_two_bounds_of_the_product_are_sharper_than_the_plain_one() -> None:
         for share in (0.01, 0.3, 0.9):
             R = constants.trace * share / 2
             plain = (constants.trace.sqrt() - (2 * R).sqrt()) / constants.largest.sqrt() / constants.largest
-            assert number(plain) <= number(constants.least_product(R, BALLS)) * _ROOM
+            assert number(plain) <= number(constants.least_product(R)) * _ROOM
 
 
 def test_descent_keeps_every_bound() -> None:
@@ -98,7 +97,7 @@ def test_descent_keeps_every_bound() -> None:
         delta = float((A**2).sum()) - b * b
         eta, rates = 1.0, None
         for _ in range(60):
-            rates = DescentRates(constants, arb(delta), arb(eta), arb(first), BALLS)
+            rates = DescentRates(constants, arb(delta), arb(eta), arb(first))
             if eta * number(rates.smoothness(arb(first))) <= 1:
                 break
             eta *= 0.8
@@ -136,7 +135,7 @@ def test_the_flow_keeps_every_bound() -> None:
     for seed in range(30):
         S, A, b, constants = instance(np.random.default_rng(seed))
         delta = float((A**2).sum()) - b * b
-        rates = FlowRates(constants, arb(delta), BALLS)
+        rates = FlowRates(constants, arb(delta))
         first = risk(S, A, b)
         if number(rates.rate(arb(first))) <= 1e-6:
             continue
@@ -157,9 +156,9 @@ def test_the_flow_keeps_every_bound() -> None:
 
 def test_where_delta_is_negative_no_risk_is_too_large() -> None:
     constants = CovarianceConstants(*(arb(1),) * 6)
-    rates = FlowRates(constants, arb(-2), BALLS)
+    rates = FlowRates(constants, arb(-2))
     assert number(rates.rate(arb(100))) == 2
-    assert number(FlowRates(constants, arb(0), BALLS).rate(arb(100))) == 0
+    assert number(FlowRates(constants, arb(0)).rate(arb(100))) == 0
 
 
 def test_levels_go_in_whole_steps_for_descent_and_never_back() -> None:
