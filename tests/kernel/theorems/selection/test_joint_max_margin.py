@@ -15,7 +15,7 @@ import joint_cases as cases
 import numpy as np
 import pytest
 from corpus import ACCEPT, REFUTED, REJECTED, Family, check
-from flint import fmpq
+from flint import arb, fmpq
 
 import certattn
 from certattn.kernel.decide.proof import Verdict
@@ -99,7 +99,7 @@ def test_the_largest_score_of_all_other_tokens_counts(arrays: Path) -> None:
 # -- mutants
 
 
-def weaker(log_e0: Any, weights: Any: Any, one: Any) -> Any:
+def weaker(log_e0: Any, weights: Any) -> Any:
     return (log_e0 - joint_path.entropy(weights)) / 2
 
 
