@@ -17,7 +17,7 @@ from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Number, Range, Relation
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.schema import Count, Rational
-from certattn.kernel.given import attention, each_query, prompts
+from certattn.kernel.given import each_query, prompts, token_laws
 from certattn.kernel.mathematics import (
     balls,
     capped_sums,
@@ -184,7 +184,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "any matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "no matrix is a covariance": (ExactMatrix, "is_positive_semidefinite", lambda self: False),
     "any matrix is symmetric": (ExactMatrix, "is_symmetric", lambda self: True),
-    "weights sum to anything": (attention, "_require_total", lambda weights, node: None),
+    "weights sum to anything": (token_laws, "_of_total_one", lambda weights, law: weights),
     "queries are not mapped": (prompts.StatedPrompt, "query_map", property(unmapped)),
     "cells are their centres": (cells.Deviation, "over", nothing_but_the_centre),
     "cells to first order": (cells.Deviation, "over", to_first_order),

@@ -68,7 +68,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "q for a long prompt": (BOUNDS, "logistic", lambda L, v: v.exp() / L * arb("0.9"), cases.LOGISTIC),
     "no lower tail": (BOUNDS, "normaliser_tail", zero, cases.GENERAL),
     "no fourth moment": (BOUNDS, "fourth", zero, cases.GENERAL),
-    "no spread": (BOUNDS, "spread", zero, cases.GENERAL),
+    "no spread": (BOUNDS, "product_trace", zero, cases.GENERAL),
     "scales are not squared": (BOUNDS, "square", lambda scale: fmpq(1), cases.EXACT),
     "queries do not tilt": (QueryAverage, "exponential", lambda self, theta: arb(self.plain()), cases.CLOSED),
     "half of the integral": (QueryAverage, "integral", lambda self, L, bits: arb(self.plain()) / 2 / L, cases.INTEGRAL),

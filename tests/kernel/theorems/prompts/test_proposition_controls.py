@@ -10,6 +10,7 @@ from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed, true
 
 from certattn.kernel.decide import proof
+from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.mathematics import every_length
 from certattn.kernel.theorems.prompts import output_tail, propositions, typical_prompt
@@ -38,6 +39,13 @@ def product_of_means(forms: Any, covariance: Any) -> fmpq:
 
 def without_queries(setting: Any, error: Any) -> Any:
     return constant((setting.read_out(error) @ setting.covariance @ setting.read_out(error).T).trace())
+
+
+def as_if_exact(setting: Any, error: Any, word: str) -> Obligation:
+    length = setting.values[propositions.LENGTH]
+    left = propositions.left_side(setting, error, length)
+    relation: Relation = "<" if word == "fails" else ">="
+    return Obligation("published", lambda: propositions.right_side(setting), relation, left)
 
 
 def one_length(self: Any, bound: Any, lengths: Any) -> arb:
@@ -70,7 +78,7 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
         propositions, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0))),
     "any law is sub-Gaussian": (propositions, "is_sub_gaussian", lambda law, variance: True),
     "any law is centred": (propositions, "is_centred", lambda law: True),
-    "any left side is exact": (propositions, "_require_exact_left_side", lambda *_: None),
+    "any left side is exact": (propositions, "_published", as_if_exact),
     "weights of tokens on a box are one": (TokenBox, "_second_weight", lambda self: arb(1)),
     "tokens on a box do not drift": (over_queries, "_smaller", lambda x, y: arb(0)),
     "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import margin_cases as cases
 import pytest
 from corpus import ACCEPT, Family, check
 from flint import fmpq
-from sabotage import Sabotage, believed, holds, noticed
+from sabotage import Sabotage, always, believed, holds, noticed
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -91,10 +90,6 @@ def test_a_wrong_witness_refutes_nothing(arrays: Path) -> None:
 # -- kernels with one part sabotaged
 
 
-def constant(value: Any) -> property:
-    return property(lambda self: value, lambda self, computed: None)
-
-
 def passing(**wrong: fmpq) -> property:
     """The conditions with one of their numbers replaced."""
     real = MaxMargin.conditions.fget
@@ -103,7 +98,7 @@ def passing(**wrong: fmpq) -> property:
 
 SABOTAGE: dict[str, Sabotage] = {
     "negative slacks pass": (MaxMargin, "conditions", passing(slack=fmpq(0))),
-    "multipliers of loose constraints pass": (MaxMargin, "complementarity", constant(fmpq(0))),
+    "multipliers of loose constraints pass": (MaxMargin, "complementarity", always(fmpq(0))),
     "slacks are not looked at": (
         MaxMargin,
         "slacks",
@@ -114,12 +109,12 @@ SABOTAGE: dict[str, Sabotage] = {
     "lower bounds are not looked at": holds(">="),
     "strict lower bounds are not looked at": holds(">"),
     "conditions are not looked at": (max_margin, "optimal", believed),
-    "the dual value is that of no multipliers": (MarginDistance, "dual_value", constant(fmpq(10))),
-    "the direction is always feasible": (MarginDistance, "smallest_relaxed", constant(None)),
-    "the norm is not divided by the margin": (MarginDistance, "norm_squared", constant(fmpq(17, 9))),
+    "the dual value is that of no multipliers": (MarginDistance, "dual_value", always(fmpq(10))),
+    "the direction is always feasible": (MarginDistance, "smallest_relaxed", always(None)),
+    "the norm is not divided by the margin": (MarginDistance, "norm_squared", always(fmpq(17, 9))),
     "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
-    "sums are 0": (Contradiction, "largest_entry", constant(fmpq(0))),
-    "totals are 1": (Contradiction, "total", constant(fmpq(1))),
+    "sums are 0": (Contradiction, "largest_entry", always(fmpq(0))),
+    "totals are 1": (Contradiction, "total", always(fmpq(1))),
 }
 
 

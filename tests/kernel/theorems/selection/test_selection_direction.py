@@ -10,7 +10,7 @@ import direction_cases
 import pytest
 from corpus import check
 from flint import arb, fmpq
-from sabotage import Sabotage, believed, noticed
+from sabotage import Sabotage, always, believed, noticed
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics import selection_landscape
@@ -24,11 +24,6 @@ CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
 
 
 # -- sabotage: each broken part lets a reject case pass
-
-
-def always(value: arb) -> property:
-    """In the place of an attribute: this number, whatever is computed for it."""
-    return property(lambda self: value, lambda self, computed: None)
 
 
 SABOTAGE: dict[str, Sabotage] = {

@@ -10,7 +10,7 @@ import training_cases as cases
 from corpus import REFUTED, REJECTED, Family, check
 from sabotage import Sabotage, holding, noticed
 
-from certattn.kernel.theorems.training import training_convergence
+from certattn.kernel.theorems.training import regression, training_convergence
 from certattn.kernel.theorems.training.training_convergence import CovarianceConstants, DescentRates, FlowRates
 
 Tool = Callable[[str], ModuleType]
@@ -62,7 +62,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "signs are not looked at": (training_convergence, "Obligation", holding(">")),
     "bounds are not looked at": (training_convergence, "Obligation", holding("<=")),
     "rates are not looked at": (training_convergence, "Obligation", holding(">=")),
-    "the limit is not inverted": (training_convergence, "squared_factor", lambda delta, product: 1 + 0 * product),
+    "the limit is not inverted": (regression, "squared_factor", lambda delta, product: 1 + 0 * product),
 }  # fmt: skip
 
 
