@@ -138,7 +138,7 @@ WRONG = [
     ("The law of the queries", IMAGE, "affine.offset + shift", "affine.offset - shift"),
     ("The law of the queries", IMAGE, "affine.matrix @ ExactMatrix.rational(law.covariance) @ affine.matrix.T",
      "affine.matrix @ affine.matrix.T"),
-    ("The law of the queries", IMAGE, "or linear.is_zero():", "or True:"),
+    ("The law of the queries", IMAGE, 'linear.columns), "=", linear)', 'linear.columns), "=", linear - linear)'),
     ("Keys and values", "kernel.given.prompts", "whole.take_rows(range(keys, keys + outputs))",
      "whole.take_rows(range(outputs))"),
     ("Gradients", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
