@@ -21,12 +21,7 @@ from certattn.provers import PROVERS
 
 ROOT = Path(__file__).resolve().parent.parent
 # The modules that each dependency of the base install brings.
-MODULES = {
-    "click": ["click"],
-    "PyYAML": ["yaml", "_yaml"],
-    "numpy": ["numpy"],
-    "python-flint": ["flint"],
-}
+MODULES = {"click": ["click"], "PyYAML": ["yaml", "_yaml"], "numpy": ["numpy"], "python-flint": ["flint"]}
 PROGRAM = """\
 import sys
 allowed = set(sys.argv[1].split()) | {"certattn"} | set(sys.stdlib_module_names)

@@ -141,13 +141,11 @@ OFFENCES = [
     ("kernel/decide/adapter.py", "import certattn.statements.wording", "The kernel stands alone"),
     ("kernel/mathematics/laws.py", "import certattn.fast.units", "What is trusted"),
     (
-        "kernel/theorems/training/risk_gap.py",
-        "import certattn.kernel.theorems.spectrum.limit_law",
-        "A chapter of theorems",
-    ),
+        "kernel/theorems/training/risk_gap.py", "import certattn.kernel.theorems.spectrum.limit_law",
+        "A chapter of theorems"),
     ("kernel/theorems/prompts/mathematics/series.py", "import certattn.kernel.document.tree", "Mathematics knows"),
     ("kernel/extra.py", "import json", "Inside the kernel"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.heavy

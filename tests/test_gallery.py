@@ -81,10 +81,7 @@ def test_the_script_notices_a_changed_certificate(tool: Tool, tmp_path: Path) ->
 
 
 # One change of a certificate whose numbers a search in floats has found: old text, new text.
-LAST_DIGITS = [
-    ("exceeds: 0.09223", "exceeds: 0.09224"),
-    ("0.044426", "0.044425"),
-]
+LAST_DIGITS = [("exceeds: 0.09223", "exceeds: 0.09224"), ("0.044426", "0.044425")]
 OTHER_STATEMENTS = [
     ("gradient: V", "gradient: U"),
     ("exceeds: 0.09223", "exceeds: 0.0945"),

@@ -320,11 +320,8 @@ def test_functions_enclose_those_of_mpmath(monkeypatch: pytest.MonkeyPatch, bits
         "upper": (recheck.upper, lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2, 500),
         "arctan": (recheck.arctan, mpmath.atan, 500),
         "odd moment": (
-            lambda x: recheck.raw_moments("box", x, 1)[1],
-            lambda x: (mpmath.cosh(x) - mpmath.sinh(x) / x) / x,
-            500,
-        ),
-    }
+            lambda x: recheck.raw_moments("box", x, 1)[1], lambda x: (mpmath.cosh(x) - mpmath.sinh(x) / x) / x, 500),
+    }  # fmt: skip
     with mpmath.workprec(2 * bits + 200):
         for name, (ours, theirs, count) in functions.items():
             for _ in range(count):
@@ -366,9 +363,8 @@ LAWS: dict[str, tuple[Any, Callable[[Callable[[Any], Any]], Any]]] = {
     "box": (law(kind="box", sizes=["2"]), lambda f: mpmath.quad(f, [-2, 0, 2]) / 4),
     "atoms": (
         law(kind="atoms", points=[["1"], ["-2"], ["0"]], weights=["1/2", "1/4", "1/4"]),
-        lambda f: f(mpmath.mpf(1)) / 2 + f(mpmath.mpf(-2)) / 4 + f(mpmath.mpf(0)) / 4,
-    ),
-}
+        lambda f: f(mpmath.mpf(1)) / 2 + f(mpmath.mpf(-2)) / 4 + f(mpmath.mpf(0)) / 4),
+}  # fmt: skip
 LAWS["mixture"] = (
     law(
         kind="mixture",

@@ -21,6 +21,8 @@ _MOST_CHARACTERS = 60
 _PARSING_BITS = 4 * DIGITS[-1]
 # Digits of a bound that is proved.
 _BOUND_DIGITS = 6
+# Exponents of two up to which such a bound is computed exactly.
+_WRITTEN_OUT = 2000
 # What is said of an obligation.
 UNPROVED = "unproved"
 RESULTS = (*(outcome.value for outcome in Outcome), UNPROVED)
@@ -71,10 +73,21 @@ def show_upper(value: arb, digits: int = _BOUND_DIGITS) -> str:
     if end.is_finite() is not True or (end <= 0) is True:
         return show(end)
     mantissa, exponent = end.man_exp()
-    exact = fmpq(mantissa) * fmpq(2) ** int(exponent)
-    places = digits - len(str(exact.floor())) if exact >= 1 else digits + len(str((1 / exact).floor())) - 1
-    unit = fmpq(10) ** -places
-    return format_rational((exact / unit).ceil() * unit)
+    if abs(int(exponent)) <= _WRITTEN_OUT:
+        exact = fmpq(mantissa) * fmpq(2) ** int(exponent)
+        places = digits - len(str(exact.floor())) if exact >= 1 else digits + len(str((1 / exact).floor())) - 1
+        unit = fmpq(10) ** -places
+        return format_rational((exact / unit).ceil() * unit)
+    # By logarithms, as the end of a tiny probability can have millions of digits.
+    with working_precision(_PARSING_BITS):
+        power = (end.log() / arb(10).log()).lower().floor().unique_fmpz()
+        scaled = end.log() + (digits - 1 - arb(power or 0)) * arb(10).log()
+        count = scaled.exp().upper().ceil().unique_fmpz()
+    if power is None or count is None:
+        return show(end)
+    text = str(count)
+    rest = text[1:].rstrip("0")
+    return f"{text[0]}{'.' if rest else ''}{rest}e{power + len(text) - digits}"
 
 
 def _sides(answer: Answer) -> tuple[str, str]:

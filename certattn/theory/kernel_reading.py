@@ -18,7 +18,6 @@ from typing import Any
 
 import sympy
 
-import certattn
 from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, SymbolicPolynomial
 
 _ROOT = "certattn"
@@ -31,7 +30,7 @@ _READ_AGAIN = (
 
 def _by_name() -> dict[str, str]:
     """The place of each module in the package; of several with one name the first in this order."""
-    package, found = Path(certattn.__file__).parent, dict[str, str]()
+    package, found = Path(__file__).resolve().parent.parent, dict[str, str]()
     for folder in ("mathematics", "theorems/*/mathematics", "given", "../fast", "theorems/*"):
         for path in sorted(package.glob(f"kernel/{folder}/*.py")):
             found.setdefault(path.stem, ".".join(path.resolve().relative_to(package).with_suffix("").parts))

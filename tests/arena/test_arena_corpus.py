@@ -49,18 +49,11 @@ def rejects(corpus: Any) -> list[Any]:
     return [entry for entry in corpus.entries if not entry.accepted]
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_every_claim_has_at_least_as_many_reject_cases_as_accept_cases(claim: str, corpus: Any) -> None:
-    kinds = Counter(entry.accepted for entry in corpus.entries if entry.claim == claim)
-    assert kinds[False] >= kinds[True] >= 5
-
-
 def test_there_are_no_cases_of_other_claims(corpus: Any) -> None:
     assert {entry.claim for entry in corpus.entries} == set(CLAIMS)
 
 
-def test_titles_are_unique_and_say_something(corpus: Any) -> None:
-    assert [name for name, times in Counter(map(title, corpus.entries)).items() if times > 1] == []
+def test_titles_say_what_is_wrong(corpus: Any) -> None:
     for entry in rejects(corpus):
         defect = entry.case.removeprefix(entry.family).removeprefix(": ")
         assert any(letter.isalpha() for letter in defect), entry.case
@@ -68,12 +61,6 @@ def test_titles_are_unique_and_say_something(corpus: Any) -> None:
 
 def test_every_reject_case_has_words_that_its_reason_must_have(corpus: Any) -> None:
     assert [title(entry) for entry in rejects(corpus) if not entry.words] == []
-
-
-def test_no_defect_stands_twice(corpus: Any) -> None:
-    """Two reject cases of a claim are two certificates."""
-    texts = Counter((entry.claim, corpus.text(entry.file)) for entry in rejects(corpus))
-    assert [text for text, times in texts.items() if times > 1] == []
 
 
 def test_every_reject_case_is_its_accepted_neighbour_with_one_text_replaced(corpus: Any) -> None:

@@ -322,8 +322,7 @@ def test_quantiles_are_bounds_of_so_many(share: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clear", "expected"),
-    [([], []), ([1, 1], [(0, 2)]), ([0, 1, 1, 0, 1], [(1, 3), (4, 5)]), ([0, 0], [])],
+    ("clear", "expected"), [([], []), ([1, 1], [(0, 2)]), ([0, 1, 1, 0, 1], [(1, 3), (4, 5)]), ([0, 0], [])]
 )
 def test_runs_of_clear_queries(clear: list[int], expected: list[tuple[int, int]]) -> None:
     assert selection.runs(np.array(clear, bool)) == expected
@@ -415,13 +414,10 @@ ATTACKS: dict[str, tuple[Any, Any]] = {
     "the certificate of another head": (copied("deviation.yaml"), None),
     "a tail of another head": (copied("prompt-length.yaml"), None),
     "a certificate of another claim": (
-        lambda mine, other: (mine / "deviation.yaml").write_bytes((mine / "selection.yaml").read_bytes()),
-        None,
-    ),
+        lambda mine, other: (mine / "deviation.yaml").write_bytes((mine / "selection.yaml").read_bytes()), None),
     "the folder of another head": (
         lambda mine, other: [copied(path.name)(mine, other) for path in other.glob("*.*") if path.stem != "head"],
-        None,
-    ),
+        None),
     "another scale": (rewritten("deviation.yaml", r"1/sqrt\(3\)", "1/sqrt(4)"), None),
     "another probability": (rewritten("prompt-length.yaml", "probability: 0.01", "probability: 0.5"), None),
     "fewer queries": (rewritten("selection.yaml", "rows: 0:9", "rows: 0:8"), None),
@@ -435,7 +431,7 @@ ATTACKS: dict[str, tuple[Any, Any]] = {
     "text for a mapping": (lambda mine, other: None, lambda notes: notes.update(seconds="long")),
     "an endless time": (lambda mine, other: None, lambda notes: notes["seconds"].update(deviation=float("inf"))),
     "a list for a digest": (lambda mine, other: None, lambda notes: notes["files"].update({"deviation.yaml": [1]})),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -331,10 +331,9 @@ PROMPT = "law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}\
         (PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n", []),
         (
             PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n",
-            ["--method", "closed", "--theta", "1/2"],
-        ),
+            ["--method", "closed", "--theta", "1/2"]),
     ],
-)
+)  # fmt: skip
 def test_mean_squares_verify(certattn_run: Run, folder: Path, prompt: str, options: list[str]) -> None:
     (folder / "prompt.yaml").write_text(prompt)
     done = certattn_run("generate", "output-mean-square", "prompt.yaml", "-o", "cert.yaml", *options)

@@ -112,8 +112,7 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
          "change the array, or name another one"],
     ),
     "tokens that cannot be shared out": (
-        {"tokens": np.ones((11, 2)), "labels": np.ones((11, 1))}, ["prompts.npz: the array 'tokens'", "11 tokens"]
-    ),
+        {"tokens": np.ones((11, 2)), "labels": np.ones((11, 1))}, ["prompts.npz: the array 'tokens'", "11 tokens"]),
     "no labels": (
         {"labels": None}, ["prompts.npz: no array 'labels'; it holds tokens, queries, targets, tasks", "--array labels"]
     ),

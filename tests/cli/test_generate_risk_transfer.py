@@ -33,12 +33,10 @@ def generate(run: Run, folder: Path, text: str, *options: str) -> Any:
         (LONG, ["--pieces", "20", "--time", "0.5"], "at all times t >= 0.5"),
         (LONG, ["--pieces", "20", "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
         (
-            "covariance: [[1, 0], [0, 1]]\nstart: {A: [[0, 0], [0, 0]], b: 3}\nlength: 1e5\n",
-            ["--pieces", "20"],
-            "L >= 100000",
-        ),
+            "covariance: [[1, 0], [0, 1]]\nstart: {A: [[0, 0], [0, 0]], b: 3}\nlength: 1e5\n", ["--pieces", "20"],
+            "L >= 100000"),
     ],
-)
+)  # fmt: skip
 def test_what_is_stated_verifies(certattn_run: Run, folder: Path, text: str, options: list[str], said: str) -> None:
     done = generate(certattn_run, folder, text, *options)
     assert done.status == 0, done.err

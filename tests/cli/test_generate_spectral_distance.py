@@ -41,29 +41,24 @@ def files(folder: Path) -> Path:
         (["given.yaml", "--note", "a note"], "is at least 0.49999 and at most 0.50001"),
         (
             ["cut.yaml", "--state", "fixed-point", "--state", "law"],
-            "r = 0.97517, so that tau is within r of a solution",
-        ),
+            "r = 0.97517, so that tau is within r of a solution"),
         # An upper bound of 1 or more would say nothing.
         (
             ["zeros.npy", *LAW, "--state", "law", "--state", "quarter-circle"],
             "the singular values to mu is at least "
-            "0.99999; that to the quarter circle law of the variance alpha^2 + beta^2 is at least 0.99999.",
-        ),
+            "0.99999; that to the quarter circle law of the variance alpha^2 + beta^2 is at least 0.99999."),
         (
             ["weights.npz", "--scale", "sqrt(9/48)", "--unit", "1", "--truncate-at", "fixed-point", "--places", "3"],
-            "truncated at tau = 5.077: with f = min(",
-        ),
+            "truncated at tau = 5.077: with f = min("),
         (
             ["weights.npz", "--scale", "sqrt(9/48)", "--unit", "1", "--truncate-at", "fixed-point", "--places", "3"],
-            "r = 0.001, so that tau is within r of a solution t of t^2 = d m(t), which is the largest one; the dist",
-        ),
+            "r = 0.001, so that tau is within r of a solution t of t^2 = d m(t), which is the largest one; the dist"),
         (["matrix.npy", *LAW, "--truncate-at", "7/2", "--state", "separation"], "truncated at tau = 3.5: with f"),
         (
             ["matrix.npy", "--beta", "3/2", "--lambda", "1", "--truncate-at", "5/2", "--state", "fixed-point"],
-            "r = 0.13127, so",
-        ),
+            "r = 0.13127, so"),
     ],
-)
+)  # fmt: skip
 def test_distances_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
     done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
     assert done.status == 0, done.err
@@ -184,14 +179,12 @@ def test_a_distance_is_never_stated_by_what_holds_of_all(tmp_path: Path) -> None
     [
         (
             ["--beta", "1/2", "--truncate-at", "fixed-point"],
-            "the tokens are too few; expected tau as a number (--truncate-at)",
-        ),
+            "the tokens are too few; expected tau as a number (--truncate-at)"),
         (
             ["--beta", "3", "--truncate-at", "1/100", "--state", "fixed-point"],
-            "no solution of tau^2 = 5 m(tau) could be",
-        ),
+            "no solution of tau^2 = 5 m(tau) could be"),
     ],
-)
+)  # fmt: skip
 def test_a_cut_that_solves_nothing_is_not_stated(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
     done = certattn_run("generate", "spectral-distance", "matrix.npy", "--lambda", "1", *options, "-o", "out.yaml")
     assert done.status == 1

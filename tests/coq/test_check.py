@@ -379,11 +379,10 @@ WRONG_AXIOM = "Axiom wrong : 0 = 1. Theorem certificate : 0 = 1. Proof. exact wr
 NOT_PROVED = {
     "a false theorem": (
         edit("Instance.v", "margin_at_most_num : Z := 0x1", "margin_at_most_num : Z := 0x0"),
-        "Instance.v is not proved by Coq",
-    ),
+        "Instance.v is not proved by Coq"),
     "a proof that is left out": (edit("Instance.v", "Qed.", "Admitted."), "the proof rests on certificate"),
     "an axiom": (edit("Instance.v", "Theorem certificate :", WRONG_AXIOM), "the proof rests on wrong"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", NOT_PROVED)

@@ -66,16 +66,12 @@ FALSE = {
     "a selection that is not locally optimal": ("\n  locally_optimal: [[2, 1, 0]]", "\n  locally_optimal: [[1, 1, 0]]"),
     "another multiplier": ("token: 0, multiplier: 1/2}]", "token: 0, multiplier: 2/3}]"),
     "a multiplier of another token": (
-        "- [{input: 1, token: 0, multiplier: 1/2}]", "- [{input: 0, token: 0, multiplier: 1/2}]",
-    ),
+        "- [{input: 1, token: 0, multiplier: 1/2}]", "- [{input: 0, token: 0, multiplier: 1/2}]"),
     "a locally optimal selection among the others": (
-        "indices: [1, 1, 0], because: {input: 0, token: 0}",
-        "indices: [2, 1, 0], because: {input: 1, token: 0}",
-    ),
+        "indices: [1, 1, 0], because: {input: 0, token: 0}", "indices: [2, 1, 0], because: {input: 1, token: 0}"),
     "a token that is no neighbour": ("because: {input: 0, token: 0}", "because: {input: 0, token: 2}"),
     "a separable selection called not separable": (
-        "indices: [1, 1, 0], because: {input: 0, token: 0}", "indices: [1, 1, 0], because: not-separable",
-    ),
+        "indices: [1, 1, 0], because: {input: 0, token: 0}", "indices: [1, 1, 0], because: not-separable"),
     "a combination that is not 0": ("multiplier: 3/24", "multiplier: 4/24"),
     "another multiplier of p_mm": ("multiplier: 54/17", "multiplier: 55/17"),
     "a locally optimal selection left out": ("all_locally_optimal: [[2, 1, 0]]", "all_locally_optimal: none"),

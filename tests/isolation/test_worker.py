@@ -426,11 +426,7 @@ def test_progress_is_told_of_every_start_and_of_time() -> None:
     paths = [GOOD, EVIL]
     list(
         check_files(
-            paths,
-            PATIENT,
-            check=lambda p, o: verified(p),
-            started=begun.append,
-            waited=lambda *_: ticks.append(1),
+            paths, PATIENT, check=lambda p, o: verified(p), started=begun.append, waited=lambda *_: ticks.append(1)
         )
     )
     assert begun == paths

@@ -14,16 +14,8 @@ from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 
 Array = np.ndarray[Any, Any]
-_VALUES = {
-    "linear": lambda x: -x,
-    "logistic": lambda x: np.logaddexp(0, -x),
-    "exponential": lambda x: np.exp(-x),
-}
-_SLOPES = {
-    "linear": lambda x: 1.0,
-    "logistic": lambda x: 1 / (1 + np.exp(x)),
-    "exponential": lambda x: np.exp(-x),
-}
+_VALUES = {"linear": lambda x: -x, "logistic": lambda x: np.logaddexp(0, -x), "exponential": lambda x: np.exp(-x)}
+_SLOPES = {"linear": lambda x: 1.0, "logistic": lambda x: 1 / (1 + np.exp(x)), "exponential": lambda x: np.exp(-x)}
 
 
 @dataclass(frozen=True)

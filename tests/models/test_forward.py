@@ -200,10 +200,8 @@ def test_weights_with_a_defect_are_refused(change: str, words: str, tmp_path: Pa
         (tiny_models.bert, {"num_attention_heads": 0}, "has 0 for num_attention_heads"),
         (tiny_models.bert, {"num_hidden_layers": 1.5}, "has 1.5 for num_hidden_layers, expected a whole number"),
         (
-            tiny_models.bert,
-            {"position_embedding_type": "relative_key"},
-            'has position_embedding_type: "relative_key", which is not modelled; expected "absolute"',
-        ),
+            tiny_models.bert, {"position_embedding_type": "relative_key"},
+            'has position_embedding_type: "relative_key", which is not modelled; expected "absolute"'),
         (tiny_models.gpt2, {"scale_attn_by_inverse_layer_idx": True}, "has scale_attn_by_inverse_layer_idx: true"),
         (tiny_models.gpt2, {"scale_attn_weights": None}, "has scale_attn_weights: null, .*; expected true"),
         (tiny_models.gpt2, {"vocab_size": 30}, "the tensor 'wte.weight' is 20 x 8, expected 30 x 8"),
@@ -212,24 +210,20 @@ def test_weights_with_a_defect_are_refused(change: str, words: str, tmp_path: Pa
         (tiny_models.llama, {"head_dim": 3}, "heads of dimension 3, expected an even one"),
         (tiny_models.bert, {"is_decoder": "yes"}, 'has is_decoder: "yes", .*; expected false or true'),
         (
-            tiny_models.bert,
-            {"model_type": "roberta", "pad_token_id": None},
-            "has None for pad_token_id, expected a whole",
-        ),
+            tiny_models.bert, {"model_type": "roberta", "pad_token_id": None},
+            "has None for pad_token_id, expected a whole"),
         (tiny_models.bert, {"model_type": "roberta", "pad_token_id": -1}, "has -1 for pad_token_id"),
         (tiny_models.bert, {"model_type": "roberta", "pad_token_id": "1"}, "has '1' for pad_token_id"),
         (tiny_models.bert, {"model_type": "roberta", "pad_token_id": 4}, "the prompt holds 4, the padding token"),
         (tiny_models.llama, {"rope_theta": None}, "rope_theta.* is None, expected a number"),
         (tiny_models.llama, {"rope_scaling": "linear"}, "rotary positions 'linear'"),
         (
-            tiny_models.llama,
-            {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
-            "one kind for all layers",
-        ),
+            tiny_models.llama, {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
+            "one kind for all layers"),
         (tiny_models.llama, {"rope_parameters": {"partial_rotary_factor": 0.5}}, "a part of each head turns"),
         (tiny_models.llama, {"layer_types": ["full_attention", "chunked_attention"]}, "layer_types: .*chunked"),
     ],
-)
+)  # fmt: skip
 def test_configurations_that_do_not_fit_are_refused(
     made: Callable[..., Any], changes: dict[str, Any], words: str, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from certattn.kernel.decide.obligation import NoProof, Number, Obligation, Part,
 from certattn.kernel.decide.proof import Proof
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.statements.digits import show, show_upper, to_dict
 
 Told = dict[str, Any]
@@ -34,6 +35,14 @@ def test_a_bound_is_shown_by_the_end_that_decides_rounded_upwards() -> None:
         assert (found >= ball.upper()) is True
         assert (found <= ball.upper() * (1 + arb(10) ** -5)) is True
     assert show_upper(arb("nan")) == "nan"
+
+
+def test_a_bound_of_millions_of_digits_is_shown_at_once() -> None:
+    for ball, shown in ((arb(-(10**6)).exp(), "3.29684e-434295"), (arb(10) ** -700, "1.00001e-700"),
+                        (arb(2) ** -2100, "6.87083e-633"), (arb(10**7).exp(), "6.59224e4342944")):  # fmt: skip
+        assert show_upper(ball) == shown
+        assert (arb(shown) >= ball) is True
+    assert "/" in format_rational(fmpq(1, 5) ** 10**5)
 
 
 def test_what_is_not_proved_says_why_and_is_called_unproved() -> None:
@@ -79,10 +88,7 @@ def test_the_printed_balls_show_the_outcome() -> None:
     """A ball of 15 digits is wider than the one that decided, and may hold the bound."""
     with working_precision(128):
         value, bound = arb(fmpq(7216441635219333633, 10**18)), fmpq(72164416352193336164, 10**19)
-        for obligation, outcome in (
-            (told("<=", value, bound), "refuted"),
-            (told(">=", value, bound), "proved"),
-        ):
+        for obligation, outcome in ((told("<=", value, bound), "refuted"), (told(">=", value, bound), "proved")):
             shown = obligation
             assert shown["outcome"] == outcome
             assert (arb(shown["left"]) > bound) is True

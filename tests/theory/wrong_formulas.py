@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import pytest
+
 from certattn.theory import DERIVATIONS
-from certattn.theory.derivation import prove
+from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
 # An edit is to be caught as a wrong formula, not as text that Python cannot run.
 _NO_FORMULA = ("SyntaxError", "NameError", "AttributeError", "ImportError", "TypeError")
 
 
-def assert_noticed(derivation: str, title: str, module: str, old: str, new: str) -> None:
-    """The one step of a derivation whose title begins like this fails where `old`, once in a module, reads `new`."""
-    (step,) = [step for step in DERIVATIONS[derivation].steps if step.title.startswith(title)]
+# The title of a step, or how it begins; the module, where not all are edits of one; what stands there once; instead.
+Row = tuple[str, str, str, str] | tuple[str, str, str]
+
+
+def noticed(rows: Sequence[Row], *derivations: str, module: str = "") -> Callable[[Row], None]:
+    """A test, to be given a name in a module: a step of these derivations fails wherever a module reads otherwise."""
+
+    @pytest.mark.parametrize("row", rows, ids=[f"{row[0]}: {row[-1].strip()[:40]}" for row in rows])
+    def test(row: Row) -> None:
+        title, where, old, new = row if len(row) == 4 else (row[0], module, *row[1:])
+        steps = [step for name in derivations for step in DERIVATIONS[name].steps if step.title.startswith(title)]
+        assert_noticed(steps, where, old, new)
+
+    return test
+
+
+def assert_noticed(steps: Sequence[Step], module: str, old: str, new: str) -> None:
+    """The one step fails where `old`, once in a module, reads `new`."""
+    (step,) = steps
     source = source_of(module)
     assert source.count(old) == 1, f"{source.count(old)} places in {module} read {old!r}"
     outcome = prove(step, Kernel({module: source.replace(old, new)}), fail_fast=True)

@@ -15,13 +15,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Vector, VectorField, integrate
+from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Vector, integrate
 
 # The plain method is given up where a box is so wide, and a step where it was halved so often.
 _LOST = 1000
@@ -51,7 +52,7 @@ class Problem:
     """A field, where it starts, until when, and the solution."""
 
     name: str
-    field: VectorField
+    field: Any
     start: list[fmpq]
     until: fmpq
     solution: Callable[[arb], Vector]
@@ -135,7 +136,7 @@ def _plain_step(problem: Problem, box: Vector, longest: fmpq, order: int) -> tup
     return None
 
 
-def _a_priori(field: VectorField, box: Vector, duration: fmpq) -> Vector | None:
+def _a_priori(field: Any, box: Vector, duration: fmpq) -> Vector | None:
     """B with box + [0, h] F(B) in B."""
     span = arb(0).union(arb(duration))
     around = box

@@ -44,6 +44,8 @@ def format_rational(value: fmpq) -> str:
     """A short exact text, as certificates write numbers: a decimal where there is a short one, else p/q."""
     if value.q == 1:
         return _integer(value.p)
+    if value.q.bit_length() > 4 * _MOST_PLACES:
+        return str(value)
     rest, twos, fives = value.q, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1

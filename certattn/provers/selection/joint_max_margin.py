@@ -133,7 +133,7 @@ class _Solved:
 
     def label_margin(self) -> dict[str, Plain]:
         """Bounds on Gamma, and nu where it is positive."""
-        margin = self.head.margin()
+        margin = self.head.solution.margin()
         found: dict[str, Plain] = {
             "label_margin": {
                 "at_least": format_rational(round_down(lower_rational(margin), _MARGIN_DIGITS)),

@@ -323,10 +323,7 @@ def test_a_bound_that_is_no_binary_fraction_is_compared_soundly(digits: int) -> 
     for bits in (16, 64, 256):
         with working_precision(bits):
             third = arb(fmpq(1, 3))
-            outcomes[bits] = (
-                decide(third, "<=", above),
-                decide(third, "<=", below),
-            )
+            outcomes[bits] = (decide(third, "<=", above), decide(third, "<=", below))
             assert decide(third, "<=", fmpq(1, 3)) is Outcome.UNDECIDED
     for upper, lower in outcomes.values():
         assert upper in (Outcome.PROVED, Outcome.UNDECIDED)

@@ -113,11 +113,8 @@ ACCEPTED: dict[str, tuple[str, bytes, str | None, Any]] = {
     "safetensors, with words": (".safetensors", WORDS, "keys", STATED),
     "safetensors, in the middle": (".safetensors", SHIFTED, "keys", STATED),
     "safetensors, padded header": (
-        ".safetensors",
-        safetensors(b'{"keys":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}    '),
-        "keys",
-        STATED,
-    ),
+        ".safetensors", safetensors(b'{"keys":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}    '), "keys",
+        STATED),
 }  # fmt: skip
 
 

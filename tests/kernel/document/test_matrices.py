@@ -159,12 +159,7 @@ REFERENCES_REFUSED: dict[str, tuple[dict[str, str | None], str, str, str]] = {
     "nothing for a file": ({"file": "''"}, "2: a.file", "nothing", "text"),
     "list for a file": ({"file": "[x.npz]"}, "2: a.file", "a list of 1", "text"),
     "long file name": ({"file": "x" * 1001}, "2: a.file", "1001 characters", "text of at most 1000 characters"),
-    "end of line in a file name": (
-        {"file": '"x\\n.npz"'},
-        "2: a.file",
-        "'x\\n.npz'",
-        "text on one line",
-    ),
+    "end of line in a file name": ({"file": '"x\\n.npz"'}, "2: a.file", "'x\\n.npz'", "text on one line"),
     "unknown type": ({"dtype": "float128"}, "5: a.dtype", "'float128'", "'float16' or 'bfloat16' or 'float32'"),
     "numpy's name of a type": ({"dtype": "<f8"}, "5: a.dtype", "'<f8'", "'float16' or 'bfloat16' or 'float32'"),
     "scalar for a shape": ({"shape": "3"}, "6: a.shape", "'3'", "a list of at least one item"),
@@ -186,7 +181,7 @@ REFERENCES_REFUSED: dict[str, tuple[dict[str, str | None], str, str, str]] = {
     "row number of too many digits": ({"rows": f"0:{'9' * 5000}"}, "7: a.rows", "'0:999", ROWS),
     "list for rows": ({"rows": "[0, 2]"}, "7: a.rows", "a list of 2", "rows as first:stop"),
     "more rows than there are": ({"rows": "0:4"}, "7: a.rows", "'0:4'", "rows among the 3 of the array"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFERENCES_REFUSED)

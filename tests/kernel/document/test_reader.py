@@ -45,13 +45,7 @@ def test_every_node_knows_its_line_and_path() -> None:
     found = {
         str(node.place).removeprefix(f"{FILE}:"): node.value for node in scalars(parse_tree(text, FILE, DEFAULT_LIMITS))
     }
-    assert found == {
-        "1: a": "1",
-        "4: b.c[0]": "x",
-        "5: b.c[1].d[0]": "y",
-        "6: b.c[1].d[1]": "z",
-        "10: long-key": "4",
-    }
+    assert found == {"1: a": "1", "4: b.c[0]": "x", "5: b.c[1].d[0]": "y", "6: b.c[1].d[1]": "z", "10: long-key": "4"}
 
 
 def test_a_node_is_not_shown_with_all_that_is_around_it() -> None:
@@ -106,8 +100,7 @@ REFUSED = {
     "alias in brackets": ("a: [1,\n*a]", "a: [1,\na]", ":2: a[1]", "the alias '*a]'", "a value"),
     "tag": ("a: !!str 1", "a: 1", ":1: a", "the tag '!!str'", "a value"),
     "tag that would run code": (
-        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag '!!python/object/", "a value",
-    ),
+        "a: !!python/object/apply:os.system [ls]", "a: [ls]", ":1: a", "the tag '!!python/object/", "a value"),
     "non-specific tag": ("a: ! 1", "a: 1", ":1: a", "the tag '!'", "a value"),
     "YAML directive": ("%YAML 1.1\na: 1", "a: 1", ":1", "a line that begins with %", MARKS),
     "TAG directive": ("# b\n%TAG ! x\na: 1", "# b\na: 1", ":2", "a line that begins with %", MARKS),

@@ -86,11 +86,8 @@ AFFINE = {
     "mixture of one mixture of one": (Mixture([Mixture([NORMAL], row("1"))], row("1")), I2, I2),
     "mixture of equal gaussians": (Mixture([NORMAL, NORMAL], row("1/4 3/4")), I2, I2),
     "gaussians that differ only out of the queries' sight": (
-        Mixture([gauss("1 2", "1 0", "0 3"), gauss("1 -4", "1 1/2", "1/2 8")], row("1/4 3/4")),
-        rows("1 1", "0 0"),
-        I2,
-    ),
-}
+        Mixture([gauss("1 2", "1 0", "0 3"), gauss("1 -4", "1 1/2", "1/2 8")], row("1/4 3/4")), rows("1 1", "0 0"), I2),
+}  # fmt: skip
 NOT_AFFINE = {
     "signs": (Rademacher(row("1 2")), I2, I2),
     "signs, one coordinate": (Rademacher(row("0 1/1000")), I2, rows("1 1")),
@@ -98,27 +95,16 @@ NOT_AFFINE = {
     "atoms": (Atoms(rows("0 0", "1 0"), row("1/2 1/2")), I2, I2),
     "atoms that coincide but one": (Atoms(rows("3 4", "3 4", "3 5"), row("1/3 1/3 1/3")), I2, I2),
     "gaussians of different means": (
-        Mixture([gauss("0 0", "1 0", "0 1"), gauss("1 0", "1 0", "0 1")], row("1/2 1/2")),
-        I2,
-        I2,
-    ),
+        Mixture([gauss("0 0", "1 0", "0 1"), gauss("1 0", "1 0", "0 1")], row("1/2 1/2")), I2, I2),
     "gaussians of different covariances": (
-        Mixture([gauss("0 0", "1 0", "0 1"), gauss("0 0", "1 0", "0 2")], row("1/2 1/2")),
-        I2,
-        I2,
-    ),
+        Mixture([gauss("0 0", "1 0", "0 1"), gauss("0 0", "1 0", "0 2")], row("1/2 1/2")), I2, I2),
     "gaussian and signs of the same moments": (
-        Mixture([gauss("0 0", "1 0", "0 1"), Rademacher(row("1 1"))], row("1/2 1/2")),
-        I2,
-        I2,
-    ),
+        Mixture([gauss("0 0", "1 0", "0 1"), Rademacher(row("1 1"))], row("1/2 1/2")), I2, I2),
     "mixture of one that is not affine": (Mixture([Rademacher(row("1 2"))], row("1")), I2, I2),
     "gaussians that differ in the sight of the queries only": (
-        Mixture([gauss("1 2", "1 0", "0 3"), gauss("1 2", "1 1/2", "1/2 3")], row("1/4 3/4")),
-        rows("1 0", "0 1"),
-        rows("1 0"),
-    ),
-}
+        Mixture([gauss("1 2", "1 0", "0 3"), gauss("1 2", "1 1/2", "1/2 3")], row("1/4 3/4")), rows("1 0", "0 1"),
+        rows("1 0")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("scale", [fmpq(1), fmpq(-2, 3), real_root(fmpq(1, 2))])

@@ -16,10 +16,7 @@ from certattn.kernel.mathematics.lognormal_laplace import lattice
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, block_sums, placements
 
 # E P_2 and E P_3 by mpmath double integrals over plain quadrature, 15 digits.
-BY_MPMATH = [
-    (3, fmpq(1), (2,), "0.481565720777222"),
-    (50, fmpq(4), (2,), "0.182727368012853"),
-]
+BY_MPMATH = [(3, fmpq(1), (2,), "0.481565720777222"), (50, fmpq(4), (2,), "0.182727368012853")]
 MONOMIALS = [(2,), (3,), (2, 2), (4,), (2, 3), (2, 2, 2), (2, 4), (3, 3), (6,)]
 
 

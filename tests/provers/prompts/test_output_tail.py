@@ -181,12 +181,10 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({**ALONG, "probability": "1e-400", "length": "9"}, NotProvedError, "no rule gives that probability|too extreme"),
     (
         {"given": {**BASE, "tilt": ["0", "50"]}, "directions": [["1", "0"]], "exceeds": "1", "length": "9"},
-        NotProvedError, "the scores vary too much for a useful bound",
-    ),
+        NotProvedError, "the scores vary too much for a useful bound"),
     (
         {"given": {"law": OUTWEIGHED, "tilt": ["0", "50"]}, "directions": [["1", "0"]], "exceeds": "1", "length": "9"},
-        UsageError, "the scores have a variance above 1000: no prompt is long enough",
-    ),
+        UsageError, "the scores have a variance above 1000: no prompt is long enough"),
     ({**ALONG, "exceeds": "small", "length": "9"}, UsageError, "exceeds: 'small'"),
     ({**ALONG, "exceeds": 0.5, "length": "9"}, UsageError, "exceeds is the float 0.5"),
     ({**ALONG, "probability": "0", "length": "9"}, UsageError, "probability is 0, expected a number above 0 and below"),
@@ -195,9 +193,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({**ALONG, "probability": "1/2", "length": "3/2"}, UsageError, "length is 1.5, expected a whole number from 1"),
     ({**ALONG, "probability": "1/2", "length": "1e13"}, UsageError, "expected a whole number from 1 to 1e\\+12"),
     (
-        {"given": {**BASE, "length": 9}, "directions": [["1", "0"]], "exceeds": "1", "length": 9},
-        UsageError, "the length is given twice",
-    ),
+        {"given": {**BASE, "length": 9}, "directions": [["1", "0"]], "exceeds": "1", "length": 9}, UsageError,
+        "the length is given twice"),
     ({"given": BASE, "directions": [["1"]], "exceeds": "1", "length": "9"}, UsageError, r"\(1\) has 1 number"),
     ({"given": BASE, "directions": ["1"], "exceeds": "1", "length": "9"}, UsageError, "the direction '1': expected a"),
     ({"given": BASE, "directions": "1, 0", "exceeds": "1", "length": "9"}, UsageError, "expected a list of directions"),
@@ -212,8 +209,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({**ALONG, "exceeds": "1e-9", "probability": "0.01"}, NotProvedError, r"no length up to 1e\+12"),
     (
         {"given": {**BASE, "law": SIGNS}, "directions": [["-1", "0"]], "exceeds": "1e-9", "length": "9"},
-        NotProvedError, r"in the direction \(-1, 0\) no rule proves a probability below 1 for exceeding 1e-9",
-    ),
+        NotProvedError, r"in the direction \(-1, 0\) no rule proves a probability below 1 for exceeding 1e-9"),
 ]  # fmt: skip
 
 

@@ -22,10 +22,7 @@ from certattn.provers.selection import quadratic_program
 from certattn.provers.selection.max_margin import MATRICES, VECTORS
 
 Tool = Callable[[str], ModuleType]
-THREE: dict[str, Any] = {
-    "keys": [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], ["1/2", 1]]],
-    "indices": [1, 1, 1],
-}
+THREE: dict[str, Any] = {"keys": [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], ["1/2", 1]]], "indices": [1, 1, 1]}
 
 
 def make(folder: Path, **inputs: Any) -> dict[str, Any]:

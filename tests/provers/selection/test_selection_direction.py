@@ -90,12 +90,10 @@ def test_a_box_and_the_flow(tmp_path: Path) -> None:
         (TOY, {"theorem": "cone"}, "'cone' needs start: {cone: {opening, norm}}"),
         ({**TOY, "start": "every"}, {"angles": [1]}, "--angle 1: no bound of an angle holds for all of every"),
         (
-            {**TOY, "start": [3, -4], "descent": {"rule": "flow"}},
-            {"theorem": "every-start", "angles": ["1"]},
-            "--angle 1: the theorem 'every-start' bounds angles from time 4 on; expected --angle 4 or more",
-        ),
+            {**TOY, "start": [3, -4], "descent": {"rule": "flow"}}, {"theorem": "every-start", "angles": ["1"]},
+            "--angle 1: the theorem 'every-start' bounds angles from time 4 on; expected --angle 4 or more"),
     ],
-)
+)  # fmt: skip
 def test_failures_say_why(given: dict[str, Any], options: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises((NotProvedError, UsageError), match=words):
         generate(tmp_path / "direction.yaml", given=given, most_steps=50, **options)

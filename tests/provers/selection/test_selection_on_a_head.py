@@ -175,13 +175,7 @@ def test_a_figure_shows_what_is_stated(tmp_path: Path) -> None:
     made = certattn.generate(NAME, tmp_path / "a.yaml", **HEAD, per_query=True, causal=2)
     draw_certificate(made, tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
-    for words in (
-        "selected token",
-        "stated weight",
-        "margin at least",
-        "last token that is seen",
-        "6 queries select",
-    ):
+    for words in ("selected token", "stated weight", "margin at least", "last token that is seen", "6 queries select"):
         assert words in text
     draw_certificate(made, tmp_path / "b.svg")
     assert (tmp_path / "b.svg").read_text() == text

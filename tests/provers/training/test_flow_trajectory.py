@@ -114,16 +114,14 @@ def test_steps_that_were_not_taken_are_not_said_to_be(tmp_path: Path) -> None:
     ("options", "status", "said"),
     [
         (
-            ["--time", "4", "--points", "5", "--tube", "--radius", "1e-9", "--plot", "tube.svg", "--across", "0, 1"],
-            0,
-            "drew",
-        ),
+            ["--time", "4", "--points", "5", "--tube", "--radius", "1e-9", "--plot", "tube.svg", "--across", "0, 1"], 0,
+            "drew"),
         (["--time", "1", "--radius", "1e-9", "--plot", "points.png", "--across", "norm"], 0, "drew points.png"),
         (["--time", "1", "--radius", "1e-9", "--plot", "p.svg", "--across", "2, 0"], 2, "A has no entry 2, 0"),
         (["--time", "1", "--plot", "p.svg", "--across", "first"], 2, "expected norm, or a row and a column"),
         (["--time", "1", "--plot", "p.txt"], 2, "a figure ends in"),
     ],
-)
+)  # fmt: skip
 def test_the_command_and_its_figure(
     options: list[str], status: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

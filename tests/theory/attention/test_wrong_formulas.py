@@ -8,6 +8,7 @@ the test: it must then be brought up to date.
 from __future__ import annotations
 
 import pytest
+from wrong_formulas import assert_noticed
 
 from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
@@ -134,11 +135,12 @@ WRONG = [
     ("Gaussian tokens: att", BALLS, "factor / matrix.denominator", "factor"),
     ("Gaussian tokens: att", "kernel.mathematics.reals", "else value * value", "else value"),
     ("The law of the queries", IMAGE, ".scaled(square(affine.scale))", ""),
-    ("The law of the queries", IMAGE, "shift = linear.scaled(affine.scale) if", "shift = linear if"),
-    ("The law of the queries", IMAGE, "affine.offset + shift", "affine.offset - shift"),
+    ("The law of the queries", IMAGE, "affine.offset + linear.scaled(affine.scale)", "affine.offset + linear"),
+    ("The law of the queries", IMAGE, "affine.offset + linear.scaled(affine.scale)",
+     "affine.offset - linear.scaled(affine.scale)"),
     ("The law of the queries", IMAGE, "affine.matrix @ ExactMatrix.rational(law.covariance) @ affine.matrix.T",
      "affine.matrix @ affine.matrix.T"),
-    ("The law of the queries", IMAGE, 'linear.columns), "=", linear)', 'linear.columns), "=", linear - linear)'),
+    ("The law of the queries", IMAGE, "    elif linear.is_zero():", "    elif True:"),
     ("Keys and values", "kernel.given.prompts", "whole.take_rows(range(keys, keys + outputs))",
      "whole.take_rows(range(outputs))"),
     ("Gradients", OPERATORS, "V @ ExactMatrix.rational(law.covariance) @ U", "V @ U"),
@@ -167,8 +169,7 @@ WRONG = [
      "AffineMap(slope, exact.values.mean_row(), self.prompt.scale)",
      "AffineMap(slope, exact.values.take_rows([0]), self.prompt.scale)"),
     ("Tokens with weight", "kernel.theorems.attention.output_deviation", " @ self.prompt.query_map\n", "\n"),
-    ("Tokens with weight", "kernel.given.prompts", "Prompt(first @ K.T if K is not None else first,",
-     "Prompt(first,"),
+    ("Tokens with weight", "kernel.given.prompts", "Prompt(first @ K.T if K is not None else first,", "Prompt(first,"),
     ("Under a mask", "kernel.theorems.attention.output_deviation", "self._own_moments(prefix) if",
      "self._own_moments(self.prompt.exact) if"),
     ("Under a mask", "kernel.theorems.attention.output_deviation", "self._compared(prefix,",
@@ -217,7 +218,7 @@ WRONG = [
     ("mean: What is", MOMENTS, "x + gap for", "x - gap for"),
     ("mean: What is", MOMENTS, "self.tokens.mean - stated", "stated - self.tokens.mean"),
     ("mean: What is", MOMENTS, "values.centred(self.mean)", "values.centred(self.prompt.values.take_rows([0]))"),
-    ("mean: What is", ASSERTIONS, "[x - y for x, y in zip(found.entries(),", "[x + y for x, y in zip(found.entries(),"),
+    ("mean: What is", ASSERTIONS, "[x - y for", "[x + y for"),
     ("mean: What is", ASSERTIONS, "weighted.log_normaliser() - self", "weighted.log_normaliser() + self"),
     ("mean: Tokens with", "kernel.theorems.attention.softmax_mean", " @ prompt.query_map.T", ""),
     ("mean: Squares", SPECTRUM, "matrix * (1 / scale)", "matrix"),
@@ -312,8 +313,7 @@ WRONG = [
     ("The noise", CAPPED, "square.hypgeom_u(arb(1) / 2, arb(1) / 2) /", "square.hypgeom_u(arb(1) / 2, arb(1) / 2) *"),
     ("The noise", CAPPED, "spread - end)", "spread + end)"),
     ("The noise", CAPPED, "Exponents(steep * mean,", "Exponents(weight * mean,"),
-    ("The noise", CAPPED, "normal_tail((cap / weight - plane.mu",
-     "normal_tail((cap - plane.mu"),
+    ("The noise", CAPPED, "normal_tail((cap / weight - plane.mu", "normal_tail((cap - plane.mu"),
     ("Outputs without", CAPPED, "-1 / plane.s - plane.mu / plane.c", "-1 / plane.s"),
     ("Outputs without", CAPPED, "exp() * (plane.mu + plane.c * g)\n", "exp() * plane.mu\n"),
 ]  # fmt: skip
@@ -321,10 +321,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n.strip()}" for t, _, _, n in WRONG])
 def test_a_wrong_formula_is_caught(title: str, module: str, old: str, new: str) -> None:
-    outcome = prove(_step(title), _edited(module, old, new), fail_fast=True)
-    assert not outcome.holds
-    # The edit is to be caught as a wrong formula, not as text that Python cannot run.
-    assert not outcome.failed[0].startswith(("SyntaxError", "NameError", "AttributeError", "ImportError", "TypeError"))
+    assert_noticed([_step(title)], module, old, new)
 
 
 # Other formulas for the same thing: what counts is equality, not the text.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from wrong_formulas import assert_noticed
+from wrong_formulas import noticed
 
 MODULE = "kernel.theorems.selection.selection_on_a_head"
 WRONG = [
@@ -21,6 +20,4 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("title", "old", "new"), WRONG, ids=[f"{title}: {new}" for title, _, new in WRONG])
-def test_a_wrong_formula_is_noticed(title: str, old: str, new: str) -> None:
-    assert_noticed("selection-on-a-head", title, MODULE, old, new)
+test_a_wrong_formula_is_noticed = noticed(WRONG, "selection-on-a-head", module=MODULE)

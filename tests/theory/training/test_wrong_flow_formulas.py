@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from wrong_formulas import assert_noticed
+from wrong_formulas import noticed
 
 FIELD, FLOW = (
     "kernel.theorems.training.validated_flow",
@@ -29,6 +28,4 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("title", "module", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, _, n in WRONG])
-def test_a_wrong_formula_is_noticed(title: str, module: str, old: str, new: str) -> None:
-    assert_noticed("flow-trajectory", title, module, old, new)
+test_a_wrong_formula_is_noticed = noticed(WRONG, "flow-trajectory")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from wrong_formulas import assert_noticed
+from wrong_formulas import noticed
 
 GAP = "kernel.theorems.training.risk_transfer"
 
@@ -26,6 +25,4 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("title", "old", "new"), WRONG, ids=[f"{t}: {n}" for t, _, n in WRONG])
-def test_a_wrong_formula_is_noticed(title: str, old: str, new: str) -> None:
-    assert_noticed("risk-transfer", title, GAP, old, new)
+test_a_wrong_formula_is_noticed = noticed(WRONG, "risk-transfer", module=GAP)

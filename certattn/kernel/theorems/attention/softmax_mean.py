@@ -240,7 +240,7 @@ class StoredWeighted:
 
     def output_off(self, stated: ExactMatrix) -> list[arb]:
         """T(q) - stated."""
-        return [x - y for x, y in zip(self.means, row_of_balls(stated.row(0)), strict=True)]
+        return [mean - value for mean, value in zip(self.means, row_of_balls(stated.row(0)), strict=True)]
 
     def log_normaliser(self) -> arb:
         """log Z(q)."""

@@ -169,9 +169,10 @@ def _image(image: Values, law: Gaussian[fmpq], affine: AffineMap) -> Iterator[Ob
     """That `image` is that of N(m_z, S_z) under z -> b + s A z: N(b + s A m_z, s^2 A S_z A')."""
     name, mean = "pushforward.mean", image[MEAN].load()
     linear = ExactMatrix.row_vector(law.mean) @ affine.matrix.T
-    if isinstance(affine.scale, fmpq) or linear.is_zero():
-        shift = linear.scaled(affine.scale) if isinstance(affine.scale, fmpq) else linear
-        yield Obligation(name, mean, "=", affine.offset + shift)
+    if isinstance(affine.scale, fmpq):
+        yield Obligation(name, mean, "=", affine.offset + linear.scaled(affine.scale))
+    elif linear.is_zero():
+        yield Obligation(name, mean, "=", affine.offset)
     else:
         # The stated mean is rational and the true one is not: its irrational part must vanish.
         yield Obligation(name, ExactMatrix.zero(linear.rows, linear.columns), "=", linear)

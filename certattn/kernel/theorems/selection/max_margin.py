@@ -271,9 +271,7 @@ def read(certificate: Certificate) -> MarginStatement:
     if stated is not None:
         stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
         # In one row, a matrix row after row.
-        point = stated.load()
-        entries = point.numerators.entries()
-        point = ExactMatrix(fmpz_mat(1, len(entries), entries), point.denominator)
+        point = ExactMatrix.row_vector([entry for row in stated.load().to_rows() for entry in row])
     support = frozenset(read_rows(asserts[SUPPORT], problem)) if SUPPORT in asserts else None
     return MarginStatement(problem, asserts, numbers, point, listed, support)
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from flint import arb, fmpq
@@ -326,12 +326,8 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
         for k, field in enumerate(RATE_FIELDS[form]):
             # The logarithm's argument is to be no larger, all other numbers no smaller.
             relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="
-            number = partial(_number, proved, k)
+            number = lambda k=k: proved()[k]  # noqa: E731
             yield Obligation(f"rate.{field.name}", stated[field], relation, number, Part.WITNESS, needs)
-
-
-def _number(proved: Shared[Sequence[arb | Range]], k: int) -> arb | Range:
-    return proved()[k]
 
 
 def _no_rate(problem: DescentProblem) -> str:

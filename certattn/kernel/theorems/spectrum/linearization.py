@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq
 
@@ -30,7 +30,7 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
-from certattn.kernel.document.schema import Field, Kind, Rational, Record, Scale, Values, some_of
+from certattn.kernel.document.schema import Field, Rational, Record, Scale, Values, some_of
 from certattn.kernel.given.bounds import NONNEGATIVE
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -77,6 +77,9 @@ NORMALISER = _group("normaliser", "what the normaliser changes", (LARGEST, DIFFE
 STAGES_FIELD = _group("stages", "sizes of M (attention), T Pi (scores), L (linear), of their differences", _STAGES)
 GROUPS = (REMAINDER, NORMALISER, STAGES_FIELD)
 ASSERTS = Record(*GROUPS, rules=[some_of(*GROUPS)])
+_FIELDS = {
+    field.name: field for field in (*GROUPS, *_STAGES, *_SIZES, DISTANCE, LARGEST, DIFFERENCE, BOUND, WASSERSTEIN)
+}
 WITNESS = Record(matrices.HINT)
 
 # That M is not 0, which nothing has a size relative to.
@@ -224,13 +227,10 @@ class StatedStages:
 
     def _bounds(self, name: str) -> Values | None:
         values = self.asserts
-        kind: Kind[Any] = ASSERTS
         for key in name.split("."):
-            assert isinstance(kind, Record)
-            stated = kind.fields[key]
-            if stated not in values:
+            if _FIELDS[key] not in values:
                 return None
-            values, kind = values[stated], stated.kind
+            values = values[_FIELDS[key]]
         return values
 
 

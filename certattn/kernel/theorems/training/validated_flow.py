@@ -40,7 +40,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpq, fmpz
 
@@ -76,7 +75,10 @@ def invariant_reach(length: arb, radius: arb) -> arb:
 
 
 class RegressionFlow:
-    """The field for a covariance Sigma, positive definite, at the working precision."""
+    """F for a covariance Sigma, positive definite, at the working precision.
+
+    The method asks for `coefficients`, `excess` and `expansion`, and for nothing else of a field.
+    """
 
     def __init__(self, covariance: ExactMatrix) -> None:
         size = covariance.rows
@@ -100,6 +102,7 @@ class RegressionFlow:
         return risk
 
     def coefficients(self, point: Vector, order: int) -> list[Vector]:
+        """z_0, ..., z_order: the Taylor coefficients of the solution from a point."""
         A, S, b = _Rows(order + 1, self._size**2), _Rows(order + 1, self._size**2), [point[-1]]
         A.append(point[:-1])
         # The products tr(A_i'S_j), summed by i + j.
@@ -118,7 +121,10 @@ class RegressionFlow:
         return [[*row, last] for row, last in zip(A.rows, b, strict=True)]
 
     def excess(self, coefficients: list[Vector]) -> Vector:
-        """The sizes of what F(p(t)) has beyond t^(n-1), by norms: |S_k|_F <= lam^3 |P_k|_F for k >= 1."""
+        """Bounds e_n, e_(n+1), ... with |F(p(t)) - p'(t)| <= e_n t^n + e_(n+1) t^(n+1) + ... for t >= 0.
+
+        They are the sizes of what F(p(t)) has beyond t^(n-1), by norms: |S_k|_F <= lam^3 |P_k|_F for k >= 1.
+        """
         order = len(coefficients) - 1
         A = arb_poly([l2_norm(entry[:-1]).upper() for entry in coefficients])
         b = arb_poly([abs(entry[-1]).upper() for entry in coefficients])
@@ -128,7 +134,7 @@ class RegressionFlow:
         return [l2_norm([left[k], right[k]]).upper() for k in range(order, 3 * order + 1)]
 
     def expansion(self, ball: Enclosure) -> arb:
-        """|S|_F over the ball."""
+        """A bound of the logarithmic norm of F over a ball: |S|_F there."""
         return self._residual(ball.centre) + self._cube * product_reach(l2_norm(ball.centre), ball.error)
 
     def _residual(self, point: Vector) -> arb:
@@ -163,19 +169,6 @@ class _Rows:
     def inner(self, vector: Vector) -> Vector:
         """The inner product of each row so far with a vector."""
         return (self._table * arb_mat(len(vector), 1, vector)).entries()[: len(self.rows)]
-
-
-class VectorField(Protocol):
-    """F, at the working precision."""
-
-    def coefficients(self, point: Vector, order: int) -> list[Vector]:
-        """z_0, ..., z_order: the Taylor coefficients of the solution from a point."""
-
-    def excess(self, coefficients: list[Vector]) -> Vector:
-        """Bounds e_n, e_(n+1), ... with |F(p(t)) - p'(t)| <= e_n t^n + e_(n+1) t^(n+1) + ... for t >= 0."""
-
-    def expansion(self, ball: Enclosure) -> arb:
-        """A bound of the logarithmic norm of F over a ball."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +231,7 @@ class Trajectory:
 
 
 def integrate(
-    field: VectorField,
+    field: RegressionFlow,
     start: Enclosure,
     times: Sequence[fmpq],
     order: int,
@@ -261,7 +254,7 @@ def integrate(
     return Trajectory(found, count, end, False)
 
 
-def steps(field: VectorField, start: Enclosure, until: fmpq, order: int) -> Iterator[Step]:
+def steps(field: RegressionFlow, start: Enclosure, until: fmpq, order: int) -> Iterator[Step]:
     """Steps that follow each other from time 0 to `until`; fewer where nothing more can be enclosed."""
     time, current = fmpq(0), start
     while time < until:
@@ -272,7 +265,7 @@ def steps(field: VectorField, start: Enclosure, until: fmpq, order: int) -> Iter
         time, current = step.last, step.end
 
 
-def _step(field: VectorField, start: Enclosure, time: fmpq, longest: fmpq, order: int) -> Step | None:
+def _step(field: RegressionFlow, start: Enclosure, time: fmpq, longest: fmpq, order: int) -> Step | None:
     """A step from an enclosure; None where none is proved."""
     taylor = _Taylor(field, start, order)
     duration = taylor.suggested(longest)
@@ -295,7 +288,7 @@ def _step(field: VectorField, start: Enclosure, time: fmpq, longest: fmpq, order
 class _Taylor:
     """The Taylor polynomial at an enclosure, from which steps of any size begin."""
 
-    def __init__(self, field: VectorField, start: Enclosure, order: int) -> None:
+    def __init__(self, field: RegressionFlow, start: Enclosure, order: int) -> None:
         self._field = field
         self._start = start
         self._coefficients = field.coefficients(start.centre, order)

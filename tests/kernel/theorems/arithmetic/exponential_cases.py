@@ -6,16 +6,15 @@ unit less, or more, is not proved, or false.
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Case, Change, Family, array
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Case, Family, array
 
 from certattn.fast.exponential import TABLE
 
 NAME = "binary64-exponential"
 OWN = array("table.npy", "float64", "[2048]")
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
+family = partial(Family, NAME)
 
 
 def table(name: str, shape: str = "[2048]", dtype: str = "float64") -> str:
@@ -60,8 +59,7 @@ asserts:
         "the score 0": ("{score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}", "{score: 0, at_least: 0}"),
         "a subnormal score": ("{score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}", "{score: 0x1p-1074, at_least: 0}"),
         "the largest score": (
-            "{score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}", "{score: 11000, at_least: 3.8e-17}"
-        ),
+            "{score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}", "{score: 11000, at_least: 3.8e-17}"),
         "a negative score": ("{score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}", "{score: -700, at_least: 1e-30}"),
         "an empty witness": ("asserts:\n", "witness: {}\nasserts:\n"),
     },
@@ -102,14 +100,12 @@ asserts:
         "no table": (f"  table: {OWN}\n", "", MALFORMED, "no 'table'"),
         "no scores_up_to": ("  scores_up_to: 11000\n", "", MALFORMED, "no 'scores_up_to'"),
         "nothing asserted": (
-            "    at_most: 2.26356e-16\n    at: {score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}\n",
-            "    {}\n", MALFORMED, "nothing that is asserted",
-        ),
+            "    at_most: 2.26356e-16\n    at: {score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}\n", "    {}\n",
+            MALFORMED, "nothing that is asserted"),
         "nothing but the kernel": (
             "  relative_error:\n    at_most: 2.26356e-16\n"
             "    at: {score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}\n",
-            "", MALFORMED, "no 'relative_error'",
-        ),
+            "", MALFORMED, "no 'relative_error'"),
         "at without a bound": (", at_least: 2.24681e-16", "", MALFORMED, "no 'at_least'"),
         "one more constant": ("    C3: ", "    C4: 0\n    C3: ", MALFORMED, "'C4'"),
         "a witness": ("asserts:\n", "witness: {bits: 64}\nasserts:\n", MALFORMED, "unknown key"),
@@ -148,8 +144,7 @@ asserts:
         "C2 off by 1e-9": ("0x400000021f6e3p-51", "0x4000000445d2ap-51", REFUTED, "that were tried"),
         "C2 and C3 exchanged": (
             "C2: 0x400000021f6e3p-51\n    C3: 0x2aaaaaab8409fp-52",
-            "C2: 0x2aaaaaab8409fp-52\n    C3: 0x400000021f6e3p-51", REFUTED, "that were tried",
-        ),
+            "C2: 0x2aaaaaab8409fp-52\n    C3: 0x400000021f6e3p-51", REFUTED, "that were tried"),
         "C2 negated": ("0x400000021f6e3p-51", "-0x400000021f6e3p-51", REFUTED, "that were tried"),
         "C3 off by a thousandth": ("0x2aaaaaab8409fp-52", "0x2ab5979bfc03fp-52", REFUTED, "that were tried"),
         "C3 of zero": ("0x2aaaaaab8409fp-52", "0", REFUTED, "that were tried"),
@@ -158,20 +153,17 @@ asserts:
         "L1 a unit lower": ("0xb17217fp-39", "0xb17217ep-39", REFUTED, "that were tried"),
         "L1 nearest to ln 2 / 2048": (
             "L1: 0xb17217fp-39\n    L2: 0x1f473de6af278fp-93",
-            "L1: 0x162e42fefa39efp-64\n    L2: 0x1abc9e3b39803fp-120", REFUTED, "that were tried",
-        ),
+            "L1: 0x162e42fefa39efp-64\n    L2: 0x1abc9e3b39803fp-120", REFUTED, "that were tried"),
         "L1 of fewer bits": (
-            "L1: 0xb17217fp-39\n    L2: 0x1f473de6af278fp-93",
-            "L1: 0xb17217p-35\n    L2: 0x1efa39ef35793cp-88", REJECTED, "s - k L1 is exact",
-        ),
+            "L1: 0xb17217fp-39\n    L2: 0x1f473de6af278fp-93", "L1: 0xb17217p-35\n    L2: 0x1efa39ef35793cp-88",
+            REJECTED, "s - k L1 is exact"),
         "L1 of zero": ("0xb17217fp-39", "0", REFUTED, "that were tried"),
         "L2 of zero": ("0x1f473de6af278fp-93", "0", REFUTED, "that were tried"),
         "L2 negated": ("0x1f473de6af278fp-93", "-0x1f473de6af278fp-93", REFUTED, "that were tried"),
         "L2 off by a millionth": ("0x1f473de6af278fp-93", "0x1f473ff0c5a3bfp-93", REFUTED, "that were tried"),
         "L1 and L2 exchanged": (
-            "L1: 0xb17217fp-39\n    L2: 0x1f473de6af278fp-93",
-            "L1: 0x1f473de6af278fp-93\n    L2: 0xb17217fp-39", REFUTED, "that were tried",
-        ),
+            "L1: 0xb17217fp-39\n    L2: 0x1f473de6af278fp-93", "L1: 0x1f473de6af278fp-93\n    L2: 0xb17217fp-39",
+            REFUTED, "that were tried"),
         "inverse off by 1e-7": ("0xb8aa3b295c17fp-40", "0xb8aa3c65bb303p-40", REFUTED, "that were tried"),
         "inverse off by 1e-9": ("0xb8aa3b295c17fp-40", "0xb8aa3b2c86dc7p-40", REJECTED, "the proved bound"),
         "inverse doubled": ("0xb8aa3b295c17fp-40", "0xb8aa3b295c17fp-39", REFUTED, "that were tried"),
@@ -213,13 +205,11 @@ asserts:
         "a tail that is no double, and nothing about the kernel": (
             "  tail_up_to: 0x1p-39\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n"
             "    at: {score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}\n  used_by: kernel\n",
-            "  tail_up_to: 1e-13\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n",
-        ),
+            "  tail_up_to: 1e-13\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n"),
         "a tiny tail, and nothing about the kernel": (
             "  tail_up_to: 0x1p-39\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n"
             "    at: {score: 0xa267e096ac44fp-58, at_least: 2.24681e-16}\n  used_by: kernel\n",
-            "  tail_up_to: 1e-500\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n",
-        ),
+            "  tail_up_to: 1e-500\nasserts:\n  relative_error:\n    at_most: 2.26375e-16\n"),
     },
     {
         "the bound without a tail": ("2.26375e-16", "2.26356e-16", REJECTED, "the proved bound"),

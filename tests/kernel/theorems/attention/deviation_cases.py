@@ -7,17 +7,14 @@ one unit less (or more) is false.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import mask_cases
 import region_cases
 from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Case, Change, Family, array
 
 NAME = "output-deviation"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # Deviations 0.12484137... and 0.61732679...
 KEY_VALUE = family(
@@ -39,26 +36,22 @@ asserts:
     {
         "only the upper bound": (
             "    at_least: 0.617326\n    per_query: {at_most: [0.124842, 0.617327], at_least: [0.124841, 0.617326]}\n",
-            "",
-        ),
+            ""),
         "only the lower bound": (
             "    at_most: 0.617327\n    at_least: 0.617326\n"
             "    per_query: {at_most: [0.124842, 0.617327], at_least: [0.124841, 0.617326]}\n",
-            "    at_least: 0.617326\n",
-        ),
+            "    at_least: 0.617326\n"),
         "a lower bound of zero": ("at_least: 0.617326\n", "at_least: 0\n"),
         "a negative lower bound of a query": ("at_least: [0.124841,", "at_least: [-5,"),
         "the same scale as one root": ("1/sqrt(2)", "sqrt(0.5)"),
         "tokens in another order": (
             "keys: [[1, 0], [0, 1], [-1, 1/2]]\n  values: [[1, 2], [0, -1], [3, 0.5]]",
-            "keys: [[0, 1], [-1, 1/2], [1, 0]]\n  values: [[0, -1], [3, 0.5], [1, 2]]",
-        ),
+            "keys: [[0, 1], [-1, 1/2], [1, 0]]\n  values: [[0, -1], [3, 0.5], [1, 2]]"),
         "all keys moved": ("keys: [[1, 0], [0, 1], [-1, 1/2]]", "keys: [[1000001, -7], [1000000, -6], [999999, -6.5]]"),
         "every token twice": (
             "keys: [[1, 0], [0, 1], [-1, 1/2]]\n  values: [[1, 2], [0, -1], [3, 0.5]]",
             "keys: [[1, 0], [0, 1], [-1, 1/2], [1, 0], [0, 1], [-1, 1/2]]\n"
-            "  values: [[1, 2], [0, -1], [3, 0.5], [1, 2], [0, -1], [3, 0.5]]",
-        ),
+            "  values: [[1, 2], [0, -1], [3, 0.5], [1, 2], [0, -1], [3, 0.5]]"),
         "a few bits to begin with": ("asserts:", "witness: {bits: 2}\nasserts:"),
         "many bits to begin with": ("asserts:", "witness: {bits: 1000000000}\nasserts:"),
         "its own moments written out as an affine map": (
@@ -72,80 +65,45 @@ asserts:
         "at_least one unit higher": ("at_least: 0.617326\n", "at_least: 0.617327\n", REFUTED, "the largest"),
         "at_most of zero": ("at_most: 0.617327\n", "at_most: 0\n", REFUTED, "(and 1 more)"),
         "first upper bound of a query one unit lower": (
-            "[0.124842, 0.617327]",
-            "[0.124841, 0.617327]",
-            REFUTED,
-            "query 0",
-        ),
+            "[0.124842, 0.617327]", "[0.124841, 0.617327]", REFUTED, "query 0"),
         "last upper bound of a query one unit lower": (
-            "[0.124842, 0.617327]",
-            "[0.124842, 0.617326]",
-            REFUTED,
-            "query 1",
-        ),
+            "[0.124842, 0.617327]", "[0.124842, 0.617326]", REFUTED, "query 1"),
         "upper bounds of queries exchanged": ("[0.124842, 0.617327]", "[0.617327, 0.124842]", REFUTED, "at query 1"),
         "first lower bound of a query one unit higher": (
-            "[0.124841, 0.617326]",
-            "[0.124842, 0.617326]",
-            REFUTED,
-            "query 0",
-        ),
+            "[0.124841, 0.617326]", "[0.124842, 0.617326]", REFUTED, "query 0"),
         "last lower bound of a query one unit higher": (
-            "[0.124841, 0.617326]",
-            "[0.124841, 0.617327]",
-            REFUTED,
-            "query 1",
-        ),
+            "[0.124841, 0.617326]", "[0.124841, 0.617327]", REFUTED, "query 1"),
         "a negative upper bound of a query": ("[0.124842, 0.617327]", "[-0.1, 0.617327]", REFUTED, "at query 0"),
         "the smaller norm": ("norm: l2", "norm: linf", REFUTED, "the largest"),
         "keys and values exchanged": (
-            "  keys: [[1, 0], [0, 1], [-1, 1/2]]\n  values:",
-            "  values: [[1, 0], [0, 1], [-1, 1/2]]\n  keys:",
-            REFUTED,
-            "is false",
-        ),
+            "  keys: [[1, 0], [0, 1], [-1, 1/2]]\n  values:", "  values: [[1, 0], [0, 1], [-1, 1/2]]\n  keys:", REFUTED,
+            "is false"),
         "values in another order": ("values: [[1, 2], [0, -1]", "values: [[0, -1], [1, 2]", REFUTED, "is false"),
         "keys in another order": ("keys: [[1, 0], [0, 1]", "keys: [[0, 1], [1, 0]", REFUTED, "is false"),
         "queries in another order": (
-            "queries: [[1, 1], [-2, 0.5]]",
-            "queries: [[-2, 0.5], [1, 1]]",
-            REFUTED,
-            "is false",
-        ),
+            "queries: [[1, 1], [-2, 0.5]]", "queries: [[-2, 0.5], [1, 1]]", REFUTED, "is false"),
         "a query twice": ("queries: [[1, 1], [-2, 0.5]]", "queries: [[1, 1], [1, 1]]", REFUTED, "is false"),
         "a query of the other sign": ("[-2, 0.5]]", "[2, -0.5]]", REFUTED, "is false"),
         "a key changed": ("[-1, 1/2]]", "[-1, 0.51]]", REFUTED, "is false"),
         "a value changed": ("[3, 0.5]]", "[3, 0.51]]", REFUTED, "is false"),
         "a token added": (
             "keys: [[1, 0], [0, 1], [-1, 1/2]]\n  values: [[1, 2], [0, -1], [3, 0.5]]",
-            "keys: [[1, 0], [0, 1], [-1, 1/2], [0, 0]]\n  values: [[1, 2], [0, -1], [3, 0.5], [0, 0]]",
-            REFUTED,
-            "is false",
-        ),
+            "keys: [[1, 0], [0, 1], [-1, 1/2], [0, 0]]\n  values: [[1, 2], [0, -1], [3, 0.5], [0, 0]]", REFUTED,
+            "is false"),
         "scale changed": ("1/sqrt(2)", "1/sqrt(3)", REFUTED, "is false"),
         "scale inverted": ("1/sqrt(2)", "sqrt(2)", REFUTED, "is false"),
         "scale left out": ("  scale: 1/sqrt(2)\n", "", REFUTED, "is false"),
         "scale of the other sign": ("1/sqrt(2)", "-0.7071", REFUTED, "is false"),
         "another limit": (
-            "{kind: empirical}",
-            "{kind: affine, matrix: [[0, 0], [0, 0]], offset: [0, 0]}",
-            REFUTED,
-            "is false",
-        ),
+            "{kind: empirical}", "{kind: affine, matrix: [[0, 0], [0, 0]], offset: [0, 0]}", REFUTED, "is false"),
         "covariance divided by L - 1": (
             "{kind: empirical}",
-            "{kind: affine, offset: [4/3, 1/2], matrix: [[-1, -1/4], [3/4, -3/4]], scale: 1/sqrt(2)}",
-            REFUTED,
-            "is false",
-        ),
+            "{kind: affine, offset: [4/3, 1/2], matrix: [[-1, -1/4], [3/4, -3/4]], scale: 1/sqrt(2)}", REFUTED,
+            "is false"),
         "no limit": ("  limit: {kind: empirical}\n", "", MALFORMED, "no 'limit'"),
         "an unknown limit": ("kind: empirical", "kind: linear", MALFORMED, "'empirical' or 'affine' or 'law'"),
         "a key beside the empirical limit": (
-            "{kind: empirical}",
-            "{kind: empirical, scale: 1}",
-            MALFORMED,
-            "unknown key 'scale'",
-        ),
+            "{kind: empirical}", "{kind: empirical, scale: 1}", MALFORMED, "unknown key 'scale'"),
         "a value too few": ("[0, -1], [3, 0.5]]", "[0, -1]]", MALFORMED, "(one value per key)"),
         "a key too few": ("[0, 1], [-1, 1/2]]", "[0, 1]]", MALFORMED, "(one value per key)"),
         "queries of another dimension": ("[[1, 1], [-2, 0.5]]", "[[1], [-2]]", MALFORMED, "of the keys' dimension"),
@@ -159,11 +117,8 @@ asserts:
         "a bound too few": ("[0.124842, 0.617327]", "[0.617327]", MALFORMED, "2 bounds, one per query"),
         "a bound too many": ("[0.124841, 0.617326]", "[0.124841, 0.617326, 0]", MALFORMED, "2 bounds, one per query"),
         "no bounds of queries": (
-            "{at_most: [0.124842, 0.617327], at_least: [0.124841, 0.617326]}",
-            "{}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "{at_most: [0.124842, 0.617327], at_least: [0.124841, 0.617326]}", "{}", MALFORMED,
+            "nothing that is asserted"),
         "a negative upper bound": ("at_most: 0.617327\n", "at_most: -0.617327\n", MALFORMED, "a number >= 0"),
         "a negative lower bound": ("at_least: 0.617326\n", "at_least: -1\n", MALFORMED, "a number >= 0"),
         "an unknown norm": ("norm: l2", "norm: l1", MALFORMED, "'l2' or 'linf'"),
@@ -171,19 +126,12 @@ asserts:
         "nothing asserted": (
             "    at_most: 0.617327\n    at_least: 0.617326\n"
             "    per_query: {at_most: [0.124842, 0.617327], at_least: [0.124841, 0.617326]}\n",
-            "",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "", MALFORMED, "nothing that is asserted"),
         "no deviation": ("  deviation:", "  operator:", MALFORMED, "the unknown key 'operator'"),
         "an unknown key of the deviation": ("norm: l2", "norm: l2\n    slack: 1", MALFORMED, "the unknown key 'slack'"),
         "a bound twice": ("norm: l2", "norm: l2\n    at_most: 9", MALFORMED, "a second time"),
         "an unknown key under given": (
-            "  scale:",
-            "  temperature: 1\n  scale:",
-            MALFORMED,
-            "the unknown key 'temperature'",
-        ),
+            "  scale:", "  temperature: 1\n  scale:", MALFORMED, "the unknown key 'temperature'"),
         "an unknown key in the witness": ("asserts:", "witness: {queries: [[1, 1]]}\nasserts:", MALFORMED, "'queries'"),
         "a single bit": ("asserts:", "witness: {bits: 1}\nasserts:", MALFORMED, "an integer >= 2"),
         "half a bit": ("asserts:", "witness: {bits: 64.5}\nasserts:", MALFORMED, "an integer >= 2"),
@@ -195,7 +143,7 @@ asserts:
         "a bound without a number": ("at_most: 0.617327\n", "at_most: \n", MALFORMED, "expected: a value"),
         "another claim": (NAME, "infinite-prompt-operator", MALFORMED, "given"),
     },
-)
+)  # fmt: skip
 
 LINF = family(
     "the linf norm",
@@ -232,8 +180,7 @@ asserts:
         "U in the place of K and Q": ("  K: [[1, 0], [1, 1]]\n  Q: [[1], [-1/2]]\n", "  U: [[1/2], [-1/2]]\n"),
         "the scale in Q": (
             "Q: [[1], [-1/2]]\n  V: [[2, 0], [0, 1], [1, -1]]\n  queries: [[1], [-1], [3]]\n  scale: 1/2",
-            "Q: [[1/2], [-1/4]]\n  V: [[2, 0], [0, 1], [1, -1]]\n  queries: [[1], [-1], [3]]",
-        ),
+            "Q: [[1/2], [-1/4]]\n  V: [[2, 0], [0, 1], [1, -1]]\n  queries: [[1], [-1], [3]]"),
     },
     {
         "at_most one unit lower": ("at_most: 0.00223035\n", "at_most: 0.00223034\n", REFUTED, "at query 2"),
@@ -262,7 +209,7 @@ asserts:
         "keys beside tokens": ("  K:", "  keys: [[1]]\n  K:", MALFORMED, "the unknown key 'tokens'"),
         "no tokens": ("  tokens: [[1, 2], [-1, 0], [0, 1/2]]\n", "", MALFORMED, "no 'tokens'"),
     },
-)
+)  # fmt: skip
 
 SQUARE = family(
     "tokens with a square U",
@@ -294,24 +241,17 @@ asserts:
 
 _ZERO_CASES: dict[str, tuple[str, str, str]] = {
     "one token": (
-        "keys: [[3, -1]]\n  values: [[7/3, 2]]",
-        "keys: [[3, -1]]\n  values: [[7/3, 2]]",
-        "keys: [[3, -1], [3.00000000000001, -1]]\n  values: [[7/3, 2], [7/3, 2.00000000000001]]",
-    ),
+        "keys: [[3, -1]]\n  values: [[7/3, 2]]", "keys: [[3, -1]]\n  values: [[7/3, 2]]",
+        "keys: [[3, -1], [3.00000000000001, -1]]\n  values: [[7/3, 2], [7/3, 2.00000000000001]]"),
     "d = 1 and one token": ("keys: [[3]]\n  values: [[7/3]]", "", ""),
     "equal keys": (
-        "keys: [[1, 2], [1, 2], [1, 2]]\n  values: [[1], [5], [1/3]]",
-        "[1, 2], [1, 2]]",
-        "[1, 2], [1.00000000000001, 2]]",
-    ),
+        "keys: [[1, 2], [1, 2], [1, 2]]\n  values: [[1], [5], [1/3]]", "[1, 2], [1, 2]]",
+        "[1, 2], [1.00000000000001, 2]]"),
     "equal values": ("keys: [[1, 2], [-4, 2], [1, 1/7]]\n  values: [[1/3], [1/3], [1/3]]", "[1/3]]", "[0.3333333333]]"),
     "keys that the queries cannot tell apart": (
-        "keys: [[1, 5], [1, -2], [1, 1/3]]\n  values: [[1], [5], [1/3]]",
-        "[1, 1/3]]",
-        "[1.0001, 1/3]]",
-    ),
+        "keys: [[1, 5], [1, -2], [1, 1/3]]\n  values: [[1], [5], [1/3]]", "[1, 1/3]]", "[1.0001, 1/3]]"),
     "zero tokens": ("keys: [[0, 0], [0, 0]]\n  values: [[0], [0]]", "", ""),
-}
+}  # fmt: skip
 _ZERO_REJECTS: dict[str, Change] = {
     "at_least a little": ("at_most: 0", "at_least: 1e-300", REFUTED, "the largest"),
     "a bound of a query that is negative": ("at_most: 0", "per_query: {at_most: [-1e-300]}", REFUTED, "at query 0"),
@@ -380,26 +320,15 @@ asserts:
     },
     {
         "at_most a bit less": (
-            "at_most: 5,",
-            "at_most: 4.99999999999999999999999999999999999999,",
-            REFUTED,
-            "at query 0",
-        ),
+            "at_most: 5,", "at_most: 4.99999999999999999999999999999999999999,", REFUTED, "at query 0"),
         "at_least a bit more": (
-            "at_least: 5",
-            "at_least: 5.00000000000000000000000000000000000001",
-            REFUTED,
-            "largest",
-        ),
+            "at_least: 5", "at_least: 5.00000000000000000000000000000000000001", REFUTED, "largest"),
         "the other norm": ("norm: l2", "norm: linf", REFUTED, "the largest"),
         "offset changed": ("offset: [0, 0]", "offset: [0, -1e-30]", REFUTED, "at query 0"),
         "slope changed": ("matrix: [[0], [0]]", "matrix: [[0], [1e-30]]", REFUTED, "the largest"),
         "a scale that multiplies a slope": (
-            "matrix: [[0], [0]], offset: [0, 0]",
-            "matrix: [[1], [0]], offset: [-7, 0], scale: 2",
-            REFUTED,
-            "at query 0",
-        ),
+            "matrix: [[0], [0]], offset: [0, 0]", "matrix: [[1], [0]], offset: [-7, 0], scale: 2", REFUTED,
+            "at query 0"),
         "matrix transposed": ("matrix: [[0], [0]]", "matrix: [[0, 0]]", MALFORMED, "2 x 1 (outputs x queries)"),
         "matrix too wide": ("matrix: [[0], [0]]", "matrix: [[0, 0], [0, 0]]", MALFORMED, "2 x 1 (outputs x queries)"),
         "offset too short": ("offset: [0, 0]", "offset: [0]", MALFORMED, "the dimension of an output"),
@@ -407,22 +336,16 @@ asserts:
         "no matrix": ("matrix: [[0], [0]], ", "", MALFORMED, "no 'matrix'"),
         "a scale of zero": ("offset: [0, 0]}", "offset: [0, 0], scale: 0}", MALFORMED, "a factor other than 0"),
         "a law beside the matrix": (
-            "offset: [0, 0]}",
-            "offset: [0, 0], law: {kind: box, sizes: [1]}}",
-            MALFORMED,
-            "the unknown key 'law'",
-        ),
+            "offset: [0, 0]}", "offset: [0, 0], law: {kind: box, sizes: [1]}}", MALFORMED, "the unknown key 'law'"),
         "a rational that is no binary fraction, met exactly": (
             "values: [[2, 3], [4, 5]]\n  queries: [[7]]\n  limit: {kind: affine, matrix: [[0], [0]], offset: [0, 0]}\n"
             "asserts:\n  deviation: {norm: l2, at_most: 5, at_least: 5}",
             "values: [[2/7, 3/7], [4/7, 5/7]]\n  queries: [[7]]\n"
             "  limit: {kind: affine, matrix: [[0], [0]], offset: [0, 0]}\n"
             "asserts:\n  deviation: {norm: l2, at_most: 5/7}",
-            INCONCLUSIVE,
-            "1 obligation still undecided",
-        ),
+            INCONCLUSIVE, "1 obligation still undecided"),
     },
-)
+)  # fmt: skip
 
 AFFINE = family(
     "an affine limit with a scale of its own",
@@ -450,19 +373,14 @@ asserts:
         "scales exchanged": (
             "scale: 1/sqrt(2)\n  limit: {kind: affine, matrix: [[1, 0], [1/2, -1]], offset: [1, 1/2], scale: 2}",
             "scale: 2\n  limit: {kind: affine, matrix: [[1, 0], [1/2, -1]], offset: [1, 1/2], scale: 1/sqrt(2)}",
-            REFUTED,
-            "is false",
-        ),
+            REFUTED, "is false"),
         "matrix transposed": ("[[1, 0], [1/2, -1]]", "[[1, 1/2], [0, -1]]", REFUTED, "is false"),
         "offset turned round": ("offset: [1, 1/2]", "offset: [1/2, 1]", REFUTED, "is false"),
         "the empirical limit": (
-            "{kind: affine, matrix: [[1, 0], [1/2, -1]], offset: [1, 1/2], scale: 2}",
-            "{kind: empirical}",
-            REFUTED,
-            "largest",
-        ),
+            "{kind: affine, matrix: [[1, 0], [1/2, -1]], offset: [1, 1/2], scale: 2}", "{kind: empirical}", REFUTED,
+            "largest"),
     },
-)
+)  # fmt: skip
 
 # -- the limit of a law
 
@@ -476,10 +394,8 @@ _LAWS: dict[str, tuple[str, str, str]] = {
         "{kind: mixture, components:"
         " [{weight: 1/4, law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}},"
         " {weight: 3/4, law: {kind: mixture, components: [{weight: 1, law: {kind: box, sizes: [1, 2]}}]}}]}",
-        "0.975854",
-        "0.975853",
-    ),
-}
+        "0.975854", "0.975853"),
+}  # fmt: skip
 
 
 def _law(name: str) -> Family:
@@ -502,21 +418,13 @@ asserts:
             "at_least one unit more": (f"at_most: {bound}", f"at_least: {bound}", REFUTED, "the largest"),
             "another law": (law, "{kind: gaussian, mean: [9, 9], covariance: [[1, 0], [0, 1]]}", REFUTED, "is false"),
             "a law of another dimension": (
-                law,
-                "{kind: box, sizes: [1]}",
-                MALFORMED,
-                "a law in dimension 2, that of a token",
-            ),
+                law, "{kind: box, sizes: [1]}", MALFORMED, "a law in dimension 2, that of a token"),
             "a law of keys and values side by side": (
-                law,
-                "{kind: box, sizes: [1, 2, 1, 2]}",
-                MALFORMED,
-                "dimension 2",
-            ),
+                law, "{kind: box, sizes: [1, 2, 1, 2]}", MALFORMED, "dimension 2"),
             "no law": (f"law: {law}", "scale: 1", MALFORMED, "the unknown key 'scale'"),
             "the empirical limit with a law": ("kind: law", "kind: empirical", MALFORMED, "the unknown key 'law'"),
         },
-    )
+    )  # fmt: skip
 
 
 OWN_ATOMS = family(
@@ -540,25 +448,16 @@ asserts:
         "a bound of zero, which no ball can meet": ("1e-300", "0", INCONCLUSIVE, "2 obligations still undecided"),
         "the smallest positive lower bound": ("at_most: 1e-300", "at_least: 1e-300", REFUTED, "the largest"),
         "an atom moved by 10^-20": (
-            "points: [[1, 2], [-1, 0], [0, 1/2]]",
-            "points: [[1, 2], [-1, 0], [0, 0.50000000000000000001]]",
-            REFUTED,
-            "is false",
-        ),
+            "points: [[1, 2], [-1, 0], [0, 1/2]]", "points: [[1, 2], [-1, 0], [0, 0.50000000000000000001]]", REFUTED,
+            "is false"),
         "weights off by 10^-20": (
             "[0, 1/2]]}}",
-            "[0, 1/2]], weights: [0.33333333333333333333, 0.33333333333333333333, 0.33333333333333333334]}}",
-            REFUTED,
-            "is false",
-        ),
+            "[0, 1/2]], weights: [0.33333333333333333333, 0.33333333333333333333, 0.33333333333333333334]}}", REFUTED,
+            "is false"),
         "weights that do not sum to 1": (
-            "[0, 1/2]]}}",
-            "[0, 1/2]], weights: [0.33333333333333333333, 1/3, 1/3]}}",
-            MALFORMED,
-            "sum to exactly 1",
-        ),
+            "[0, 1/2]]}}", "[0, 1/2]], weights: [0.33333333333333333333, 1/3, 1/3]}}", MALFORMED, "sum to exactly 1"),
     },
-)
+)  # fmt: skip
 
 JOINT_LAW = family(
     "the law of a key and a value side by side",
@@ -582,23 +481,16 @@ asserts:
         "at_most one unit lower": ("at_most: 1.33751", "at_most: 1.33750", REFUTED, "at query 0"),
         "at_least one unit higher": ("at_least: 1.33750", "at_least: 1.33751", REFUTED, "the largest"),
         "keys and values side by side the other way round": (
-            "mean: [0, 0, 1, 0]",
-            "mean: [1, 0, 0, 0]",
-            REFUTED,
-            "is false",
-        ),
+            "mean: [0, 0, 1, 0]", "mean: [1, 0, 0, 0]", REFUTED, "is false"),
         "the mean of the values changed": ("mean: [0, 0, 1, 0]", "mean: [0, 0, 1.001, 0]", REFUTED, "is false"),
         "a law of the values alone": (
             "{kind: gaussian, mean: [0, 0, 1, 0],"
             " covariance: [[1, 0, -1, 0], [0, 1, 0, -1], [-1, 0, 2, 0], [0, -1, 0, 2]]}",
-            "{kind: box, sizes: [1, 1]}",
-            MALFORMED,
-            "a law in dimension 4, that of key and value side by side",
-        ),
+            "{kind: box, sizes: [1, 1]}", MALFORMED, "a law in dimension 4, that of key and value side by side"),
         "indefinite": ("[0, 1, 0, -1]", "[0, 1, 0, -1.5]", MALFORMED, "symmetric"),
         "scale changed": ("1/sqrt(2)", "1/sqrt(3)", REFUTED, "is false"),
     },
-)
+)  # fmt: skip
 
 # -- extreme scores
 
@@ -620,13 +512,9 @@ asserts:
         "the score of the other sign": ("queries: [[1], [-1]", "queries: [[-1], [1]", REFUTED, "at query 0"),
         "a bound below two": ("[1.80683, 2.00001,", "[1.80683, 1.999999999999999999999,", REFUTED, "at query 1"),
         "two, which is false by e^(-2000000)": (
-            "[1.80683, 2.00001,",
-            "[1.80683, 2,",
-            INCONCLUSIVE,
-            "1 obligation still undecided",
-        ),
+            "[1.80683, 2.00001,", "[1.80683, 2,", INCONCLUSIVE, "1 obligation still undecided"),
     },
-)
+)  # fmt: skip
 
 NEGLIGIBLE = family(
     "a weight of e^(-10^30)",
@@ -691,24 +579,16 @@ asserts:
         "no array of that name": (_KEYS, _KEYS.replace("array: keys", "array: key"), MALFORMED, "exactly one"),
         "no name": (_KEYS, _KEYS.replace(", array: keys", ""), MALFORMED, "the name of an array"),
         "no sha256": (
-            _KEYS,
-            "{file: prompt.npz, array: keys, dtype: float32, shape: [3, 2]}",
-            MALFORMED,
-            "no 'sha256'",
-        ),
+            _KEYS, "{file: prompt.npz, array: keys, dtype: float32, shape: [3, 2]}", MALFORMED, "no 'sha256'"),
         "a NaN": (_KEYS, array("nan.npy", "float32", "[3, 2]"), MALFORMED, "a NaN at row 1, column 1"),
         "an infinity": (_KEYS, array("infinite.npy", "float32", "[3, 2]"), MALFORMED, "an infinity at row 1, column 1"),
         "Fortran order": (_KEYS, array("fortran.npy", "float32", "[3, 2]"), MALFORMED, "Fortran order"),
         "big-endian numbers": (_KEYS, array("big.npy", "float32", "[3, 2]"), MALFORMED, "big-endian"),
         "Python objects": (_KEYS, array("objects.npy", "float32", "[3, 2]"), MALFORMED, "an array of Python objects"),
         "a file in the folder above": (
-            _KEYS,
-            _KEYS.replace("file: ", "file: ../"),
-            MALFORMED,
-            "a file inside the folder",
-        ),
+            _KEYS, _KEYS.replace("file: ", "file: ../"), MALFORMED, "a file inside the folder"),
     },
-)
+)  # fmt: skip
 
 # Equal keys: T is the mean of the values, whose distance from 0 is exact.
 _NUMBER_TYPES = {
@@ -720,14 +600,11 @@ _NUMBER_TYPES = {
     "largest float16": (array("half.npy", "float16", "[3, 1]", rows="2:3"), "65504", "65503.9"),
     "bfloat16": (array("bfloats.safetensors", "bfloat16", "[3, 1]", array="x", rows="1:2"), "0x1p-1", "0.4999"),
     "subnormal bfloat16": (
-        array("bfloats.safetensors", "bfloat16", "[3, 1]", array="x", rows="2:3"),
-        "0x1p-133",
-        "0x1.fp-134",
-    ),
+        array("bfloats.safetensors", "bfloat16", "[3, 1]", array="x", rows="2:3"), "0x1p-133", "0x1.fp-134"),
     "largest int64": (array("huge.npy", "int64", "[3, 1]", rows="0:1"), "9223372036854775807", "9223372036854775806.9"),
     "smallest int64": (array("huge.npy", "int64", "[3, 1]", rows="1:2"), "9223372036854775808", "9223372036854775807"),
     "int64 that cancel": (array("huge.npy", "int64", "[3, 1]", rows="0:2"), "1/2", "0.4999"),
-}
+}  # fmt: skip
 
 
 def _number_type(name: str) -> Family:

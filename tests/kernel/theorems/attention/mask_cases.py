@@ -37,14 +37,12 @@ asserts:
         "only the relative bounds": (
             "    at_most: 0.617327\n    at_least: 0.617326\n    relative_at_most: 0.269811\n    per_query:\n"
             "      at_most: [0, 0.617327, 0.175361]\n      at_least: [0, 0.617326, 0.175360]\n",
-            "    per_query:\n",
-        ),
+            "    per_query:\n"),
         "only one relative bound": (
             "    at_most: 0.617327\n    at_least: 0.617326\n    relative_at_most: 0.269811\n    per_query:\n"
             "      at_most: [0, 0.617327, 0.175361]\n      at_least: [0, 0.617326, 0.175360]\n"
             "      relative_at_most: [0, 0.269811, 0.167662]\n",
-            "    relative_at_most: 0.269811\n",
-        ),
+            "    relative_at_most: 0.269811\n"),
         "a query fewer": (
             "queries: [[1, 1], [-2, 0.5], [1/2, -1]]\n  scale: 1/sqrt(2)\n  causal: 2\n  limit: {kind: empirical}\n"
             "asserts:\n  deviation:\n    norm: l2\n    at_most: 0.617327\n    at_least: 0.617326\n"
@@ -52,12 +50,10 @@ asserts:
             "      at_least: [0, 0.617326, 0.175360]\n      relative_at_most: [0, 0.269811, 0.167662]",
             "queries: [[-2, 0.5], [1/2, -1]]\n  scale: 1/sqrt(2)\n  causal: 3\n  limit: {kind: empirical}\n"
             "asserts:\n  deviation:\n    norm: l2\n    at_most: 0.617327\n    at_least: 0.617326\n"
-            "    relative_at_most: 0.269811",
-        ),
+            "    relative_at_most: 0.269811"),
         "a token after all that are seen": (
             "[2, -1]]\n  values: [[1, 2], [0, -1], [3, 0.5], [-1, 1]]",
-            "[2, -1], [50, 7]]\n  values: [[1, 2], [0, -1], [3, 0.5], [-1, 1], [9, 9]]",
-        ),
+            "[2, -1], [50, 7]]\n  values: [[1, 2], [0, -1], [3, 0.5], [-1, 1], [9, 9]]"),
     },
     {
         "no mask": ("  causal: 2\n", "", REFUTED, "is false"),
@@ -66,65 +62,38 @@ asserts:
         "a mask that sees nothing": ("causal: 2", "causal: 0", MALFORMED, "causal"),
         "a mask that is no count": ("causal: 2", "causal: 2.0", MALFORMED, "causal"),
         "relative_at_most one unit lower": (
-            "relative_at_most: 0.269811",
-            "relative_at_most: 0.269810",
-            REFUTED,
-            "at query 1, at most 0.26981 |T(q)|_l2",
-        ),
+            "relative_at_most: 0.269811", "relative_at_most: 0.269810", REFUTED,
+            "at query 1, at most 0.26981 |T(q)|_l2"),
         "relative_at_most of zero": ("relative_at_most: 0.269811", "relative_at_most: 0", REFUTED, "at query"),
         "relative_at_most below zero": ("relative_at_most: 0.269811", "relative_at_most: -1", MALFORMED, ">= 0"),
         "the last relative bound one unit lower": ("0.167662]", "0.167661]", REFUTED, "at query 2"),
         "a relative bound below zero": ("relative_at_most: [0,", "relative_at_most: [-1,", REFUTED, "at query 0"),
         "relative bounds exchanged": (
-            "relative_at_most: [0, 0.269811, 0.167662]",
-            "relative_at_most: [0, 0.167662, 0.269811]",
-            REFUTED,
-            "at query 1",
-        ),
+            "relative_at_most: [0, 0.269811, 0.167662]", "relative_at_most: [0, 0.167662, 0.269811]", REFUTED,
+            "at query 1"),
         "a relative bound too few": (
-            "relative_at_most: [0, 0.269811, 0.167662]",
-            "relative_at_most: [0, 0.269811]",
-            MALFORMED,
-            "3 bounds",
-        ),
+            "relative_at_most: [0, 0.269811, 0.167662]", "relative_at_most: [0, 0.269811]", MALFORMED, "3 bounds"),
         "a relative bound too many": (
-            "relative_at_most: [0, 0.269811, 0.167662]",
-            "relative_at_most: [0, 0.269811, 0.167662, 1]",
-            MALFORMED,
-            "3 bounds",
-        ),
+            "relative_at_most: [0, 0.269811, 0.167662]", "relative_at_most: [0, 0.269811, 0.167662, 1]", MALFORMED,
+            "3 bounds"),
         "at_most one unit lower": ("at_most: 0.617327\n", "at_most: 0.617326\n", REFUTED, "at query 1"),
         "at_least one unit higher": ("at_least: 0.617326\n", "at_least: 0.617327\n", REFUTED, "the largest"),
         "absolute and relative bounds exchanged": (
-            "at_most: [0, 0.617327, 0.175361]",
-            "at_most: [0, 0.269811, 0.167662]",
-            REFUTED,
-            "at query 1",
-        ),
+            "at_most: [0, 0.617327, 0.175361]", "at_most: [0, 0.269811, 0.167662]", REFUTED, "at query 1"),
         "the other norm": ("norm: l2", "norm: linf", REFUTED, "is false"),
         "smaller values": ("values: [[1, 2], [0, -1], [3,", "values: [[1, 2], [0, -1], [2.99,", REFUTED, "is false"),
         "queries in another order": (
-            "queries: [[1, 1], [-2, 0.5], [1/2, -1]]",
-            "queries: [[-2, 0.5], [1, 1], [1/2, -1]]",
-            REFUTED,
-            "is false",
-        ),
+            "queries: [[1, 1], [-2, 0.5], [1/2, -1]]", "queries: [[-2, 0.5], [1, 1], [1/2, -1]]", REFUTED, "is false"),
         "two keys exchanged": ("keys: [[1, 0], [0, 1],", "keys: [[0, 1], [1, 0],", REFUTED, "is false"),
         "a region in the place of queries": (
-            "queries: [[1, 1], [-2, 0.5], [1/2, -1]]",
-            "region: {kind: ball, centre: [1, 1], radius: 0}",
-            MALFORMED,
-            "a region lists no",
-        ),
+            "queries: [[1, 1], [-2, 0.5], [1/2, -1]]", "region: {kind: ball, centre: [1, 1], radius: 0}", MALFORMED,
+            "a region lists no"),
         "nothing in per_query": (
             "    per_query:\n      at_most: [0, 0.617327, 0.175361]\n      at_least: [0, 0.617326, 0.175360]\n"
             "      relative_at_most: [0, 0.269811, 0.167662]\n",
-            "    per_query: {}\n",
-            MALFORMED,
-            "at_most or at_least or relative_at_most",
-        ),
+            "    per_query: {}\n", MALFORMED, "at_most or at_least or relative_at_most"),
     },
-)
+)  # fmt: skip
 
 # Attention over the first token is that token's value; the surrogate is the value too.
 FIRST = Family(

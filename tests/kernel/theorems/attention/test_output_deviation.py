@@ -1,4 +1,4 @@
-"""Claim `output-deviation`: every accept and reject case, and what is said about them."""
+"""Claim `output-deviation`: what is said of it, and its numbers."""
 
 from __future__ import annotations
 
@@ -19,30 +19,6 @@ from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["output-deviation"]
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, arrays: Path) -> None:
-    assert case.complaint(check(case.text, arrays)) == ""
-
-
-def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 40
-    assert len(cases.CASES) - len(accepts) >= len(accepts)
-    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
-
-
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
-def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family, arrays: Path) -> None:
-    for case in family.cases():
-        if case.verdict is not ACCEPT:
-            continue
-        found = check(case.text, arrays)
-        names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
-        assert [obligation["name"] for obligation in found.obligations] == names
-        assert len(names) == len(set(names)) > 0
-        assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5])
@@ -164,33 +140,23 @@ asserts:
     [
         # The deviations are 0, 0.61732679... and 0.17536067..., 0.26981023... and 0.16766111... times the output.
         (
-            "relative_at_most: 0.27",
-            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
-            "slack 0.000190",
-        ),
+            "relative_at_most: 0.27", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack 0.000190"),
         (
-            "relative_at_most: 1/5",
-            ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
-            "slack -0.0698",
-        ),
+            "relative_at_most: 1/5", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "slack -0.0698"),
         (
             "at_most: 1, relative_at_most: 1",
-            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"],
-            "slack 0.730",
-        ),
+            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"], "slack 0.730"),
         (
-            "per_query: {relative_at_most: [0, 2, 0.2]}",
-            ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
-            "slack 0.0323",
-        ),
+            "per_query: {relative_at_most: [0, 2, 0.2]}", ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
+            "slack 0.0323"),
         (
-            "per_query: {relative_at_most: [0, 0, 0.2]}",
-            ["nearest to its bound [1]: deviation [0.617326"],
-            "where 0 is asserted",
-        ),
+            "per_query: {relative_at_most: [0, 0, 0.2]}", ["nearest to its bound [1]: deviation [0.617326"],
+            "where 0 is asserted"),
         ("at_least: 1/2", [], ""),
     ],
-)
+)  # fmt: skip
 def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str], end: str, tmp_path: Path) -> None:
     text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
     lines = check(text, tmp_path).findings
@@ -206,22 +172,17 @@ def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str]
         ("at_least: 1/2", "at least 0.5 for some query", r"\max_i D \ge 0.5"),
         ("relative_at_most: 3", "at most 3 times the l2 norm of T(q) for every query", r"D \le 3\, S \ \forall i"),
         (
-            "per_query: {at_most: [1, 2, 3]}",
-            "at most the stated bound of each query, (1, 2, 3)",
-            r"D \le r_i \ \forall i",
-        ),
+            "per_query: {at_most: [1, 2, 3]}", "at most the stated bound of each query, (1, 2, 3)",
+            r"D \le r_i \ \forall i"),
         (
-            "per_query: {at_least: [0, 0, 0]}",
-            "at least the stated bound of each query, (0, 0, 0)",
-            r"D \ge s_i \ \forall i",
-        ),
+            "per_query: {at_least: [0, 0, 0]}", "at least the stated bound of each query, (0, 0, 0)",
+            r"D \ge s_i \ \forall i"),
         (
             "per_query: {relative_at_most: [1, 2, 3]}",
             "at most the stated multiple of each query, (1, 2, 3), of the l2 norm of T(q)",
-            r"D \le t_i\, S \ \forall i",
-        ),
+            r"D \le t_i\, S \ \forall i"),
     ],
-)
+)  # fmt: skip
 def test_words_and_formulas_say_what_is_asserted_and_nothing_else(
     bound: str, words: str, latex: str, tmp_path: Path
 ) -> None:

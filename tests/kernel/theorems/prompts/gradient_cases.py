@@ -62,33 +62,18 @@ witness: {method: exact}
         "no mean square": (", mean_square: {at_least: 0.82296, at_most: 0.82297}", "", MALFORMED, "no 'mean_square'"),
         "no witness": ("witness: {method: exact}\n", "", MALFORMED, "a witness that names the method"),
         "an unknown method": ("method: exact", "method: markov", MALFORMED, "'exact' or"),
-        "a parameter too many": (
-            "method: exact",
-            "method: exact, t: 1/2",
-            MALFORMED,
-            "no parameters for the",
-        ),
+        "a parameter too many": ("method: exact", "method: exact, t: 1/2", MALFORMED, "no parameters for the"),
         "the method logistic, with a lower bound": ("method: exact", "method: logistic", REJECTED, "no such bound"),
         "the method general, with a lower bound": (
-            "method: exact",
-            "method: general, t: 1/2, lambda: 1/5",
-            REJECTED,
-            "no such bound",
-        ),
+            "method: exact", "method: general, t: 1/2, lambda: 1/5", REJECTED, "no such bound"),
         "a tilt, which does not say what z is": (
-            "  U: [[1, 0], [0, 1/2]]\n  query: [1/2, -1]\n  scale: 1/sqrt(2)\n",
-            "  tilt: [1, 0]\n",
-            MALFORMED,
-            "a query with U",
-        ),
+            "  U: [[1, 0], [0, 1/2]]\n  query: [1/2, -1]\n  scale: 1/sqrt(2)\n", "  tilt: [1, 0]\n", MALFORMED,
+            "a query with U"),
         "signs": (
-            "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]",
-            "kind: rademacher, sizes: [1, 1]",
-            REJECTED,
-            "no such bound",
-        ),
+            "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]", "kind: rademacher, sizes: [1, 1]",
+            REJECTED, "no such bound"),
     },
-)
+)  # fmt: skip
 EXACT_V = Family(
     MEAN_SQUARE,
     "the gradient in V, exactly",
@@ -100,8 +85,7 @@ witness: {method: exact}
         "other values, which do not count": ("V: [[1, 2]]", "V: [[3, 4], [5, 6]]"),
         "the logistic form, from below": (
             "at_least: 0.115755, at_most: 0.115756}}\nwitness: {method: exact}",
-            "at_least: 0.0984, at_most: 0.1161}}\nwitness: {method: logistic}",
-        ),
+            "at_least: 0.0984, at_most: 0.1161}}\nwitness: {method: logistic}"),
     },
     {
         "at_most just below": ("at_most: 0.115756", "at_most: 0.1157553", REFUTED, "at most the stated bound"),
@@ -109,19 +93,13 @@ witness: {method: exact}
         "the gradient in U": ("gradient: V", "gradient: U", REFUTED, "at most the stated bound"),
         "the logistic form, too low": (
             "at_least: 0.115755, at_most: 0.115756}}\nwitness: {method: exact}",
-            "at_most: 0.1160}}\nwitness: {method: logistic}",
-            REJECTED,
-            "the logistic bound",
-        ),
+            "at_most: 0.1160}}\nwitness: {method: logistic}", REJECTED, "the logistic bound"),
         "the logistic form, too high": (
             "at_least: 0.115755, at_most: 0.115756}}\nwitness: {method: exact}",
-            "at_least: 0.0985}}\nwitness: {method: logistic}",
-            REJECTED,
-            "the logistic lower bound",
-        ),
+            "at_least: 0.0985}}\nwitness: {method: logistic}", REJECTED, "the logistic lower bound"),
         "a smaller tilt": ("scale: 1/sqrt(2)", "scale: 1/2", REFUTED, "at least the stated bound"),
     },
-)
+)  # fmt: skip
 LOGISTIC = Family(
     MEAN_SQUARE,
     "the gradient in U, by the logistic form",
@@ -198,15 +176,11 @@ _PROBABILITIES: dict[str, Change] = {
     "nothing exceeded": ("exceeds: 1/2", "exceeds: 0", MALFORMED, "a number > 0"),
     "a negative excess": ("exceeds: 1/2", "exceeds: -1/2", MALFORMED, "a number > 0"),
     "a third row without a level": (
-        "frame: [[1, 0], [0, 1]]",
-        "frame: [[1, 0], [0, 1], [0, 0]]",
-        MALFORMED,
-        "the rows of the frame",
-    ),
+        "frame: [[1, 0], [0, 1]]", "frame: [[1, 0], [0, 1], [0, 0]]", MALFORMED, "the rows of the frame"),
     "a frame that is too small": ("frame: [[1, 0], [0, 1]]", "frame: [[1, 0], [0, 0.999]]", REJECTED, "too small"),
     "a frame of one vector": ("frame: [[1, 0], [0, 1]]", "frame: [[1, 0]]", MALFORMED, "the rows of the frame"),
     "a frame of other vectors": ("frame: [[1, 0], [0, 1]]", "frame: [[1], [1]]", MALFORMED, "for tokens of that"),
-}
+}  # fmt: skip
 TAIL_V = Family(
     TAIL,
     "the tail of the gradient in V",
@@ -245,22 +219,16 @@ witness:
         "the rule exact": ("{rule: cantelli}", "{rule: exact}", REJECTED, "vary"),
         "lambda 0": ("lambda: 0.3", "lambda: 0", MALFORMED, "a number > 0"),
         "entries": (
-            "witness:\n",
-            "witness:\n  entries: {levels: [[1]], bounds: [{rule: exact}]}\n",
-            MALFORMED,
-            "no entries for the gradient in V",
-        ),
+            "witness:\n", "witness:\n  entries: {levels: [[1]], bounds: [{rule: exact}]}\n", MALFORMED,
+            "no entries for the gradient in V"),
         "no witness": (
             "witness:\n  tokens:\n    frame: [[1, 0], [0, 1]]\n    levels: [0.4, 0.3]\n    bounds:\n"
             "    - {rule: truncated, lambda: 0.3, cap: 20}\n    - {rule: moment, order: 6}\n"
             "    - {rule: moment, order: 4}\n    - {rule: cantelli}\n",
-            "",
-            MALFORMED,
-            "a witness that names the rules",
-        ),
+            "", MALFORMED, "a witness that names the rules"),
         "the gradient in U": ("gradient: V", "gradient: U", MALFORMED, "a query with U"),
     },
-)
+)  # fmt: skip
 TAIL_U = Family(
     TAIL,
     "the tail of the gradient in U",
@@ -304,17 +272,9 @@ witness:
         "levels of another shape": ("[[0.15, 0.1], [0.1, 0.1]]", "[[0.15, 0.1]]", MALFORMED, "rows of the frame"),
         "a rule too few": ("    - {rule: moment, order: 10}\n", "", MALFORMED, "6 rules"),
         "a truncated entry": (
-            "{rule: moment, order: 8}",
-            "{rule: truncated, lambda: 1, cap: 1}",
-            MALFORMED,
-            "'cantelli' or",
-        ),
+            "{rule: moment, order: 8}", "{rule: truncated, lambda: 1, cap: 1}", MALFORMED, "'cantelli' or"),
         "Chernoff of an unbounded law": (
-            "{rule: moment, order: 8}",
-            "{rule: chernoff, lambda: 1}",
-            REJECTED,
-            "a law of bounded support",
-        ),
+            "{rule: moment, order: 8}", "{rule: chernoff, lambda: 1}", REJECTED, "a law of bounded support"),
         "an odd order": ("order: 8", "order: 7", MALFORMED, "an even order"),
         "order 26": ("order: 8", "order: 26", MALFORMED, "an even order from 2 to 24"),
         "order 102": ("order: 8", "order: 102", MALFORMED, "an even order from 2 to 24"),
@@ -322,7 +282,7 @@ witness:
         "values without a frame of outputs": ("  length:", "  V: [[1, 1]]\n  length:", MALFORMED, "as V is not"),
         "no entries": ("  entries:", "  outputs:", MALFORMED, "no 'frame'"),
     },
-)
+)  # fmt: skip
 TAIL_ATOMS = Family(
     TAIL,
     "the tail of the gradient in U, atoms and values",
@@ -360,14 +320,11 @@ witness:
         "no outputs": (
             "  outputs: {frame: [[1]], levels: [0.6], bounds: [{rule: moment, order: 4}, "
             "{rule: chernoff, lambda: 0.4}]}\n",
-            "",
-            MALFORMED,
-            "outputs, as V is not the identity",
-        ),
+            "", MALFORMED, "outputs, as V is not the identity"),
         "a frame of outputs that is too small": ("frame: [[1]]", "frame: [[0.9]]", REJECTED, "too small"),
         "a level of the outputs too large": ("levels: [0.6]", "levels: [2]", REJECTED, "scale^2 |z|^2"),
     },
-)
+)  # fmt: skip
 TAIL_BOX = Family(
     TAIL,
     "the tail of the gradient in U, a box with a constant coordinate",
@@ -397,19 +354,12 @@ witness:
         "signs": ("kind: box", "kind: rademacher", REJECTED, "one-sided bounds"),
         "no order": ("- {rule: chernoff, lambda: 1, order: 4}", "- {rule: chernoff, lambda: 1}", REJECTED, "no order"),
         "an odd order": (
-            "order: 6}\n    - {rule: exact}",
-            "order: 5}\n    - {rule: exact}",
-            MALFORMED,
-            "an even order",
-        ),
+            "order: 6}\n    - {rule: exact}", "order: 5}\n    - {rule: exact}", MALFORMED, "an even order"),
         "a poor lambda": (
-            "- {rule: chernoff, lambda: 1, order: 4}",
-            "- {rule: chernoff, lambda: 1/10, order: 4}",
-            REJECTED,
-            "one-sided bounds",
-        ),
+            "- {rule: chernoff, lambda: 1, order: 4}", "- {rule: chernoff, lambda: 1/10, order: 4}", REJECTED,
+            "one-sided bounds"),
     },
-)
+)  # fmt: skip
 
 FAMILIES = [
     EXACT_U, EXACT_V, LOGISTIC, GENERAL_U, GENERAL_V, TAIL_V, TAIL_U, TAIL_ATOMS, TAIL_BOX,

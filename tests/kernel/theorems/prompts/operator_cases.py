@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, Change, Family, array
 
 NAME = "infinite-prompt-operator"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # U = K'Q = (1, 1)', Gamma U = (3, 4)', V Gamma U = 7, V m = -1.
 MATRICES = family(
@@ -28,10 +26,7 @@ asserts:
         "a decimal": ("[1/2]]", "[0.5]]"),
         "a scale, which the statement puts before the matrix": ("asserts:", "  scale: 1/sqrt(2)\nasserts:"),
         "a negative scale": ("asserts:", "  scale: -3\nasserts:"),
-        "a law of queries that is not used": (
-            "asserts:",
-            "  queries: {mean: [5], covariance: [[2]]}\nasserts:",
-        ),
+        "a law of queries that is not used": ("asserts:", "  queries: {mean: [5], covariance: [[2]]}\nasserts:"),
         "provenance": ("asserts:", "provenance: {when: long ago}\nasserts:"),
         "suspects, of which an affine operator has no need": ("asserts:", "witness: {queries: [[1]]}\nasserts:"),
     },
@@ -66,11 +61,7 @@ asserts:
         "offset too long": ("offset: [-1]", "offset: [-1, 0]", MALFORMED, "the dimension of an output"),
         "mean too long": ("mean: [1, -2]", "mean: [1, -2, 0]", MALFORMED, "3 x 3 for that mean"),
         "covariance too large": (
-            "[[2, 1], [1, 3]]",
-            "[[2, 1, 0], [1, 3, 0], [0, 0, 0]]",
-            MALFORMED,
-            "2 x 2 for that mean",
-        ),
+            "[[2, 1], [1, 3]]", "[[2, 1, 0], [1, 3, 0], [0, 0, 0]]", MALFORMED, "2 x 2 for that mean"),
         "covariance that is not square": ("[[2, 1], [1, 3]]", "[[2, 1]]", MALFORMED, "2 x 2 for that mean"),
         "rows of different lengths": ("[1, 3]]}", "[1]]}", MALFORMED, "2 numbers, like the first row"),
         "U beside K and Q": ("  V:", "  U: [[1], [1]]\n  V:", MALFORMED, "the unknown key 'K'"),
@@ -78,50 +69,26 @@ asserts:
         "a scale that is no number": ("asserts:", "  scale: one\nasserts:", MALFORMED, "an exact number"),
         "the root of a negative number": ("asserts:", "  scale: sqrt(-2)\nasserts:", MALFORMED, "not positive"),
         "an unknown key in the law": (
-            "kind: gaussian,",
-            "kind: gaussian, rank: 2,",
-            MALFORMED,
-            "the unknown key 'rank'",
-        ),
+            "kind: gaussian,", "kind: gaussian, rank: 2,", MALFORMED, "the unknown key 'rank'"),
         "an unknown key under given": ("  V:", "  W: [[1]]\n  V:", MALFORMED, "the unknown key 'W'"),
         "an unknown key under operator": (
-            "offset: [-1]}",
-            "offset: [-1], norm: l2}",
-            MALFORMED,
-            "the unknown key 'norm'",
-        ),
+            "offset: [-1]}", "offset: [-1], norm: l2}", MALFORMED, "the unknown key 'norm'"),
         "an unknown key under asserts": ("asserts:", "asserts:\n  bias: 0", MALFORMED, "the unknown key 'bias'"),
         "an unknown key in the witness": (
-            "asserts:",
-            "witness: {bits: 64}\nasserts:",
-            MALFORMED,
-            "the unknown key 'bits'",
-        ),
+            "asserts:", "witness: {bits: 64}\nasserts:", MALFORMED, "the unknown key 'bits'"),
         "an unknown section": ("asserts:", "verdict: verified\nasserts:", MALFORMED, "the unknown key 'verdict'"),
         "suspects of another dimension": (
-            "asserts:",
-            "witness: {queries: [[1, 1]]}\nasserts:",
-            MALFORMED,
-            "witness.queries",
-        ),
+            "asserts:", "witness: {queries: [[1, 1]]}\nasserts:", MALFORMED, "witness.queries"),
         "a key twice": ("  V:", "  V: [[1, 1]]\n  V:", MALFORMED, "a second time"),
         "no matrix": ("matrix: [[7]], ", "", MALFORMED, "no 'matrix'"),
         "no offset": (", offset: [-1]", "", MALFORMED, "no 'offset'"),
         "no law": (
-            "law: {kind: gaussian, mean: [1, -2], covariance: [[2, 1], [1, 3]]}",
-            "scale: 1",
-            MALFORMED,
-            "no 'law'",
-        ),
+            "law: {kind: gaussian, mean: [1, -2], covariance: [[2, 1], [1, 3]]}", "scale: 1", MALFORMED, "no 'law'"),
         "no mean": ("mean: [1, -2], ", "", MALFORMED, "no 'mean'"),
         "no kind": ("kind: gaussian, ", "", MALFORMED, "a mapping with kind"),
         "an unknown kind of law": ("gaussian", "normal", MALFORMED, "'gaussian' or"),
         "nothing asserted": (
-            "  operator: {matrix: [[7]], offset: [-1]}",
-            "  {}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "  operator: {matrix: [[7]], offset: [-1]}", "  {}", MALFORMED, "nothing that is asserted"),
         "asserts that are a list": ("  operator:", "- operator:", MALFORMED, "asserts"),
         "an unknown claim": (NAME, "infinite-prompt-operators", MALFORMED, "one of the claims"),
         "another claim": (NAME, "output-deviation", MALFORMED, "given"),
@@ -132,31 +99,15 @@ asserts:
         "an empty row": ("V: [[1, 1]]", "V: [[]]", MALFORMED, "a list of at least one item"),
         "a number in the place of a matrix": ("[[7]]", "7", MALFORMED, "a list of rows"),
         "a pushforward of no law": (
-            "asserts:",
-            "asserts:\n  pushforward: {mean: [0], covariance: [[1]]}",
-            MALFORMED,
-            "no law of queries",
-        ),
+            "asserts:", "asserts:\n  pushforward: {mean: [0], covariance: [[1]]}", MALFORMED, "no law of queries"),
         "a law of queries of another dimension": (
-            "asserts:",
-            "  queries: {mean: [5, 5], covariance: [[2, 0], [0, 2]]}\nasserts:",
-            MALFORMED,
-            "of a query",
-        ),
+            "asserts:", "  queries: {mean: [5, 5], covariance: [[2, 0], [0, 2]]}\nasserts:", MALFORMED, "of a query"),
         "a law of queries that is indefinite": (
-            "asserts:",
-            "  queries: {mean: [5], covariance: [[-2]]}\nasserts:",
-            MALFORMED,
-            "negative eigenvalue",
-        ),
+            "asserts:", "  queries: {mean: [5], covariance: [[-2]]}\nasserts:", MALFORMED, "negative eigenvalue"),
         "a false value beside a true operator": (
-            "asserts:",
-            "asserts:\n  values: [{query: [1], value: [6.1], radius: 0.05}]",
-            REFUTED,
-            "at query 0",
-        ),
+            "asserts:", "asserts:\n  values: [{query: [1], value: [6.1], radius: 0.05}]", REFUTED, "at query 0"),
     },
-)
+)  # fmt: skip
 
 BILINEAR = family(
     "Gaussian tokens with U and V",
@@ -203,12 +154,9 @@ asserts:
         "a point": (
             "covariance: [[1, 1/2], [1/2, 1]]}\nasserts:\n  pushforward: {mean: [5, 3], covariance: [[1.75, 1.125],"
             " [1.125, 0.75]]}",
-            "covariance: [[0, 0], [0, 0]]}\nasserts:\n  pushforward: {mean: [5, 3], covariance: [[0, 0], [0, 0]]}",
-        ),
+            "covariance: [[0, 0], [0, 0]]}\nasserts:\n  pushforward: {mean: [5, 3], covariance: [[0, 0], [0, 0]]}"),
         "the other sign of the scale and of the mean of queries": (
-            "scale: 1/2\n  queries: {mean: [2, 4]",
-            "scale: -1/2\n  queries: {mean: [-2, -4]",
-        ),
+            "scale: 1/2\n  queries: {mean: [2, 4]", "scale: -1/2\n  queries: {mean: [-2, -4]"),
     },
     {
         "mean off by 10^-20": ("[5, 3]", "[5, 2.99999999999999999999]", REFUTED, "mean = V m + s V Gamma U m_z"),
@@ -217,55 +165,28 @@ asserts:
         "mean turned round": ("[5, 3]", "[3, 5]", REFUTED, "mean = V m"),
         "variance off by 10^-20": ("0.75]]", "0.75000000000000000001]]", REFUTED, "covariance = s^2"),
         "covariance with the scale not squared": (
-            "[[1.75, 1.125], [1.125, 0.75]]",
-            "[[3.5, 2.25], [2.25, 1.5]]",
-            REFUTED,
-            "covariance = s^2",
-        ),
+            "[[1.75, 1.125], [1.125, 0.75]]", "[[3.5, 2.25], [2.25, 1.5]]", REFUTED, "covariance = s^2"),
         "covariance that is not symmetric": ("[1.125, 0.75]]", "[1, 0.75]]", REFUTED, "entry 1, 0"),
         "scale changed": ("scale: 1/2", "scale: 1/3", REFUTED, "is false"),
         "scale of the other sign": ("scale: 1/2", "scale: -1/2", REFUTED, "mean = V m"),
         "scale left out": ("  scale: 1/2\n", "", REFUTED, "is false (and 1 more)"),
         "mean of the queries changed": ("mean: [2, 4]", "mean: [2, 5]", REFUTED, "mean = V m"),
         "covariance of the queries changed": (
-            "[1/2, 1]]}\nasserts",
-            "[1/2, 2]]}\nasserts",
-            REFUTED,
-            "covariance = s^2",
-        ),
+            "[1/2, 1]]}\nasserts", "[1/2, 2]]}\nasserts", REFUTED, "covariance = s^2"),
         "covariance of the queries not symmetric": (
-            "[[1, 1/2], [1/2, 1]]",
-            "[[1, 1/2], [1/3, 1]]",
-            MALFORMED,
-            "symmetric",
-        ),
+            "[[1, 1/2], [1/2, 1]]", "[[1, 1/2], [1/3, 1]]", MALFORMED, "symmetric"),
         "law of the queries left out": (
-            "  queries: {mean: [2, 4], covariance: [[1, 1/2], [1/2, 1]]}\n",
-            "",
-            MALFORMED,
-            "no law of queries",
-        ),
+            "  queries: {mean: [2, 4], covariance: [[1, 1/2], [1/2, 1]]}\n", "", MALFORMED, "no law of queries"),
         "mean too short": ("[5, 3]", "[5]", MALFORMED, "the dimension of an output"),
         "covariance too small": (
-            "[[1.75, 1.125], [1.125, 0.75]]",
-            "[[1.75]]",
-            MALFORMED,
-            "for outputs of that dimension",
-        ),
+            "[[1.75, 1.125], [1.125, 0.75]]", "[[1.75]]", MALFORMED, "for outputs of that dimension"),
         "queries of another kind": (
-            "queries: {mean",
-            "queries: {kind: gaussian, mean",
-            MALFORMED,
-            "the unknown key 'kind'",
-        ),
+            "queries: {mean", "queries: {kind: gaussian, mean", MALFORMED, "the unknown key 'kind'"),
         "tokens that are not Gaussian": (
-            "{kind: gaussian, mean: [1, 0], covariance: [[2, 1], [1, 1]]}",
-            "{kind: rademacher, sizes: [2, 1]}",
-            REJECTED,
-            "T is affine, so z's Gaussian law is mapped to a Gaussian",
-        ),
+            "{kind: gaussian, mean: [1, 0], covariance: [[2, 1], [1, 1]]}", "{kind: rademacher, sizes: [2, 1]}",
+            REJECTED, "T is affine, so z's Gaussian law is mapped to a Gaussian"),
     },
-)
+)  # fmt: skip
 
 IRRATIONAL = family(
     "an irrational scale",
@@ -290,21 +211,13 @@ asserts:
         "matrix with the scale in it": ("matrix: [[2]]", "matrix: [[1.41421356237309504880]]", REFUTED, "matrix = V"),
         "a mean that would be irrational": ("queries: {mean: [0]", "queries: {mean: [1]", REFUTED, "irrational part"),
         "a mean that would be irrational, barely": (
-            "queries: {mean: [0]",
-            "queries: {mean: [1e-40]",
-            REFUTED,
-            "irrational part",
-        ),
+            "queries: {mean: [0]", "queries: {mean: [1e-40]", REFUTED, "irrational part"),
         "mean off by 10^-20": (
-            "pushforward: {mean: [1]",
-            "pushforward: {mean: [1.00000000000000000001]",
-            REFUTED,
-            "mean =",
-        ),
+            "pushforward: {mean: [1]", "pushforward: {mean: [1.00000000000000000001]", REFUTED, "mean ="),
         "the root of zero": ("1/sqrt(2)", "1/sqrt(0)", MALFORMED, "the root of a number that is not positive"),
         "a root in a matrix": ("matrix: [[2]]", "matrix: [[sqrt(4)]]", MALFORMED, "an exact number"),
     },
-)
+)  # fmt: skip
 
 SINGULAR = family(
     "a covariance of rank one",
@@ -322,17 +235,13 @@ asserts:
     },
     {
         "a covariance that is indefinite, barely": (
-            "[2, 4]]}",
-            "[2, 3.999999999999999999999999999999]]}",
-            MALFORMED,
-            "a matrix with a negative eigenvalue",
-        ),
+            "[2, 4]]}", "[2, 3.999999999999999999999999999999]]}", MALFORMED, "a matrix with a negative eigenvalue"),
         "a covariance that is indefinite": ("[[1, 2], [2, 4]]}", "[[1, 3], [3, 4]]}", MALFORMED, "negative eigenvalue"),
         "a covariance of the other sign": ("[[1, 2], [2, 4]]}", "[[-1, -2], [-2, -4]]}", MALFORMED, "negative"),
         "a zero variance that is correlated": ("[[1, 2], [2, 4]]}", "[[0, 2], [2, 4]]}", MALFORMED, "negative"),
         "a matrix of rank two": ("matrix: [[1, 2], [2, 4]]", "matrix: [[1, 2], [2, 5]]", REFUTED, "entry 1, 1"),
     },
-)
+)  # fmt: skip
 
 # T(z) = 1/4 + 2 s z = 1/4 + z.
 EXACT_VALUES = family(
@@ -353,24 +262,12 @@ asserts:
     },
     {
         "value off by 10^-40 and no radius": (
-            "value: [1]",
-            "value: [1.0000000000000000000000000000000000000001]",
-            REFUTED,
-            "at query 0",
-        ),
+            "value: [1]", "value: [1.0000000000000000000000000000000000000001]", REFUTED, "at query 0"),
         "radius too small by 10^-20": ("radius: 1/8", "radius: 0.12499999999999999999", REFUTED, "at query 1"),
         "a bit less room than a third": (
-            "value: [1/8], radius: 1/8",
-            "value: [1/3], radius: 0.333333333333333333333",
-            REFUTED,
-            "at query 1",
-        ),
+            "value: [1/8], radius: 1/8", "value: [1/3], radius: 0.333333333333333333333", REFUTED, "at query 1"),
         "no slack where a ball is no point": (
-            "value: [1/8], radius: 1/8",
-            "value: [1/3], radius: 1/3",
-            INCONCLUSIVE,
-            "1 obligation still undecided",
-        ),
+            "value: [1/8], radius: 1/8", "value: [1/3], radius: 1/3", INCONCLUSIVE, "1 obligation still undecided"),
         "query a bit larger": ("query: [3/4]", "query: [0.7500000000001]", REFUTED, "at query 0"),
         "queries exchanged": ("query: [3/4], value: [1]", "query: [-1/4], value: [1]", REFUTED, "at query 0"),
         "scale changed": ("scale: 1/2", "scale: 1", REFUTED, "at query 0"),
@@ -380,16 +277,13 @@ asserts:
         "no radius": (", radius: 1/8", "", MALFORMED, "no 'radius'"),
         "no values": (
             "  values:\n  - {query: [3/4], value: [1], radius: 0}\n  - {query: [-1/4], value: [1/8], radius: 1/8}",
-            "  values: []",
-            MALFORMED,
-            "a list of at least one item",
-        ),
+            "  values: []", MALFORMED, "a list of at least one item"),
         "query of another dimension": ("query: [3/4]", "query: [3/4, 0]", MALFORMED, "the dimension of a query"),
         "value of another dimension": ("value: [1]", "value: [1, 0]", MALFORMED, "the dimension of an output"),
         "a query that is empty": ("query: [3/4]", "query: []", MALFORMED, "a list of at least one item"),
         "an unknown key of a value": ("radius: 0}", "radius: 0, norm: l2}", MALFORMED, "the unknown key 'norm'"),
     },
-)
+)  # fmt: skip
 
 # c tanh(c a): tanh 1 = 0.76159415595576488812 at z = (1, 0).
 SIGNS = family(
@@ -419,17 +313,14 @@ asserts:
         "a box of the same sizes": ("kind: rademacher", "kind: box", REFUTED, "is false"),
         "scale changed": ("asserts:", "  scale: 1.00001\nasserts:", REFUTED, "at query 0"),
         "no slack but e^(-10^30)": (
-            "query: [0, -3], value: [0, -1.99997], radius: 1e-5",
-            "query: [0, -1e30], value: [0, -2], radius: 0",
-            INCONCLUSIVE,
-            "1 obligation still undecided at the limit of 4096 bits",
-        ),
+            "query: [0, -3], value: [0, -1.99997], radius: 1e-5", "query: [0, -1e30], value: [0, -2], radius: 0",
+            INCONCLUSIVE, "1 obligation still undecided at the limit of 4096 bits"),
         "a negative size": ("sizes: [1, 2]", "sizes: [1, -2]", MALFORMED, "sizes >= 0"),
         "no sizes": ("sizes: [1, 2]", "sizes: []", MALFORMED, "a list of at least one item"),
         "weights of signs": ("sizes: [1, 2]", "sizes: [1, 2], weights: [1/2, 1/2]", MALFORMED, "unknown key 'weights'"),
         "a dimension more": ("sizes: [1, 2]", "sizes: [1, 2, 0]", MALFORMED, "the dimension of a query"),
     },
-)
+)  # fmt: skip
 
 LINEAR_SIGNS = family(
     "a linear claim that holds for signs that V does not read",
@@ -544,11 +435,7 @@ asserts:
         "an atom moved": ("[0, 1]], weights", "[0, 1.000001]], weights", REFUTED, "at query 0"),
         "V of the other sign": ("V: [[1, -1]]", "V: [[-1, 1]]", REFUTED, "at query 0"),
         "weights that sum to less than 1": (
-            "[1/2, 1/4, 1/4]",
-            "[1/2, 1/4, 0.2499999999]",
-            MALFORMED,
-            "sum to exactly 1",
-        ),
+            "[1/2, 1/4, 1/4]", "[1/2, 1/4, 0.2499999999]", MALFORMED, "sum to exactly 1"),
         "weights whose sum is long": ("[1/2, 1/4, 1/4]", "[1/2, 1/4, 1e-9000]", MALFORMED, "(its first 12 digits)"),
         "weights that sum to more than 1": ("[1/2, 1/4, 1/4]", "[1/2, 1/4, 1/3]", MALFORMED, "a sum of 13/12"),
         "a negative weight": ("[1/2, 1/4, 1/4]", "[1/2, 3/4, -1/4]", MALFORMED, "a number > 0"),
@@ -559,7 +446,7 @@ asserts:
         "no atoms": ("points: [[0, 0], [1, 0], [0, 1]]", "points: []", MALFORMED, "a list of at least one item"),
         "atoms of different dimensions": ("[1, 0], [0, 1]]", "[1, 0], [0]]", MALFORMED, "like the first row"),
     },
-)
+)  # fmt: skip
 
 _G = "{kind: gaussian, mean: [-1], covariance: [[1]]}"
 _H = "{kind: gaussian, mean: [2], covariance: [[1/4]]}"
@@ -594,13 +481,9 @@ asserts:
         "a component without a weight": ("- weight: 1/6\n      law:", "- law:", MALFORMED, "no 'weight'"),
         "a component of an unknown kind": ("kind: rademacher", "kind: signs", MALFORMED, "'gaussian' or"),
         "a linear claim": (
-            "  values:",
-            "  operator: {matrix: [[1]], offset: [1/6]}\n  values:",
-            REFUTED,
-            "not linear as stated",
-        ),
+            "  values:", "  operator: {matrix: [[1]], offset: [1/6]}\n  values:", REFUTED, "not linear as stated"),
     },
-)
+)  # fmt: skip
 
 HIDDEN = family(
     "Gaussians that differ only where no query looks",
@@ -624,13 +507,10 @@ asserts:
         "means that differ": ("mean: [1, -2]", "mean: [1.001, -2]", REFUTED, "not linear as stated"),
         "variances that differ": ("[[1, 1/2]", "[[1.001, 1/2]", REFUTED, "not linear as stated"),
         "a point among them, so that no proof is at hand": (
-            "{kind: gaussian, mean: [1, 2], covariance: [[1, 0], [0, 3]]}",
-            "{kind: atoms, points: [[1, 2]]}",
-            REFUTED,
-            "not linear as stated",
-        ),
+            "{kind: gaussian, mean: [1, 2], covariance: [[1, 0], [0, 3]]}", "{kind: atoms, points: [[1, 2]]}", REFUTED,
+            "not linear as stated"),
     },
-)
+)  # fmt: skip
 
 ONE_POINT = family(
     "one atom",
@@ -649,13 +529,11 @@ asserts:
             "law: {kind: atoms, points: [[3, 4]]}",
             "law: {kind: mixture, components: [{weight: 1/2, law: {kind: atoms, points: [[3, 4]]}},"
             " {weight: 1/2, law: {kind: rademacher, sizes: [0, 0]}}]}",
-            REFUTED,
-            "is false",
-        ),
+            REFUTED, "is false"),
         "another point": ("points: [[3, 4]]", "points: [[3, 5]]", REFUTED, "offset = T(0)"),
         "two points": ("points: [[3, 4]]", "points: [[3, 4], [3, 5]]", REFUTED, "is false"),
     },
-)
+)  # fmt: skip
 _AXES = 17
 _ZEROS = ", ".join(["0"] * _AXES)
 _SIZES = ", ".join(["0"] * (_AXES - 1) + ["1"])
@@ -681,13 +559,9 @@ FAR_AXIS_UNSEEN = family(
     {},
     {
         "a sign there, which nobody shows": (
-            f"sizes: [{_ZEROS}]",
-            f"sizes: [{_SIZES}]",
-            REJECTED,
-            "no exact proof that this law makes T affine",
-        ),
+            f"sizes: [{_ZEROS}]", f"sizes: [{_SIZES}]", REJECTED, "no exact proof that this law makes T affine"),
     },
-)
+)  # fmt: skip
 
 SAME_POINT = family(
     "a mixture of one and the same point",
@@ -702,18 +576,14 @@ asserts:
         "in two parts, for which no proof is at hand": (
             "[{weight: 1, law: {kind: atoms, points: [[0]]}}]",
             "[{weight: 1/2, law: {kind: atoms, points: [[0]]}}, {weight: 1/2, law: {kind: atoms, points: [[0]]}}]",
-            REJECTED,
-            "no exact proof that this law makes T affine",
-        ),
+            REJECTED, "no exact proof that this law makes T affine"),
         "in two parts, and a slope": (
             "[{weight: 1, law: {kind: atoms, points: [[0]]}}]}\nasserts:\n  operator: {matrix: [[0]]",
             "[{weight: 1/2, law: {kind: atoms, points: [[0]]}}, {weight: 1/2, law: {kind: atoms, points: [[0]]}}]}\n"
             "asserts:\n  operator: {matrix: [[1e-30]]",
-            REFUTED,
-            "not linear as stated",
-        ),
+            REFUTED, "not linear as stated"),
     },
-)
+)  # fmt: skip
 
 FROM_FILES = family(
     "numbers in array files",

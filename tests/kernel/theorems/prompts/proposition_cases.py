@@ -42,8 +42,7 @@ asserts: {published: fails}
                                                              "V: [[0]]\n  length: 1\nasserts: {published: holds}"),
         "tokens that do not vary, where it holds": (
             f"{TOKENS}\n  {WITHOUT_SCORES}\n  length: 1\nasserts: {{published: fails}}",
-            f"law: {{kind: atoms, points: [[0]]}}\n  {WITHOUT_SCORES}\n  length: 1\nasserts: {{published: holds}}",
-        ),
+            f"law: {{kind: atoms, points: [[0]]}}\n  {WITHOUT_SCORES}\n  length: 1\nasserts: {{published: holds}}"),
     },
     {
         "said to hold": ("fails", "holds", REFUTED, "0 >= 1 is false"),
@@ -55,16 +54,14 @@ asserts: {published: fails}
         "no length": ("  length: 1\n", "", MALFORMED, "no 'length'"),
         "constants without sigma": ("length: 1", "constants: {c1: 1, c2: 1}\n  length: 1", MALFORMED, "sigma beside"),
         "a constant of 0": (
-            "length: 1", "sigma: 1\n  constants: {c1: 0, c2: 1}\n  length: 1", MALFORMED, "a number > 0",
-        ),
+            "length: 1", "sigma: 1\n  constants: {c1: 0, c2: 1}\n  length: 1", MALFORMED, "a number > 0"),
         "a sigma of 0": ("length: 1", "sigma: 0\n  length: 1", MALFORMED, "a number > 0"),
         "a sigma too small": ("length: 1", "sigma: 0.99\n  length: 1", REJECTED, "sigma-sub-Gaussian"),
         "tokens that are not centred": (TOKENS, TOKENS.replace("[0]", "[1]"), MALFORMED, "a law of mean 0"),
         "queries that are not centred": (QUERIES, QUERIES.replace("[0]", "[1e-9]"), MALFORMED, "a law of mean 0"),
         "signs under scores that vary": (
-            f"{TOKENS}\n  {QUERIES}\n  K: [[0]]", f"{SIGNS}\n  {QUERIES}\n  K: [[1]]",
-            REJECTED, "where U = 0, or for one Gaussian token",
-        ),
+            f"{TOKENS}\n  {QUERIES}\n  K: [[0]]", f"{SIGNS}\n  {QUERIES}\n  K: [[1]]", REJECTED,
+            "where U = 0, or for one Gaussian token"),
         "another word": ("fails", "false", MALFORMED, "'fails' or 'holds'"),
         "nothing asserted": ("{published: fails}", "{}", MALFORMED, "published or repaired"),
         "both forms": ("{published: fails}", "{published: fails, repaired: {c1: 1, c2: 1}}", MALFORMED, "one of them"),
@@ -72,10 +69,8 @@ asserts: {published: fails}
         "a gradient": ("{published: fails}", "{published: fails, gradient: V}", MALFORMED, "unknown key"),
         "no queries": (f"  {QUERIES}\n", "", MALFORMED, "no 'queries'"),
         "queries of two dimensions": (
-            QUERIES,
-            "queries: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}",
-            MALFORMED, "a law in dimension 1",
-        ),
+            QUERIES, "queries: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}", MALFORMED,
+            "a law in dimension 1"),
         "a negative variance": (TOKENS, TOKENS.replace("[[1]]", "[[-1]]"), MALFORMED, "negative"),
         "V too wide": ("V: [[1]]", "V: [[1, 1]]", MALFORMED, "given.V"),
         "an unknown key": ("length: 1", "lengths: 1", MALFORMED, "the unknown key 'lengths'"),
@@ -101,8 +96,7 @@ asserts: {published: fails}
         "a larger length": ("length: 50", "length: 1000000"),
         "larger constants, with which it holds": (
             "constants: {c1: 1000, c2: 0.0001}\nasserts: {published: fails}",
-            "constants: {c1: 1e12, c2: 0.0001}\nasserts: {published: holds}",
-        ),
+            "constants: {c1: 1e12, c2: 0.0001}\nasserts: {published: holds}"),
     },
     {
         "said to hold": ("fails", "holds", REFUTED, "is false"),
@@ -136,19 +130,15 @@ U_GRADIENT = Family(
     ONE_TOKEN.text.replace("{published: fails}", "{gradient: U, published: fails}"),
     {
         "scores that are not constant": ("K: [[0]]", "K: [[1/3]]"),
-        "several tokens with constants": (
-            "length: 1",
-            "sigma: 1\n  constants: {c1: 0.01, c2: 3}\n  length: 9",
-        ),
+        "several tokens with constants": ("length: 1", "sigma: 1\n  constants: {c1: 0.01, c2: 3}\n  length: 9"),
     },
     {
         "said to hold": ("fails", "holds", REFUTED, "0 >= 1 is false"),
         "queries that do not vary": (QUERIES, QUERIES.replace("[[1]]", "[[0]]"), REFUTED, "0 < 0"),
         "several signs": (
             f"{TOKENS}\n  {WITHOUT_SCORES}\n  length: 1",
-            f"{SIGNS}\n  {WITHOUT_SCORES}\n  length: 2\n  sigma: 1\n  constants: {{c1: 1, c2: 1}}",
-            REJECTED, "for Gaussian tokens alone",
-        ),
+            f"{SIGNS}\n  {WITHOUT_SCORES}\n  length: 2\n  sigma: 1\n  constants: {{c1: 1, c2: 1}}", REJECTED,
+            "for Gaussian tokens alone"),
     },
 )  # fmt: skip
 
@@ -172,8 +162,7 @@ REPAIRED_ACCEPTS = {
     "one step more": ("  - {from: 20", "  - {from: 5, theta: 0.3}\n  - {from: 20"),
     "a larger sigma": ("sigma: 1", "sigma: 7/2"),
     "a smaller c1 for a larger sigma": (
-        "sigma: 1\nasserts: {repaired: {c1: C_ABOVE", "sigma: 2\nasserts: {repaired: {c1: 1",
-    ),
+        "sigma: 1\nasserts: {repaired: {c1: C_ABOVE", "sigma: 2\nasserts: {repaired: {c1: 1"),
     "a smaller scale": ("sigma: 1", "sigma: 1\n  scale: 1/sqrt(2)"),
     "smaller queries": ("[0, 1/2]]}", "[0, 1/4]]}"),
     "tokens of lower rank": ("[[1/4, 1/8], [1/8, 1/2]]", "[[1/4, 1/8], [1/8, 1/16]]"),
@@ -189,8 +178,7 @@ REPAIRED_REJECTS: dict[str, Change] = {
     "larger values": ("V: [[1, 1]]", "V: [[1, 1], [0, 1]]", REJECTED, "<= c1"),
     "sigma below 1": (
         "[[1, 0], [0, 1/2]]}\n  V: [[1, 1]]\n  sigma: 1", "[[1/2, 0], [0, 1/2]]}\n  V: [[1, 1]]\n  sigma: 0.9",
-        MALFORMED, "sigma >= 1",
-    ),
+        MALFORMED, "sigma >= 1"),
     "tokens beyond sigma": ("1/8, 1/2]]", "1/8, 2]]", REJECTED, "sigma-sub-Gaussian"),
     "queries beyond sigma": ("[[1, 0], [0, 1/2]]", "[[1.0001, 0], [0, 1/2]]", REJECTED, "sigma-sub-Gaussian"),
     "no sigma": ("  sigma: 1\n", "", MALFORMED, "no 'sigma'"),
@@ -201,17 +189,12 @@ REPAIRED_REJECTS: dict[str, Change] = {
     "c2 left out": (", c2: 0.6", "", MALFORMED, "no 'c2'"),
     "a box for queries": (
         "queries: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1/2]]}",
-        "queries: {kind: box, sizes: [1, 1]}", REJECTED, "the witness is for Gaussian laws",
-    ),
+        "queries: {kind: box, sizes: [1, 1]}", REJECTED, "the witness is for Gaussian laws"),
     "signs for tokens": (
         "law: {kind: gaussian, mean: [0, 0], covariance: [[1/4, 1/8], [1/8, 1/2]]}",
-        "law: {kind: rademacher, sizes: [1, 1]}", REJECTED, "the witness is for Gaussian laws",
-    ),
+        "law: {kind: rademacher, sizes: [1, 1]}", REJECTED, "the witness is for Gaussian laws"),
     "no witness": (REPAIRED_TEXT[REPAIRED_TEXT.index("witness"):], "", MALFORMED, "a witness beside it"),
-    "a witness for boxes": (
-        STEPS, "  {t: 1/2, from: 20}\n",
-        REJECTED, "the witness is for Gaussian laws",
-    ),
+    "a witness for boxes": (STEPS, "  {t: 1/2, from: 20}\n", REJECTED, "the witness is for Gaussian laws"),
     "both witnesses": ("  steps:", "  t: 1/2\n  steps:", MALFORMED, "steps alone"),
     "steps that begin at 3": ("from: 2,", "from: 3,", MALFORMED, "steps from 2 on"),
     "steps that begin at 1": ("from: 2,", "from: 1,", MALFORMED, "an integer >= 2"),
@@ -248,9 +231,8 @@ BOX_REJECTS: dict[str, Change] = {
     "c1 below what the bound gives": ("c1: C_ABOVE", "c1: C_BELOW", REJECTED, "<= c1 for"),
     "c2 beyond sigma^2": ("{c1: C_ABOVE, c2: 0.9}", "{c1: 1e9, c2: 1.001}", REJECTED, "more than 1"),
     "a bound that is not monotone yet": (
-        "c1: C_ABOVE, c2: 0.9}}\nwitness: {t: 1/2", "c1: 1e9, c2: 0.9}}\nwitness: {t: 1/9",
-        REJECTED, "L t^2/(2 R_2) >=",
-    ),
+        "c1: C_ABOVE, c2: 0.9}}\nwitness: {t: 1/2", "c1: 1e9, c2: 0.9}}\nwitness: {t: 1/9", REJECTED,
+        "L t^2/(2 R_2) >="),
     "monotone from too short a length": ("{t: 1/2, from: 20}", "{t: 1/2, from: 2}", REJECTED, "for every L >= 2"),
     "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 3", REJECTED, "<= c1 for 2 <= L < 20"),
     "larger tokens": ("sizes: [1, 1/2]}", "sizes: [3/2, 1/2]}", REJECTED, "<= c1 for 2 <= L < 20"),
@@ -264,9 +246,8 @@ BOX_REJECTS: dict[str, Change] = {
     "a length of 1": ("from: 20", "from: 1", MALFORMED, "an integer >= 2"),
     "a length beyond all": ("from: 20", "from: 100001", MALFORMED, "at most 100000"),
     "a Gaussian for tokens": (
-        "law: {kind: box, sizes: [1, 1/2]}",
-        "law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}", REJECTED, "and else for laws on boxes",
-    ),
+        "law: {kind: box, sizes: [1, 1/2]}", "law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}",
+        REJECTED, "and else for laws on boxes"),
     "negative sizes": ("sizes: [1, 1/2]}", "sizes: [-1, 1/2]}", MALFORMED, "sizes >= 0"),
 }  # fmt: skip
 

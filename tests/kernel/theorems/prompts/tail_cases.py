@@ -54,15 +54,11 @@ witness:
         "a token fewer": ("length: 40", "length: 39", refused, verdict[1]),
         "a part of a token": ("length: 40", "length: 40.5", MALFORMED, "an integer >= 1"),
         "a direction too long": (
-            f"direction: {direction}",
-            f"direction: [{', '.join('1' * (count + 1))}]",
-            MALFORMED,
-            "an output",
-        ),
+            f"direction: {direction}", f"direction: [{', '.join('1' * (count + 1))}]", MALFORMED, "an output"),
         "an unknown rule": (rule, "{rule: hoeffding}", MALFORMED, "'cantelli' or"),
         "two rules": (f"  - {rule}\n", f"  - {rule}\n  - {rule}\n", MALFORMED, "one per stated direction"),
         "no rule": (f"\n  - {rule}\n", " []\n", MALFORMED, "a list of at least one item"),
-    }
+    }  # fmt: skip
     if not longer:
         del common["a token fewer"]
     return Family(NAME, title, text, accepts, {**common, **rejects})
@@ -78,12 +74,9 @@ _SWAPS: dict[str, Change] = {
     "a tilt too short": ("tilt: [1/2, 0]", "tilt: [1/2]", MALFORMED, "the tokens"),
     "larger values": ("[1, 1]], length", "[1, 1.01]], length", REJECTED, "not proved"),
     "wider tokens": (
-        "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]",
-        "kind: rademacher, sizes: [3, 3]",
-        REJECTED,
-        "not proved",
-    ),
-}
+        "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]", "kind: rademacher, sizes: [3, 3]", REJECTED,
+        "not proved"),
+}  # fmt: skip
 CANTELLI = one_direction(
     "Cantelli",
     _GAUSSIAN,
@@ -95,36 +88,21 @@ CANTELLI = one_direction(
         "an order that Cantelli has not": ("{rule: cantelli}", "{rule: cantelli, order: 2}", MALFORMED, "'order'"),
         "the rule exact": ("{rule: cantelli}", "{rule: exact}", REJECTED, "weights and outputs that vary"),
         "Chernoff, which is infinite": (
-            "{rule: cantelli}",
-            "{rule: chernoff, lambda: 0.1}",
-            REJECTED,
-            "not known to be finite",
-        ),
+            "{rule: cantelli}", "{rule: chernoff, lambda: 0.1}", REJECTED, "not known to be finite"),
         "no witness": (
-            "witness:\n  directions:\n  - {rule: cantelli}\n",
-            "",
-            MALFORMED,
-            "a witness that names the rules",
-        ),
+            "witness:\n  directions:\n  - {rule: cantelli}\n", "", MALFORMED, "a witness that names the rules"),
         "a witness of a norm": (
-            "witness:\n  directions:\n  - {rule: cantelli}",
-            "witness:\n  norm: {bounds: [{rule: cantelli}]}",
-            MALFORMED,
-            "exactly where asserts has",
-        ),
+            "witness:\n  directions:\n  - {rule: cantelli}", "witness:\n  norm: {bounds: [{rule: cantelli}]}",
+            MALFORMED, "exactly where asserts has"),
         "a direction with no excess": (", exceeds: 0.7", "", MALFORMED, "no 'exceeds'"),
         "a direction with no probability": (", probability: 0.146538", "", MALFORMED, "no 'probability'"),
         "no direction": ("direction: [0, 1], ", "", MALFORMED, "no 'direction'"),
         "no law": (
-            "law: {kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]}, ",
-            "",
-            MALFORMED,
-            "no 'law'",
-        ),
+            "law: {kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]}, ", "", MALFORMED, "no 'law'"),
         "no length": (", length: 40", "", MALFORMED, "no 'length'"),
         "a tilt and a query": ("tilt: [1/2, 0]", "tilt: [1/2, 0], query: [1, 0]", MALFORMED, "'query'"),
     },
-)
+)  # fmt: skip
 MOMENT = one_direction(
     "an even moment",
     _GAUSSIAN,
@@ -150,11 +128,8 @@ TRUNCATED = one_direction(
     {
         "a steeper tilt": ("tilt: [1/2, 0]", "tilt: [0.51, 0]", REJECTED, "not proved"),
         "signs, which are not capped": (
-            "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]",
-            "kind: rademacher, sizes: [1, 1]",
-            REJECTED,
-            "a law of Gaussians and atoms",
-        ),
+            "kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]", "kind: rademacher, sizes: [1, 1]",
+            REJECTED, "a law of Gaussians and atoms"),
         "lambda 0": ("lambda: 0.2", "lambda: 0", MALFORMED, "a number > 0"),
         "a negative lambda": ("lambda: 0.2", "lambda: -0.2", MALFORMED, "a number > 0"),
         "no cap": (", cap: 12", "", MALFORMED, "no 'cap'"),
@@ -166,7 +141,7 @@ TRUNCATED = one_direction(
         "an order": ("cap: 12", "cap: 12, order: 2", MALFORMED, "'order'"),
     },
     longer=False,
-)
+)  # fmt: skip
 _SINGULAR = (
     "law: {kind: gaussian, mean: [3, 1], covariance: [[1, 1/2], [1/2, 1/4]]}, U: [[1], [1/2]], query: [1], "
     "scale: 1/sqrt(2)"
@@ -183,18 +158,14 @@ LOWER = one_direction(
         "a scale of the other sign": ("scale: 1/sqrt(2)", "scale: -0.7071", REJECTED, "bounded above"),
         "a query of the other sign": ("query: [1]", "query: [-1]", REJECTED, "bounded above"),
         "an order, of which there is no need": (
-            "lambda: 0.3",
-            "lambda: 0.3, order: 2",
-            REJECTED,
-            "no order for this law",
-        ),
+            "lambda: 0.3", "lambda: 0.3, order: 2", REJECTED, "no order for this law"),
         "lambda 0": ("lambda: 0.3", "lambda: 0", MALFORMED, "a number > 0"),
         "a scale of 0": ("scale: 1/sqrt(2)", "scale: 0", MALFORMED, "a factor other than 0"),
         "a query too long": ("query: [1]", "query: [1, 1]", MALFORMED, "what U or Q acts on"),
         "no query": ("query: [1], ", "", MALFORMED, "no 'query'"),
         "a smaller variance, and c not tied to it": ("[[1, 1/2]", "[[1.1, 1/2]", REJECTED, "bounded above"),
     },
-)
+)  # fmt: skip
 UPPER = one_direction(
     "the upper tail of tied Gaussian tokens",
     _SINGULAR,
@@ -229,14 +200,9 @@ BOX = one_direction(
         "no order": (", order: 4", "", REJECTED, "an order, for this law"),
         "an odd order": ("order: 4", "order: 5", MALFORMED, "an even order"),
         "a lower order": ("order: 4", "order: 2", REJECTED, "not proved"),
-        "a cap": (
-            "chernoff, lambda: 0.3, order: 4",
-            "truncated, lambda: 0.3, cap: 9",
-            REJECTED,
-            "Gaussians and atoms",
-        ),
+        "a cap": ("chernoff, lambda: 0.3, order: 4", "truncated, lambda: 0.3, cap: 9", REJECTED, "Gaussians and atoms"),
     },
-)
+)  # fmt: skip
 SIGNS = one_direction(
     "signs",
     "law: {kind: rademacher, sizes: [1, 2]}, tilt: [1/2, 1/4]",
@@ -254,20 +220,14 @@ BOX_AND_ATOMS = one_direction(
     "0.0622",
     {
         "a Gaussian among them": (
-            "{kind: box, sizes: [1]}",
-            "{kind: gaussian, mean: [0], covariance: [[1/3]]}",
-            REJECTED,
-            "no order for this law",
-        ),
+            "{kind: box, sizes: [1]}", "{kind: gaussian, mean: [0], covariance: [[1/3]]}", REJECTED,
+            "no order for this law"),
         "a Gaussian for the atoms": (
-            "{kind: atoms, points: [[2], [0]]}",
-            "{kind: gaussian, mean: [0], covariance: [[1/3]]}",
-            REJECTED,
-            "bounded support",
-        ),
+            "{kind: atoms, points: [[2], [0]]}", "{kind: gaussian, mean: [0], covariance: [[1/3]]}", REJECTED,
+            "bounded support"),
         "a farther atom": ("[[2], [0]]", "[[2.1], [0]]", REJECTED, "not proved"),
     },
-)
+)  # fmt: skip
 _TIED_MIXTURE = (
     "law: {kind: mixture, components: [{weight: 3/4, law: {kind: gaussian, mean: [0], covariance: [[1]]}}, "
     "{weight: 1/4, law: {kind: atoms, points: [[1], [2]]}}]}, tilt: [1/2]"
@@ -280,21 +240,13 @@ MIXTURE = one_direction(
     "0.011715",
     {
         "weights exchanged": (
-            "{weight: 3/4, law: {kind: gaussian",
-            "{weight: 1/4, law: {kind: gaussian",
-            MALFORMED,
-            "exactly 1",
-        ),
+            "{weight: 3/4, law: {kind: gaussian", "{weight: 1/4, law: {kind: gaussian", MALFORMED, "exactly 1"),
         "Chernoff without a cap": (
-            "truncated, lambda: 0.5, cap: 9",
-            "chernoff, lambda: 0.5",
-            REJECTED,
-            "bounded above",
-        ),
+            "truncated, lambda: 0.5, cap: 9", "chernoff, lambda: 0.5", REJECTED, "bounded above"),
         "a larger variance": ("[[1]]", "[[1.01]]", REJECTED, "not proved"),
     },
     longer=False,
-)
+)  # fmt: skip
 LOWER_MIXTURE = one_direction(
     "the lower tail of a Gaussian mixed with atoms",
     _TIED_MIXTURE,
@@ -337,14 +289,11 @@ EQUAL_WEIGHTS = one_direction(
         "a tilt that sees the noise": ("tilt: [5, 0]", "tilt: [5, 1/1000]", REJECTED, "weights and outputs that vary"),
         "a larger variance": ("[0, 4]]}", "[0, 4.01]]}", REFUTED, "is false"),
         "signs of one score": (
-            "kind: gaussian, mean: [1, 0], covariance: [[0, 0], [0, 4]]",
-            "kind: rademacher, sizes: [0, 2]",
-            REJECTED,
-            "vary",
-        ),
+            "kind: gaussian, mean: [1, 0], covariance: [[0, 0], [0, 4]]", "kind: rademacher, sizes: [0, 2]", REJECTED,
+            "vary"),
     },
     _EXACT,
-)
+)  # fmt: skip
 
 _ATOM_AND_BOX = (
     "kind: mixture, components: [{{weight: 1/2, law: {{kind: atoms, points: [[1, {}]]}}}}, "
@@ -371,17 +320,13 @@ witness: {directions: [{rule: exact}]}
     {
         "a size": ("sizes: [1, 0]", "sizes: [1, 1e-30]", REJECTED, "weights and outputs that vary"),
         "a direction that varies": (
-            "direction: [0, 1]",
-            "direction: [1e-30, 1]",
-            REJECTED,
-            "weights and outputs that vary",
-        ),
+            "direction: [0, 1]", "direction: [1e-30, 1]", REJECTED, "weights and outputs that vary"),
         "atoms of two values": ("kind: box, sizes: [1, 0]", "kind: atoms, points: [[1, 7], [2, 8]]", REJECTED, "vary"),
         "a mixture of two values": ("kind: box, sizes: [1, 0]", _ATOM_AND_BOX.format(1), REJECTED, "vary"),
         "Cantelli, which knows of no constants": ("rule: exact", "rule: cantelli", REJECTED, "not proved"),
         "a lambda for it": ("rule: exact", "rule: exact, lambda: 1", MALFORMED, "'lambda'"),
     },
-)
+)  # fmt: skip
 
 L2 = Family(
     NAME,
@@ -426,19 +371,12 @@ witness:
         "an unknown norm": ("norm: l2", "norm: l1", MALFORMED, "'l2' or 'linf'"),
         "no norm": ("norm: l2, ", "", MALFORMED, "no 'norm'"),
         "a direction beside it, without a rule": (
-            "asserts:",
-            "asserts:\n  directions: [{direction: [1, 0], exceeds: 1, probability: 1/2}]",
-            MALFORMED,
-            "exactly where asserts has",
-        ),
+            "asserts:", "asserts:\n  directions: [{direction: [1, 0], exceeds: 1, probability: 1/2}]", MALFORMED,
+            "exactly where asserts has"),
         "nothing asserted": (
-            "  norm: {norm: l2, exceeds: 0.5, probability: 0.277835}",
-            "  {}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "  norm: {norm: l2, exceeds: 0.5, probability: 0.277835}", "  {}", MALFORMED, "nothing that is asserted"),
     },
-)
+)  # fmt: skip
 LINF = Family(
     NAME,
     "the linf norm, and a direction beside it",
@@ -514,31 +452,16 @@ witness:
         "another method": ("method: mean-square", "method: markov", MALFORMED, "mean-square"),
         "neither method nor rules": ("norm: {method: mean-square}", "norm: {}", MALFORMED, "the keys bounds"),
         "rules beside the method": (
-            "{method: mean-square}",
-            "{method: mean-square, bounds: [{rule: cantelli}]}",
-            MALFORMED,
-            "the unknown key",
-        ),
+            "{method: mean-square}", "{method: mean-square, bounds: [{rule: cantelli}]}", MALFORMED, "the unknown key"),
         "levels beside the method": (
-            "{method: mean-square}",
-            "{method: mean-square, levels: [1]}",
-            MALFORMED,
-            "the unknown key",
-        ),
+            "{method: mean-square}", "{method: mean-square, levels: [1]}", MALFORMED, "the unknown key"),
         "a frame beside the method": (
-            "{method: mean-square}",
-            "{method: mean-square, frame: [[1, 0], [0, 1]]}",
-            MALFORMED,
-            "the unknown key",
-        ),
+            "{method: mean-square}", "{method: mean-square, frame: [[1, 0], [0, 1]]}", MALFORMED, "the unknown key"),
         "tokens that are not Gaussian": (
-            "law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}",
-            "law: {kind: box, sizes: [1, 1]}",
-            REJECTED,
-            "is for Gaussian tokens",
-        ),
+            "law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}", "law: {kind: box, sizes: [1, 1]}",
+            REJECTED, "is for Gaussian tokens"),
     },
-)
+)  # fmt: skip
 
 
 FAMILIES = [

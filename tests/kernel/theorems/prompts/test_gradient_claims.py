@@ -1,8 +1,7 @@
-"""Claims `gradient-mean-square` and `gradient-tail`: every case, sabotaged kernels, mutants, simulated prompts."""
+"""Claims `gradient-mean-square` and `gradient-tail`: sabotaged kernels, simulated prompts."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +10,8 @@ from typing import Any
 import gradient_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, Case, Family, check, notices
 from flint import arb, fmpq
-from sabotaged import unless
+from sabotage import Sabotage, noticed, unless
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import loads
@@ -35,30 +33,6 @@ from certattn.kernel.theorems.prompts.mathematics import (
 from certattn.statements.wording import WORDINGS
 
 Tool = Callable[[str], ModuleType]
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, arrays: Path) -> None:
-    assert case.complaint(check(case.text, arrays)) == ""
-
-
-def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 25
-    assert len(cases.CASES) - len(accepts) >= len(accepts)
-    names = Counter(case.name for case in cases.CASES)
-    assert [name for name, count in names.items() if count > 1] == []
-    assert len({case.text for case in cases.CASES}) == len(cases.CASES)
-
-
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
-def test_what_verifies_proves_each_expected_obligation_once(family: Family, arrays: Path) -> None:
-    claim = CLAIMS[family.claim]
-    for case in family.cases():
-        if case.verdict is ACCEPT:
-            found = check(case.text, arrays)
-            names = [o.name for o in claim.obligations(claim.read(loads(case.text, arrays / "case.yaml")))]
-            assert [obligation["name"] for obligation in found.obligations] == names
 
 
 def test_the_words_say_every_number(arrays: Path) -> None:
@@ -84,7 +58,7 @@ def of_one_sign(moments: Any, sign: int, eps: Any) -> Any:
 
 
 SUMMAND, MOMENTS = weighted_sums.product_summand, series.weighted_moments
-SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+SABOTAGE: dict[str, Sabotage] = {
     "upper bounds are not looked at": (mean_squares, "Obligation", unless("at_most")),
     "lower bounds are not looked at": (mean_squares, "Obligation", unless("at_least")),
     "any t will do": (mean_squares, "Obligation", unless("t")),
@@ -101,10 +75,8 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "the query does not count": (random_prompts, "square", lambda scale: fmpq(1)),
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),
     "moments under no tilt": (
-        weighted_sums,
-        "weighted_moments",
-        lambda law, tilt, centre, k, u, v, order: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order),
-    ),
+        weighted_sums, "weighted_moments",
+        lambda law, tilt, centre, k, u, v, order: MOMENTS(law, [0 * a for a in tilt], centre, k, u, v, order)),
     "sums of one token": (tail_rules, "moment_bound", lambda sums, eps, length: arb(0)),
     "Chernoff for nothing": (tail_rules, "chernoff", lambda exponential, length: arb(0)),
     "Cantelli for nothing": (tail_rules, "cantelli", lambda variance, eps, length: arb(0)),
@@ -117,32 +89,10 @@ SABOTAGE: dict[str, tuple[Any, str, Any]] = {
     "negative levels of entries": (gradient_tail, "Obligation", unless("levels")),
     "any frame will do": (ExactMatrix, "is_positive_semidefinite", lambda self: True),
     "any levels": (gradient_tail, "Obligation", unless("exceeds")),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SABOTAGE)
-def test_a_sabotaged_kernel_fails(name: str, monkeypatch: pytest.MonkeyPatch, arrays: Path) -> None:
-    where, what, instead = SABOTAGE[name]
-    monkeypatch.setattr(where, what, instead)
-    quick_first = sorted(cases.CASES, key=lambda case: "method: exact" in case.text)
-    assert notices(quick_first, arrays)
-
-
-# -- mutants, with an independent truth
-
-EVERY = 12
-
-
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
-def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, mutate: ModuleType) -> None:
-    tree = loads(next(family.cases()).text, arrays / "case.yaml").plain
-    mutants = list(mutate.mutants(tree))[::EVERY]
-    tally = mutate.sweep(mutants, arrays)
-    assert tally.mutants == len(mutants) > 15
-    assert tally.errors == []
-    assert tally.not_verified == []
-    assert tally.verified_true > 0
-    assert tally.refused > 0
+test_a_sabotaged_kernel_fails = noticed(sorted(cases.CASES, key=lambda case: "method: exact" in case.text), SABOTAGE)
 
 
 # -- simulated prompts

@@ -1,11 +1,10 @@
-"""Claim `infinite-prompt-operator`: every accept and reject case, and what is said about them."""
+"""Claim `infinite-prompt-operator`: what is said of it, and its numbers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import operator_cases as cases
-import pytest
 from corpus import ACCEPT, REFUTED, Case, check
 
 from certattn.kernel.decide.checker import CLAIMS
@@ -18,18 +17,6 @@ CLAIM = CLAIMS["infinite-prompt-operator"]
 
 def statement(text: str, folder: Path) -> str:
     return WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text, folder / "case.yaml"))).words
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, arrays: Path) -> None:
-    assert case.complaint(check(case.text, arrays)) == ""
-
-
-def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 40
-    assert len(cases.CASES) - len(accepts) >= len(accepts)
-    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
 
 
 # -- what is said
@@ -95,20 +82,6 @@ def test_a_query_of_many_digits_does_not_flood_the_report(arrays: Path) -> None:
     problem = CLAIM.read(loads(text, arrays / "case.yaml"))
     *_, last = CLAIM.obligations(problem)
     assert WORDINGS[CLAIM.name].sentence(problem, last.name).endswith("at z = (1e-9000)")
-
-
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
-def test_what_verifies_proves_each_expected_obligation_once(family: cases.Family, arrays: Path) -> None:
-    for case in family.cases():
-        if case.verdict is not ACCEPT:
-            continue
-        found = check(case.text, arrays)
-        problem = CLAIM.read(loads(case.text, arrays / "case.yaml"))
-        names = [o.name for o in CLAIM.obligations(problem)]
-        assert [obligation["name"] for obligation in found.obligations] == names
-        assert len(names) == len(set(names)) > 0
-        assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
-        assert found.counts == {"proved": len(names), "refuted": 0, "undecided": 0, "unproved": 0}
 
 
 def test_a_false_operator_is_tried_at_queries_of_both_signs_and_twice_as_far(arrays: Path) -> None:

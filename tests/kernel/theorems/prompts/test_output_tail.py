@@ -1,4 +1,4 @@
-"""Claim `output-tail`: every accept and reject case, what is said about them, and simulated prompts."""
+"""Claim `output-tail`: what is said of it, and simulated prompts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tail_cases as cases
-from corpus import ACCEPT, Case, Family, check
+from corpus import ACCEPT, Family, check
 from flint import arb
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -25,29 +25,6 @@ from certattn.statements.wording import WORDINGS
 
 CLAIM = CLAIMS["output-tail"]
 Tool = Callable[[str], ModuleType]
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, arrays: Path) -> None:
-    assert case.complaint(check(case.text, arrays)) == ""
-
-
-def test_there_are_more_rejects_than_accepts_and_all_have_names() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 60
-    assert len(cases.CASES) - len(accepts) >= 4 * len(accepts)
-    assert len({case.name for case in cases.CASES}) == len({case.text for case in cases.CASES}) == len(cases.CASES)
-
-
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
-def test_what_verifies_proves_each_expected_obligation_once(family: Family, arrays: Path) -> None:
-    for case in family.cases():
-        if case.verdict is ACCEPT:
-            found = check(case.text, arrays)
-            names = [o.name for o in CLAIM.obligations(CLAIM.read(loads(case.text, arrays / "case.yaml")))]
-            assert [obligation["name"] for obligation in found.obligations] == names
-            assert len(names) == len(set(names)) > 0
-            assert {obligation["outcome"] for obligation in found.obligations} == {"proved"}
 
 
 def text_of(family: Family) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Change, Family, array
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Family, array
 
 NAME = "typical-prompt"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # T - T_inf is about -0.17, and a random prompt exceeds 2 with probability at most 0.03, -2 with 0.31.
 WRITTEN_OUT = family(
@@ -35,14 +33,12 @@ witness:
         "another token": ("[1/2, -1]]", "[1/2, 3]]"),
         "a direction that is turned round": ("direction: [1], exceeds", "direction: [-1], exceeds"),
         "a direction in which this prompt is far, but on the other side": (
-            "direction: [1], exceeds: 2, probability: 0.35", "direction: [1], exceeds: 0.1, probability: 0.999",
-        ),
+            "direction: [1], exceeds: 2, probability: 0.35", "direction: [1], exceeds: 0.1, probability: 0.999"),
         "linf": (
             "norm: {norm: l2, exceeds: 2, probability: 0.5}\nwitness:\n  directions: [{rule: cantelli}]\n"
             "  norm: {frame: [[1]], levels: [2], bounds:",
             "norm: {norm: linf, exceeds: 2, probability: 0.5}\nwitness:\n  directions: [{rule: cantelli}]\n"
-            "  norm: {bounds:",
-        ),
+            "  norm: {bounds:"),
         "another rule": ("directions: [{rule: cantelli}]", "directions: [{rule: truncated, lambda: 1, cap: 4}]"),
         "provenance": ("asserts:", "provenance: {when: long ago}\nasserts:"),
     },
@@ -52,8 +48,7 @@ witness:
             "  norm: {frame: [[1]], levels: [2]",
             "exceeds: 0.1, probability: 0.5}\nwitness:\n  directions: [{rule: cantelli}]\n"
             "  norm: {frame: [[1]], levels: [0.1]",
-            REFUTED, "how rarely 4 independent tokens of the law do so is not proved",
-        ),
+            REFUTED, "how rarely 4 independent tokens of the law do so is not proved"),
         "a token that is far off": ("[1/2, -1]]", "[1/2, 30]]", REFUTED, "one of the exceptional ones"),
         "a law elsewhere": ("mean: [0, 0]", "mean: [0, -5]", REFUTED, "one of the exceptional ones"),
         "a probability below what the rule gives": ("probability: 0.35}", "probability: 0.01}", REJECTED, "not proved"),
@@ -65,12 +60,10 @@ witness:
         "no query": ("  queries: [[1/2, 1/4]]\n", "", MALFORMED, "no 'queries'"),
         "a query of another dimension": ("[[1/2, 1/4]]", "[[1/2]]", MALFORMED, "given.queries"),
         "no law": (
-            "  law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1/2]]}\n", "", MALFORMED, "no 'law'",
-        ),
+            "  law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1/2]]}\n", "", MALFORMED, "no 'law'"),
         "a law in dimension 1": (
-            "{kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1/2]]}", "{kind: box, sizes: [1]}",
-            MALFORMED, "a law in dimension 2",
-        ),
+            "{kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1/2]]}", "{kind: box, sizes: [1]}", MALFORMED,
+            "a law in dimension 2"),
         "a covariance with a negative eigenvalue": ("[[1, 0], [0, 1/2]]", "[[1, 2], [2, 1/2]]", MALFORMED, "negative"),
         "keys in the place of tokens": ("  tokens:", "  keys:", MALFORMED, "the unknown key 'keys'"),
         "a length": ("  V:", "  length: 4\n  V:", MALFORMED, "the unknown key 'length'"),
@@ -82,14 +75,12 @@ witness:
         "no witness": (
             "witness:\n  directions: [{rule: cantelli}]\n  norm: {frame: [[1]], levels: [2], "
             "bounds: [{rule: cantelli}, {rule: moment, order: 2}]}\n",
-            "", MALFORMED, "a witness that names the rules",
-        ),
+            "", MALFORMED, "a witness that names the rules"),
         "no rule for a direction": ("  directions: [{rule: cantelli}]\n", "", MALFORMED, "directions in the witness"),
         "nothing asserted": (
             "asserts:\n  directions:\n  - {direction: [1], exceeds: 2, probability: 0.35}\n"
             "  norm: {norm: l2, exceeds: 2, probability: 0.5}\n",
-            "asserts: {}\n", MALFORMED, "directions or norm",
-        ),
+            "asserts: {}\n", MALFORMED, "directions or norm"),
         "an unknown rule": ("directions: [{rule: cantelli}]", "directions: [{rule: markov}]", MALFORMED, "witness"),
     },
 )  # fmt: skip
@@ -121,12 +112,10 @@ witness:
         "all queries": (", rows: 1:2", "", MALFORMED, "one query"),
         "a row that is not there": ("rows: 1:2", "rows: 4:5", MALFORMED, "rows"),
         "tokens that are not numbers": (
-            array("keys.npy", "float32", "[3, 2]"), array("nan.npy", "float32", "[3, 2]"), MALFORMED, "a NaN",
-        ),
+            array("keys.npy", "float32", "[3, 2]"), array("nan.npy", "float32", "[3, 2]"), MALFORMED, "a NaN"),
         "a height below what is proved": ("exceeds: 1,", "exceeds: 1/10,", REJECTED, "not proved"),
         "too few rules": (
-            "    - {rule: cantelli}\n    - {rule: cantelli}\n", "    - {rule: cantelli}\n", MALFORMED, "4 rules",
-        ),
+            "    - {rule: cantelli}\n    - {rule: cantelli}\n", "    - {rule: cantelli}\n", MALFORMED, "4 rules"),
     },
 )  # fmt: skip
 

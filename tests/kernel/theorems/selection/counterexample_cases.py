@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "selection-counterexample"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # Descent along the first axis: the second input wins, the first ends on its worse token.
 FROM_AFAR = family(
@@ -50,8 +48,7 @@ witness:
         "tokens in the place of keys": (
             "  keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\n  scores: [[1, 0], [1, 0]]\n",
             "  tokens: [[[-3, 1, 1], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]]]\n"
-            "  W: [[1, 0, 0], [0, 1, 0]]\n  v: [0, 0, 1]\n",
-        ),
+            "  W: [[1, 0, 0], [0, 1, 0]]\n  v: [0, 0, 1]\n"),
     },
     {
         "points less far apart than stated": ("0.7574", "0.7575", REFUTED, "1 - cos angle(p_best, p_mm)"),
@@ -63,28 +60,23 @@ witness:
         "scores that tie": ("[[1, 0], [1, 0]]", "[[1, 1], [1, 0]]", REFUTED, "the least lead of a best score"),
         "a third token of another score": (
             "[[1, 0], [0, 0]]]\n  scores: [[1, 0], [1, 0]]",
-            "[[1, 0], [0, 0], [-9, 0]]]\n  scores: [[1, 0], [1, 0, 0.5]]",
-            REFUTED, "the largest difference of two other scores",
-        ),
+            "[[1, 0], [0, 0], [-9, 0]]]\n  scores: [[1, 0], [1, 0, 0.5]]", REFUTED,
+            "the largest difference of two other scores"),
         "the best tokens": ("indices: [1, 0]", "indices: [0, 0]", MALFORMED, "other tokens than the best"),
         "a start from which the best tokens win": ("start: [3, 0]", "start: [0, 5]", REJECTED, "factor of theta_-"),
         "the origin": ("start: [3, 0]", "start: [0, 0]", REJECTED, "factor of theta_-"),
         "one input": (
             "[[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\n  scores: [[1, 0], [1, 0]]",
-            "[[[1, 0], [0, 0]]]\n  scores: [[1, 0]]",
-            MALFORMED, "1 index, one per input",
-        ),
+            "[[[1, 0], [0, 0]]]\n  scores: [[1, 0]]", MALFORMED, "1 index, one per input"),
         "the flow": ("{rule: gradient, step: 1/60}", "{rule: flow}", MALFORMED, "the rule gradient"),
         "normalised descent": ("{rule: gradient,", "{rule: normalised,", MALFORMED, "the rule gradient"),
         "every start": ("start: [3, 0]", "start: every", MALFORMED, "the kind 'every'"),
         "multipliers of other points": ("multiplier: 4}", "multiplier: 5}", REJECTED, "p_best"),
         "no multipliers of the best tokens": (
             "  best_multipliers: [{input: 0, token: 1, multiplier: 4}, {input: 1, token: 1, multiplier: 13}]\n", "",
-            MALFORMED, "best_multipliers",
-        ),
+            MALFORMED, "best_multipliers"),
         "a multiplier of the chosen token": (
-            "token: 1, multiplier: 13}", "token: 0, multiplier: 13}", MALFORMED, "the pair (1, 0)",
-        ),
+            "token: 1, multiplier: 13}", "token: 0, multiplier: 13}", MALFORMED, "the pair (1, 0)"),
         "best tokens that cannot be separated": ("[[-3, 1], [0, 0]]", "[[-3, 0], [0, 0]]", REJECTED, "at p_best"),
         "angles": ("  apart", "  angles: [{step: 5, at_most: 1}]\n  apart", MALFORMED, "unknown key 'angles'"),
         "no angle": ("  apart: 0.7574\n", "", MALFORMED, "apart"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "selection-direction"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # z = (-1.1, 1), (-0.1, 1) with gaps 0.1 and 0.2: p_mm = (-0.1, 1) / 1.01.
 ONE = family(
@@ -37,20 +35,16 @@ witness:
             "  rate: {form: logarithm, from: 12, numerator: 0.523, offset: 8.67, slope: 0.518}\nwitness:\n"
             "  multipliers: [{input: 0, token: 2, multiplier: 100/101}]\n  steps: 12",
             "angles: [{step: 1000000000, at_most: 0.72}]\nwitness:\n"
-            "  multipliers: [{input: 0, token: 2, multiplier: 100/101}]",
-        ),
+            "  multipliers: [{input: 0, token: 2, multiplier: 100/101}]"),
         "no more than the direction": (
             "  limit: [-10/101, 100/101]\n"
             "  angles: [{step: 3, at_most: 0.00106}, {step: 12, at_most: 0.00852}, "
             "{step: 1000000000, at_most: 0.0261}]\n"
             "  rate: {form: logarithm, from: 12, numerator: 0.523, offset: 8.67, slope: 0.518}\n",
-            "",
-        ),
+            ""),
         "a rate from a later step": ("from: 12,", "from: 12.5,"),
         "a rate with a larger offset from a later step": (
-            "from: 12, numerator: 0.523, offset: 8.67",
-            "from: 1000, numerator: 0.523, offset: 500",
-        ),
+            "from: 12, numerator: 0.523, offset: 8.67", "from: 1000, numerator: 0.523, offset: 500"),
         "a precision to begin with": ("steps: 12", "steps: 12\n  bits: 300"),
     },
     {
@@ -66,11 +60,7 @@ witness:
         "a rate before the theorem applies": ("from: 12,", "from: 11,", REJECTED, "where the rate begins"),
         "a rate of another form": ("form: logarithm", "form: power", MALFORMED, "'logarithm'"),
         "limit off by one unit in the last digit": (
-            "[-10/101, 100/101]",
-            "[-10/101, 0.99009900990099009900990099]",
-            REFUTED,
-            "limit = p_mm",
-        ),
+            "[-10/101, 100/101]", "[-10/101, 0.99009900990099009900990099]", REFUTED, "limit = p_mm"),
         "limit turned round": ("[-10/101, 100/101]", "[10/101, -100/101]", REFUTED, "limit = p_mm"),
         "limit normalised": ("[-10/101, 100/101]", "[-0.1, 1]", REFUTED, "limit = p_mm"),
         "limit of another dimension": ("[-10/101, 100/101]", "[-10/101]", MALFORMED, "the dimension of a key"),
@@ -80,21 +70,14 @@ witness:
         "two indices for one input": ("indices: [0]", "indices: [0, 0]", MALFORMED, "one per input"),
         "no index": ("indices: [0]", "indices: []", MALFORMED, "at least one item"),
         "a multiplier off by 10^-20": (
-            "multiplier: 100/101",
-            "multiplier: 0.99009900990099009901",
-            REJECTED,
-            "not proved",
-        ),
+            "multiplier: 100/101", "multiplier: 0.99009900990099009901", REJECTED, "not proved"),
         "the multiplier of another pair": ("token: 2, multiplier", "token: 1, multiplier", REJECTED, "slack"),
         "a multiplier of 0": ("multiplier: 100/101", "multiplier: 0", MALFORMED, "a number > 0"),
         "a multiplier of the chosen token": ("token: 2, multiplier", "token: 0, multiplier", MALFORMED, "other than"),
         "no witness": (
             "witness:\n  multipliers: [{input: 0, token: 2, multiplier: 100/101}]\n  steps: 12\n"
             "  theorem: {name: global}\n",
-            "",
-            MALFORMED,
-            "no witness",
-        ),
+            "", MALFORMED, "no witness"),
         "no theorem": ("\n  theorem: {name: global}", "", MALFORMED, "no 'theorem'"),
         "an unknown theorem": ("name: global", "name: universal", MALFORMED, "'global'"),
         "scores that are not equal, for every start": (
@@ -107,37 +90,21 @@ witness:
         "a better token": ("[1, 0.9, 0.8]", "[1, 0.9, 1.1]", REFUTED, "angle(p(3), p_mm)"),
         "a duplicate of the chosen token": ("[1, 0], [0, 0]]]", "[1, 0], [-0.1, 1]]]", REJECTED, "slack"),
         "an input of one token": (
-            "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\n  scores: [[1, 0.9, 0.8]]",
-            "keys: [[[-0.1, 1]]]\n  scores: [[1]]",
-            MALFORMED,
-            "nothing to select from",
-        ),
+            "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\n  scores: [[1, 0.9, 0.8]]", "keys: [[[-0.1, 1]]]\n  scores: [[1]]",
+            MALFORMED, "nothing to select from"),
         "a step of 0": ("step: 20}", "step: 0}", MALFORMED, "a number > 0"),
         "a step that is too long": ("step: 20}", "step: 20000}", REFUTED, "angle(p(3), p_mm)"),
         "no step": ("{rule: gradient, step: 20}", "{rule: gradient}", MALFORMED, "no 'step'"),
         "a flow with a step": ("{rule: gradient, step: 20}", "{rule: flow, step: 20}", MALFORMED, "unknown key"),
         "a flow with steps": ("{rule: gradient, step: 20}", "{rule: flow}", MALFORMED, "a time"),
         "normalised steps, which theorem A is not about": (
-            "{rule: gradient, step: 20}",
-            "{rule: normalised, step: 20}",
-            REJECTED,
-            "not about normalised descent",
-        ),
+            "{rule: gradient, step: 20}", "{rule: normalised, step: 20}", REJECTED,
+            "not about normalised descent"),
         "every start, which theorem A is not about": ("[0, 0.5]", "every", REJECTED, "'every-start'"),
         "a start of another dimension": ("[0, 0.5]", "[0, 0.5, 0]", MALFORMED, "the dimension of a key"),
         "a start that is a number": ("[0, 0.5]", "0.5", MALFORMED, "a vector, a box"),
-        "a box turned round": (
-            "[0, 0.5]",
-            "{lower: [0, 0.5], upper: [0, 0.4]}",
-            MALFORMED,
-            "lower <= upper",
-        ),
-        "a box that is too large": (
-            "[0, 0.5]",
-            "{lower: [-9, -9], upper: [9, 9]}",
-            INCONCLUSIVE,
-            "undecided",
-        ),
+        "a box turned round": ("[0, 0.5]", "{lower: [0, 0.5], upper: [0, 0.4]}", MALFORMED, "lower <= upper"),
+        "a box that is too large": ("[0, 0.5]", "{lower: [-9, -9], upper: [9, 9]}", INCONCLUSIVE, "undecided"),
         "more steps than are enclosed": ("steps: 12", "steps: 1000001", REJECTED, "at most 1000000"),
         "negative steps": ("steps: 12", "steps: -1", MALFORMED, "an integer >= 0"),
         "an angle at a time": ("{step: 3,", "{time: 3,", MALFORMED, "a step"),
@@ -147,7 +114,7 @@ witness:
         "another loss": ("loss: logistic", "loss: linear", REFUTED, "angle(p(3), p_mm)"),
         "scores of another number": ("[1, 0.9, 0.8]", "[1, 0.9]", MALFORMED, "3 scores"),
     },
-)
+)  # fmt: skip
 
 # p_mm = (4/3, 1/3). The step eta on L is h = eta / 3 on the sum.
 BOX = family(
@@ -178,8 +145,7 @@ witness:
         "no labels, which are 1": ("  labels: [1, 1, 1]\n", ""),
         "the tokens one below the other": (
             "[[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [0.5, 1]]]",
-            "[[0, 0], [1, 1], [0, 0], [1, -1], [0, 0], [0.5, 1]]\n  lengths: [2, 2, 2]",
-        ),
+            "[[0, 0], [1, 1], [0, 0], [1, -1], [0, 0], [0.5, 1]]\n  lengths: [2, 2, 2]"),
     },
     {
         "the step on the sum in place of the average": ("step: 1/2", "step: 1/6", INCONCLUSIVE, "undecided"),
@@ -188,17 +154,14 @@ witness:
         "another label": ("labels: [1, 1, 1]", "labels: [1, -1, 1]", REFUTED, "angle(p(20), p_mm)"),
         "a label of 2": ("labels: [1, 1, 1]", "labels: [1, 2, 1]", MALFORMED, "labels 1 or -1"),
         "the multipliers exchanged": (
-            "7/9}, {input: 2, token: 0, multiplier: 10/9",
-            "10/9}, {input: 2, token: 0, multiplier: 7/9",
-            REJECTED,
-            "slack",
-        ),
+            "7/9}, {input: 2, token: 0, multiplier: 10/9", "10/9}, {input: 2, token: 0, multiplier: 7/9", REJECTED,
+            "slack"),
         "a pair twice": ("{input: 2, token: 0", "{input: 1, token: 0", MALFORMED, "at most once"),
         "v of another sign": ("v: [1, 0.5]", "v: [-1, 0.5]", REFUTED, "angle(p(20), p_mm)"),
         "tokens that are not separable": ("[[0, 0], [1, -1]]", "[[0, 0], [-1, -1]]", REJECTED, "slack"),
         "keys given too": ("  v:", "  keys: [[[1]]]\n  v:", MALFORMED, "unknown key"),
     },
-)
+)  # fmt: skip
 
 EVERY = family(
     "equal scores, from every start",
@@ -227,16 +190,13 @@ witness:
         "a tie": ("[0, 1]]", "[1, 1]]", REJECTED, "the least gap"),
         "an angle": ("  limit: [1, 0]", "  angles: [{step: 5, at_most: 2}]", REJECTED, "leads to no rate"),
         "a rate": (
-            "  limit: [1, 0]",
-            "  rate: {form: logarithm, from: 1, numerator: 9, offset: 2, slope: 1}",
-            REJECTED,
-            "leads to no rate",
-        ),
+            "  limit: [1, 0]", "  rate: {form: logarithm, from: 1, numerator: 9, offset: 2, slope: 1}", REJECTED,
+            "leads to no rate"),
         "steps": ("  theorem:", "  steps: 1\n  theorem:", REJECTED, "may have no steps"),
         "steps after which": ("name: every-start", "name: every-start, after: 4", REJECTED, "no rate"),
         "theorem A": ("name: every-start", "name: global", REJECTED, "'every-start'"),
     },
-)
+)  # fmt: skip
 
 ALONE = family(
     "one input with equal scores, from every start",
@@ -284,21 +244,17 @@ witness:
         "a start that leads elsewhere": ("start: [1, 4]", "start: [3, 0]", REJECTED, "below the threshold a*"),
         "that start, 300 steps later": (
             "start: [1, 4]\nasserts:\n  indices: [0, 0]\n  limit: [1, 4]\nwitness:\n",
-            "start: [3, 0]\nasserts:\n  indices: [0, 0]\n  limit: [1, 4]\nwitness:\n  steps: 300\n",
-            REJECTED,
-            "below the threshold a*",
-        ),
+            "start: [3, 0]\nasserts:\n  indices: [0, 0]\n  limit: [1, 4]\nwitness:\n  steps: 300\n", REJECTED,
+            "below the threshold a*"),
         "every start": (
             "start: [1, 4]\nasserts:\n  indices: [0, 0]\n  limit: [1, 4]\nwitness:\n  multipliers: [{input: 0, "
             "token: 1, multiplier: 4}, {input: 1, token: 1, multiplier: 13}]\n  theorem: {name: global}",
             "start: every\nasserts:\n  indices: [0, 0]\nwitness:\n  multipliers: [{input: 0, token: 1, "
             "multiplier: 4}, {input: 1, token: 1, multiplier: 13}]\n  theorem: {name: every-start}",
-            REJECTED,
-            "pairs of different inputs",
-        ),
+            REJECTED, "pairs of different inputs"),
         "the theorem about every start": ("name: global", "name: every-start", REJECTED, "pairs of different inputs"),
     },
-)
+)  # fmt: skip
 
 FLOW = family(
     "the gradient flow",

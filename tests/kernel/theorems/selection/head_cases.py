@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Change, Family, array
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Family, array
 
 NAME = "selection-on-a-head"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # Three keys of the authors' single input, and one inside their triangle. Logits at (1, 3): 2.9, 1, 0, 1.2; at (-1, -1):
 # -0.9, -1, 0, -0.6. The largest margin of both choices at once is 0.594, and key 0 is 0.80623 from the others' hull.
@@ -50,16 +48,13 @@ witness:
     {
         "a multiple of the direction": ("direction: [-0.571, 1]", "direction: [-571, 1000]"),
         "multiples of the multipliers": (
-            "[{query: 1, token: 3, multiplier: 3}]", "[{query: 1, token: 3, multiplier: 1/7}]",
-        ),
+            "[{query: 1, token: 3, multiplier: 3}]", "[{query: 1, token: 3, multiplier: 1/7}]"),
         "two queries' multipliers": (
             "[{query: 1, token: 3, multiplier: 3}]",
-            "[{query: 1, token: 3, multiplier: 98}, {query: 0, token: 1, multiplier: 2}]",
-        ),
+            "[{query: 1, token: 3, multiplier: 98}, {query: 0, token: 1, multiplier: 2}]"),
         "the head's own matrix": ("W: [[0.76, 0.63], [0.88, 1]], ", ""),
         "a lower bound just below the truth": (
-            "at_least: 0.59, at_most: [", "at_least: 0.5999999999999999999999, at_most: [",
-        ),
+            "at_least: 0.59, at_most: [", "at_least: 0.5999999999999999999999, at_most: ["),
         "margins exactly, without a bound above": ("at_least: 0.59, at_most: [1.8, 0.61]", "at_least: [1.7, 0.6]"),
         "no witness for what is not asserted": (
             "  - {of: best, at_most: 0}\n  exposure:\n  - {token: 0, at_least: 0.8, at_most: 0.81}\n"
@@ -70,15 +65,13 @@ witness:
             "  - {token: 0, direction: [-0.571, 1], multipliers: [{token: 3, multiplier: 1}]}\n  - token: 3\n"
             "    multipliers: [{token: 0, multiplier: 0.3}, {token: 1, multiplier: 0.33}, "
             "{token: 2, multiplier: 0.37}]\n",
-            "witness:\n  separability:\n  - {of: selected, multipliers: [{query: 1, token: 3, multiplier: 3}]}\n",
-        ),
+            "witness:\n  separability:\n  - {of: selected, multipliers: [{query: 1, token: 3, multiplier: 3}]}\n"),
         "provenance": ("witness:", "provenance: {when: long ago}\nwitness:"),
     },
     {
         "another selected token": ("selected: [0, 2]", "selected: [1, 2]", REFUTED, "gap of token 1 at query 0"),
         "a margin just above the truth": (
-            "at_least: 0.59, at_most: [", "at_least: 0.6000000000000000000001, at_most: [", REFUTED, "the margin",
-        ),
+            "at_least: 0.59, at_most: [", "at_least: 0.6000000000000000000001, at_most: [", REFUTED, "the margin"),
         "a margin just below the truth": ("[1.8, 0.61]", "[1.699999999999999999999, 0.61]", REFUTED, "the margin"),
         "a weight above the truth": ("[0.72, 0.4]", "[0.72084, 0.4]", REFUTED, "the softmax weight of token 0"),
         "a weight below the truth": ("at_most: 0.75", "at_most: 0.7208", REFUTED, "the softmax weight of token 0"),
@@ -98,21 +91,18 @@ witness:
         "a distance above the truth": ("at_least: 0.8,", "at_least: 0.8063,", REJECTED, "a lower bound of"),
         "a distance below the truth": ("at_most: 0.81}", "at_most: 0.806}", REJECTED, "an upper bound of the distance"),
         "a multiplier that is off in the last digit": (
-            "multiplier: 0.33}", "multiplier: 0.33001}", REJECTED, "distance of key 3",
-        ),
+            "multiplier: 0.33}", "multiplier: 0.33001}", REJECTED, "distance of key 3"),
         "a direction of zeros": ("[-0.571, 1]", "[0, 0]", REJECTED, "0 >= 0.8"),
         "no direction": ("direction: [-0.571, 1], ", "", REJECTED, "no direction for it"),
         "no multipliers": (
-            ", multipliers: [{query: 1, token: 3, multiplier: 3}]", "", REJECTED, "no multipliers for it",
-        ),
+            ", multipliers: [{query: 1, token: 3, multiplier: 3}]", "", REJECTED, "no multipliers for it"),
         "a token that is not there": ("selected: [0, 2]", "selected: [0, 4]", MALFORMED, "one of the 4 tokens"),
         "a token of a negative index": ("selected: [0, 2]", "selected: [0, -2]", MALFORMED, "an integer >= 0"),
         "a selected token left out": ("selected: [0, 2]", "selected: [0]", MALFORMED, "2 numbers, one per query"),
         "no selected tokens": ("  selected: [0, 2]\n", "", MALFORMED, "no 'selected'"),
         "an empty list": ("selected: [0, 2]", "selected: []", MALFORMED, "at least one item"),
         "nothing said of the margin": (
-            "margin: {at_least: 0.59, at_most: [1.8, 0.61]}", "margin: {}", MALFORMED, "at_least or at_most",
-        ),
+            "margin: {at_least: 0.59, at_most: [1.8, 0.61]}", "margin: {}", MALFORMED, "at_least or at_most"),
         "too many margins": ("[1.8, 0.61]", "[1.8, 0.61, 1]", MALFORMED, "2 numbers, one per query"),
         "NaN": ("at_least: 0.59", "at_least: nan", MALFORMED, "'nan'"),
         "no score": ("  score: {kind: direction, v: [1]}\n", "", MALFORMED, "a score in given"),
@@ -126,8 +116,7 @@ witness:
         "nothing said of a distance": ("- {token: 3, at_most: 0}", "- {token: 3}", MALFORMED, "at_least or at_most"),
         "one token twice": ("- {token: 3, at_most: 0}", "- {token: 0, at_most: 1}", MALFORMED, "at most once"),
         "the distance of another key than the witness's": (
-            "- {token: 3, at_most: 0}", "- {token: 4, at_most: 0}", MALFORMED, "one of token 3, which is not",
-        ),
+            "- {token: 3, at_most: 0}", "- {token: 4, at_most: 0}", MALFORMED, "one of token 3, which is not"),
         "one choice twice": ("{of: best, at_most: 0}", "{of: selected, at_most: 1}", MALFORMED, "at most once"),
         "a witness of nothing": ("  - token: 3\n    mult", "  - token: 2\n    mult", MALFORMED, "which is not"),
         "a matrix of another shape": ("[0.88, 1]]", "[0.88, 1], [0, 0]]", MALFORMED, "keys' dimension x queries'"),
@@ -137,8 +126,7 @@ witness:
         "a multiplier of the chosen token": ("query: 1, token: 3,", "query: 1, token: 2,", MALFORMED, "another token"),
         "a multiplier of no query": ("query: 1, token: 3,", "query: 2, token: 3,", MALFORMED, "one of the 2 queries"),
         "a multiplier twice": (
-            "{token: 1, multiplier: 0.33}", "{token: 0, multiplier: 0.33}", MALFORMED, "every pair at most once",
-        ),
+            "{token: 1, multiplier: 0.33}", "{token: 0, multiplier: 0.33}", MALFORMED, "every pair at most once"),
         "a query of another dimension": ("[[1, 3], [-1, -1]]", "[[1, 3, 0], [-1, -1, 0]]", MALFORMED, "given.queries"),
         "a value left out": (", [0.5], [2]]", ", [0.5]]", MALFORMED, "one value per key"),
         "a query that sees more than there is": ("  score:", "  causal: 4\n  score:", MALFORMED, "at most 3"),
@@ -201,13 +189,11 @@ witness:
         "two tokens of the largest logit": ("[0, 0], [3, -3/2]]", "[0, 0], [2, -3/2]]", REFUTED, "gap of token 3"),
         "a matrix of the wrong sign": ("W: [[1, 0]]", "W: [[-1, 0]]", REJECTED, "a lower bound"),
         "multipliers that nearly cancel": (
-            "{token: 3, multiplier: 1}]}", "{token: 3, multiplier: 1.000000000001}]}", REJECTED, "distance of key 1",
-        ),
+            "{token: 3, multiplier: 1}]}", "{token: 3, multiplier: 1.000000000001}]}", REJECTED, "distance of key 1"),
         "a distance just below the truth": ("at_most: 1.01}", "at_most: 0.999}", REJECTED, "key 2"),
         "a token beyond the last": ("- {token: 1, at_most: 0}", "- {token: 4, at_most: 0}", MALFORMED, "which is not"),
         "one token": (
-            "tokens: [[1, 0], [2, 1], [0, 0], [3, -3/2]]", "tokens: [[1, 0]]", MALFORMED, "at least two tokens",
-        ),
+            "tokens: [[1, 0], [2, 1], [0, 0], [3, -3/2]]", "tokens: [[1, 0]]", MALFORMED, "at least two tokens"),
     },
 )  # fmt: skip
 
@@ -234,8 +220,7 @@ asserts:
         "a margin further below": ("margin: {at_least: 1.23,", "margin: {at_least: 1.2,"),
         "a matrix of its own": (
             "  - {of: selected, at_least: 1.2}\n",
-            "  - {of: selected, at_least: 1.2}\nwitness:\n  separability:\n  - {of: selected, W: [[1, 0], [0, 1]]}\n",
-        ),
+            "  - {of: selected, at_least: 1.2}\nwitness:\n  separability:\n  - {of: selected, W: [[1, 0], [0, 1]]}\n"),
     },
     {
         "two tokens of the largest logit": ("rows: 2:3", "rows: 1:2", REFUTED, "gap of token 2"),
@@ -243,8 +228,7 @@ asserts:
         "a row that is not there": ("rows: 2:3", "rows: 4:5", MALFORMED, "rows"),
         "another scale": ("1/sqrt(2)", "sqrt(2)", REFUTED, "the margin"),
         "keys that are not numbers": (
-            array("keys.npy", "float32", "[3, 2]"), array("nan.npy", "float32", "[3, 2]"), MALFORMED, "a NaN",
-        ),
+            array("keys.npy", "float32", "[3, 2]"), array("nan.npy", "float32", "[3, 2]"), MALFORMED, "a NaN"),
         "another number type": ("float64, shape", "float32, shape", MALFORMED, "queries"),
     },
 )  # fmt: skip

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Case, Change, Family
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Case, Family
 
 NAME = "joint-max-margin"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # The authors' data where every input is a support input: Y x = (1, 1), (-1, 1), (1/2, 1), so v = (0, 1), and
 # (1, 1) / 5 + 2 (-1, 1) / 5 + 2 (1/2, 1) / 5 = (0, 1). p = 7/9 (1, -1) + 10/9 (1/2, 1).
@@ -49,12 +47,8 @@ witness:
         "W stated": ("  labels:", "  W: [[1, 0], [0, 1]]\n  labels:"),
         "multipliers in another order": (
             "[{input: 0, multiplier: 0.2}, {input: 1, multiplier: 0.4}",
-            "[{input: 1, multiplier: 0.4}, {input: 0, multiplier: 0.2}",
-        ),
-        "two pairs of norms": (
-            "mass: 0.9999}]",
-            "mass: 0.9999}, {head_norm: 60, attention_norm: 50, mass: 0.99}]",
-        ),
+            "[{input: 1, multiplier: 0.4}, {input: 0, multiplier: 0.2}"),
+        "two pairs of norms": ("mass: 0.9999}]", "mass: 0.9999}, {head_norm: 60, attention_norm: 50, mass: 0.99}]"),
         "provenance": ("witness:", "provenance: {when: long ago}\nwitness:"),
     },
     {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "selection-direction"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # The paper's local example: the second token is locally optimal, the first one is better.
 TOY = family(
@@ -70,8 +68,7 @@ witness:
         "a rate with no square": ("square: 1e-20", "square: 0", REJECTED, "S >="),
         "a rate of another form": (
             "{form: root, from: 10000, lateral: 6.3, square: 1e-20, growth: 1e-20, offset: 590, slope: 0.04}",
-            "{form: logarithm, from: 10000, numerator: 9, offset: 590, slope: 0.04}", REJECTED, "form root",
-        ),
+            "{form: logarithm, from: 10000, numerator: 9, offset: 590, slope: 0.04}", REJECTED, "form root"),
         "a rate from before": ("from: 10000", "from: 999", REJECTED, "from 1000 on"),
         "a fraction of 1": ("[1e-6]", "[1]", REJECTED, "fraction"),
         "a fraction above 1, whose Lambda would be negative": ("[1e-6]", "[3/2]", REJECTED, "fraction"),
@@ -97,8 +94,7 @@ witness:
         "the theorem for globally optimal tokens": (
             "name: local\n    reference: [0, 0.1461025718699959]\n    progress: 0.18746193\n    fractions: [1e-6]\n"
             "    inflation: 7.051203598574408\n    setback: 6.0441078\n    move: 0.00091118891",
-            "name: global", REJECTED, "the least gap between the score of a chosen token and another",
-        ),
+            "name: global", REJECTED, "the least gap between the score of a chosen token and another"),
         "every start": ("start: [4, 0]", "start: every", REJECTED, "the kind 'every'"),
         "a cone of starts": ("[4, 0]", "{cone: {opening: 0, norm: 9}}", REJECTED, "the kind 'cone'"),
     },
@@ -164,8 +160,7 @@ witness:
         "a rate, which normalised descent has not": (
             "witness:",
             "  rate: {form: root, from: 0, lateral: 9, square: 9, growth: 9, offset: 2, slope: 1e-9}\nwitness:",
-            REJECTED, "slope",
-        ),
+            REJECTED, "slope"),
         "scores of which one is not better": ("[[0, 1], [0, 1]]", "[[0, 1], [1, 1]]", REJECTED, "1 fraction"),
     },
 )  # fmt: skip
@@ -234,8 +229,7 @@ witness:
     {"farther": ("norm: 60", "norm: 100")},
     {
         "from half, where two factors are negative and their product is positive": (
-            "norm: 60", "norm: 1/2", REJECTED, "the smallest factor of theta_-",
-        ),
+            "norm: 60", "norm: 1/2", REJECTED, "the smallest factor of theta_-"),
     },
 )  # fmt: skip
 

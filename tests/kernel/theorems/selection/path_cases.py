@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import MALFORMED, REJECTED, Family
 
 NAME = "regularization-path"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # The bounds are 0.982258... and 0.999641...
 SINGLE = family(
@@ -62,11 +60,7 @@ witness:
         "a head without tokens": ("  loss: logistic", "  loss: logistic\n  head: {kind: tanh}", MALFORMED, "'head'"),
         "an index out of range": ("indices: [0]", "indices: [3]", MALFORMED, "3 tokens"),
         "no radii": (
-            "[{radius: 10, cosine: 0.98225}, {radius: 40, cosine: 0.9996414}]",
-            "[]",
-            MALFORMED,
-            "at least one",
-        ),
+            "[{radius: 10, cosine: 0.98225}, {radius: 40, cosine: 0.9996414}]", "[]", MALFORMED, "at least one"),
         "no witness": (
             """witness:
   multipliers: [{input: 0, token: 2, multiplier: 100/101}]
@@ -77,7 +71,7 @@ witness:
             "a witness",
         ),
     },
-)
+)  # fmt: skip
 
 # Three inputs of the authors' joint experiment, with labels 1, -1, 1.
 TANH = family(
@@ -138,17 +132,13 @@ witness:
     },
     {
         "a curvature that makes another token better": (
-            "[[1/4, 0], [0, -1/4]]",
-            "[[-2, 0], [0, -1/4]]",
-            REJECTED,
-            "largest curvature",
-        ),
+            "[[1/4, 0], [0, -1/4]]", "[[-2, 0], [0, -1/4]]", REJECTED, "largest curvature"),
         "a matrix that is not symmetric": ("[[1/4, 0]", "[[1/4, 1e-9]", MALFORMED, "symmetric"),
         "a matrix of another size": ("[[1/4, 0], [0, -1/4]]", "[[1/4]]", MALFORMED, "2 x 2"),
         "no matrix": (", A: [[1/4, 0], [0, -1/4]]", "", MALFORMED, "'A'"),
         "a label turned round": ("  v: [2, 1]", "  v: [2, 1]\n  labels: [1, -1]", REJECTED, "not proved"),
         "a larger cosine": ("cosine: 0.98", "cosine: 0.9999999", REJECTED, "cosine of the angle"),
     },
-)
+)  # fmt: skip
 
 FAMILIES = [SINGLE, TANH, QUADRATIC]

@@ -1,4 +1,4 @@
-"""The claim `token-optimality`: its cases, every small change of them, and enumerations by brute force."""
+"""The claim `token-optimality`: enumerations by brute force."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from types import ModuleType
 import numpy as np
 import optimality_cases
 import pytest
-from corpus import Family, check, notices
+from corpus import check
 from flint import fmpq
+from sabotage import Sabotage, believed, noticed
 
 from certattn import generate
-from certattn.kernel.decide import proof
-from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.decide.proof import Outcome, Verdict
-from certattn.kernel.document.certificate import loads
+from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.theorems.selection import token_optimality
-from certattn.kernel.theorems.selection.stated_tokens import kkt_names
 from certattn.kernel.theorems.selection.token_optimality import uncut_selections
 
 Tool = Callable[[str], ModuleType]
@@ -30,57 +27,19 @@ def truth(tool: Tool) -> ModuleType:
     return tool("truth.token_optimality")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_cases(case, tmp_path: Path) -> None:
-    assert case.complaint(check(case.text, tmp_path)) == ""
-
-
-def test_about_as_many_are_rejected_as_accepted() -> None:
-    accepted = sum(case.verdict is Verdict.VERIFIED for case in CASES)
-    assert len(CASES) - accepted >= accepted > 8
-
-
-@pytest.mark.parametrize("family", optimality_cases.FAMILIES, ids=lambda family: family.title)
-def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
-    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
-    mutants = list(mutate.mutants(tree))
-    tally = mutate.sweep(mutants, tmp_path)
-    assert tally.mutants == len(mutants) > 200
-    assert tally.errors == []
-    assert tally.not_verified == []
-    assert tally.verified_true > 0 < tally.refuted_false
-    assert tally.refused > 0
-
-
-def test_the_sweep_notices_a_checker_that_lets_things_pass(
-    tmp_path: Path, mutate: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tree = loads(next(optimality_cases.ALL.cases()).text, tmp_path / "case.yaml").plain
-    monkeypatch.setattr(proof, "decide", lambda left, relation, right: Outcome.PROVED)
-    assert len(mutate.sweep(mutate.mutants(tree), tmp_path).false_accepts) > 20
-
-
 # -- sabotage: each broken part lets a reject case pass
 
 
-def believed(prefix, solution, needs=()):
-    return (Obligation(name, fmpq(0), "=", fmpq(0), needs=needs) for name in kkt_names(prefix))
+SABOTAGE: dict[str, Sabotage] = {
+    "sums are 0": (token_optimality.Contradiction, "largest_entry", fmpq(0)),
+    "neighbours have a gap": (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
+    "the first tokens are the best": (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
+    "conditions are believed": (token_optimality, "optimal", believed),
+    "the last selection is left out": (
+        token_optimality, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
+}  # fmt: skip
 
-
-@pytest.mark.parametrize(
-    ("module", "name", "broken"),
-    [
-        (token_optimality.Contradiction, "largest_entry", fmpq(0)),
-        (token_optimality, "smallest_neighbour_gap", lambda selection, solution: fmpq(1)),
-        (token_optimality, "best_tokens", lambda tokens: [[0]] * tokens.count),
-        (token_optimality, "optimal", believed),
-        (token_optimality, "uncut_selections", lambda lengths, cuts: list(uncut_selections(lengths, cuts))[:-1]),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_a_broken_part_is_noticed(module, name, broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, name, broken)
-    assert notices(CASES, tmp_path)
+test_a_sabotaged_kernel_fails = noticed(CASES, SABOTAGE)
 
 
 def test_a_wrong_witness_never_refutes(tmp_path: Path) -> None:

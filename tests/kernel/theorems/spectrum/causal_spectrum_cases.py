@@ -26,8 +26,7 @@ asserts:
     {
         "the last value, which is 0": (
             "value: [0.9600568627793, 0.3637989596711], radius: 1e-12",
-            "value: [0.9600568627793, 0.3637989596711, 0], radius: [1e-12, 1e-12, 0]",
-        ),
+            "value: [0.9600568627793, 0.3637989596711, 0], radius: [1e-12, 1e-12, 0]"),
         "counted above 0": ("{above: 1/5, count: 2}", "{above: 0, count: 2, at_most: 0}"),
         "keys moved by one vector": ("[[1, 2], [1/2, 0], [-1, 1]]", "[[2, 5], [3/2, 3], [0, 4]]"),
         "another first query, which sees one token": ("[[1, 0], [0, 1]", "[[100, -70], [0, 1]"),
@@ -37,19 +36,14 @@ asserts:
         "quoted": ("causal: true", "causal: 'true'"),
         "scale in the keys": (
             "keys: [[1, 2], [1/2, 0], [-1, 1]]\n  scale: 1/sqrt(2)",
-            "keys: [[1/2, 1], [1/4, 0], [-1/2, 1/2]]\n  scale: sqrt(2)",
-        ),
+            "keys: [[1/2, 1], [1/4, 0], [-1/2, 1/2]]\n  scale: sqrt(2)"),
     },
     {
         "no mask": ("  causal: true\n", "", REFUTED, "sigma_1 - value"),
         "a mask that is denied": ("causal: true", "causal: false", REFUTED, "sigma_1 - value"),
         "not centred": ("centred: true", "centred: false", REFUTED, "sigma_1 - value"),
         "the values without a mask": (
-            "[0.9600568627793, 0.3637989596711]",
-            "[0.8068813929, 0.6111279849]",
-            REFUTED,
-            "sigma_1 - value",
-        ),
+            "[0.9600568627793, 0.3637989596711]", "[0.8068813929, 0.6111279849]", REFUTED, "sigma_1 - value"),
         "the last two keys exchanged": ("[[1, 2], [1/2, 0], [-1, 1]]", "[[1, 2], [-1, 1], [1/2, 0]]", REFUTED, "sigma"),
         "another last key": ("[-1, 1]]", "[-1, 1.00001]]", REFUTED, "sigma"),
         "another last query": ("[1, -1]]", "[1, -1.00001]]", REFUTED, "sigma"),
@@ -61,12 +55,7 @@ asserts:
         "energy of the matrix over its root": ("at_least: 1.05405886282, ", "at_least: 1.8256, ", REFUTED, "|M|_F^2"),
         "effective rank too small": ("at_most: 1.80035}", "at_most: 1.80034}", REFUTED, "e^entropy"),
         "effective rank too large": ("at_least: 1.80034,", "at_least: 1.80035,", REFUTED, "e^entropy"),
-        "a radius that meets the error": (
-            "radius: 1e-12",
-            "radius: 0",
-            REFUTED,
-            "|sigma_1 - value|",
-        ),
+        "a radius that meets the error": ("radius: 1e-12", "radius: 0", REFUTED, "|sigma_1 - value|"),
         "a number of tokens": ("causal: true", "causal: 1", MALFORMED, "'true' or 'false'"),
         "causal: yes": ("causal: true", "causal: yes", MALFORMED, "'true' or 'false'"),
         "an empty mask": ("causal: true", "causal:", MALFORMED, "expected: a value"),
@@ -75,7 +64,7 @@ asserts:
         "one query too few": ("[[1, 0], [0, 1], [1, -1]]", "[[1, 0], [0, 1]]", MALFORMED, "like the keys"),
         "without centred": ("  centred: true\n", "", MALFORMED, "centred"),
     },
-)
+)  # fmt: skip
 
 # A is invertible: its determinant is the product of its diagonal.
 WHOLE = Family(
@@ -111,16 +100,12 @@ asserts: {values: {value: [0, 0, 0], radius: 1e-30}, norm: {at_most: 1e-30}, ene
     {
         "a stable rank of nothing": ("norm: {at_most: 1e-30}", "stable_rank: {at_least: 1}", REJECTED, "M is 0"),
         "an effective rank of nothing": (
-            "norm: {at_most: 1e-30}",
-            "effective_rank: {values: {at_least: 1}}",
-            REJECTED,
-            "M is 0",
-        ),
+            "norm: {at_most: 1e-30}", "effective_rank: {values: {at_least: 1}}", REJECTED, "M is 0"),
         "no mask": (", causal: true", "", REFUTED, "sigma_1"),
         "a query that tells them apart": ("[1, 0]], keys", "[1, 1/1000]], keys", REFUTED, "sigma_1"),
         "a key that is told apart": ("[3, 1], [3, 5]", "[3, 1.001], [3, 5]", REFUTED, "sigma_1"),
     },
-)
+)  # fmt: skip
 
 ONE = Family(
     NAME,
@@ -151,12 +136,9 @@ asserts: {values: {value: [1.41421356237, 1.41421356237], radius: 1e-11}}
         "a value that is not sqrt(2)": ("[1.41421356237, ", "[1.4142135, ", REFUTED, "sigma_1"),
         "no mask": (", causal: true", "", REFUTED, "sigma"),
         "a stable rank at its bound": (
-            "values: {value: [1.41421356237, 1.41421356237], radius: 1e-11}",
-            "stable_rank: {at_least: 2}",
-            INCONCLUSIVE,
-            "undecided",
-        ),
+            "values: {value: [1.41421356237, 1.41421356237], radius: 1e-11}", "stable_rank: {at_least: 2}",
+            INCONCLUSIVE, "undecided"),
     },
-)
+)  # fmt: skip
 
 FAMILIES = [CENTRED, WHOLE, LEVEL, ONE, STEEP]

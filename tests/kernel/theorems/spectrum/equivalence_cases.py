@@ -38,11 +38,7 @@ witness: {theta: 1/4, cut: 2}
         "a width below the condition": ("beta: 1/2", "beta: 10", REJECTED, "p > 12 beta^2"),
         "a width on the edge": ("beta: 1/2, lambda: 1,", "beta: 1, lambda: 12/1000,", REJECTED, "p > 12 beta^2"),
         "the naive value beyond the condition": (
-            "beta: 1/2, lambda: 1,",
-            "beta: 4, lambda: 24/1000,",
-            REJECTED,
-            "12 beta",
-        ),
+            "beta: 1/2, lambda: 1,", "beta: 4, lambda: 24/1000,", REJECTED, "12 beta"),
         "theta = 0": ("theta: 1/4", "theta: 0", REJECTED, "theta"),
         "theta = 1": ("theta: 1/4", "theta: 1", REJECTED, "theta"),
         "theta beyond 1": ("theta: 1/4", "theta: 3/2", REJECTED, "theta"),
@@ -51,11 +47,8 @@ witness: {theta: 1/4, cut: 2}
         "no cut": (", cut: 2", "", MALFORMED, "no 'cut'"),
         "no witness": ("witness: {theta: 1/4, cut: 2}\n", "", MALFORMED, "no witness"),
         "nothing asserted": (
-            "asserts:\n  mean_square: {at_most: 0.000151}\n  distance: {at_most: 0.0123}\n",
-            "asserts: {}\n",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "asserts:\n  mean_square: {at_most: 0.000151}\n  distance: {at_most: 0.0123}\n", "asserts: {}\n", MALFORMED,
+            "nothing that is asserted"),
         "beta = 0": ("beta: 1/2", "beta: 0", MALFORMED, "a number > 0"),
         "lambda = 0": ("lambda: 1,", "lambda: 0,", MALFORMED, "a number > 0"),
         "a width that is no whole number": ("lambda: 1,", "lambda: 1/3,", MALFORMED, "lambda d = 1000/3"),
@@ -63,7 +56,7 @@ witness: {theta: 1/4, cut: 2}
         "a lower bound": ("at_most: 0.0123", "at_least: 0.0123", MALFORMED, "'at_least'"),
         "an infinity": ("0.000151", "inf", MALFORMED, "an exact number"),
     },
-)
+)  # fmt: skip
 
 # The mean of |Sigma - Sigma_lin|^2 is 0.013087429..., the bounds 0.0112275... and 0.0328903...
 RANDOM = Family(
@@ -131,21 +124,15 @@ asserts: {linearisation: {at_least: 10, at_most: 1000000}}
         "a width on the edge": ("lambda: 1/4, d: 20", "lambda: 1/5, d: 20", REFUTED, "p > 4 beta^2"),
         "a width below": ("beta: 1,", "beta: 2,", REFUTED, "p > 4 beta^2"),
         "universality where means are infinite": (
-            "}}\n",
-            "}, universality: {at_most: 1000000}}\nwitness: {theta: 1/2, cut: 2, excess: 1}\n",
-            REJECTED,
-            "p > 8 beta^2",
-        ),
+            "}}\n", "}, universality: {at_most: 1000000}}\nwitness: {theta: 1/2, cut: 2, excess: 1}\n", REJECTED,
+            "p > 8 beta^2"),
         "equivalence where means are infinite": (
-            "}}\n",
-            "}, equivalence: {at_most: 1000000}}\nwitness: {theta: 1/2, cut: 2, excess: 1}\n",
-            REJECTED,
-            "p > 12 beta^2",
-        ),
+            "}}\n", "}, equivalence: {at_most: 1000000}}\nwitness: {theta: 1/2, cut: 2, excess: 1}\n", REJECTED,
+            "p > 12 beta^2"),
         "a witness for nothing": ("}}\n", "}}\nwitness: {theta: 1/2, cut: 2, excess: 1}\n", MALFORMED, "no witness"),
         "no bound": ("at_least: 10, at_most: 1000000", "", MALFORMED, "no bound"),
     },
-)
+)  # fmt: skip
 
 # The bound is 0.17198..., 2 exp(-6 * 0.81) is 0.0155...
 QUERIES = Family(
@@ -171,11 +158,9 @@ asserts:
         "a larger beta": ("beta: 1/2", "beta: 0.51", REJECTED, "|E s_T - E s_N| <= bound"),
         "a smaller eta": ("eta: 1,", "eta: 0.9,", REJECTED, "<= bound"),
         "linearisation of given queries": (
-            "asserts:", "asserts:\n  linearisation: {at_most: 1}", MALFORMED, "about random queries"
-        ),
+            "asserts:", "asserts:\n  linearisation: {at_most: 1}", MALFORMED, "about random queries"),
         "equivalence of given queries": (
-            "asserts:", "asserts:\n  equivalence: {at_most: 1}", MALFORMED, "about random queries"
-        ),
+            "asserts:", "asserts:\n  equivalence: {at_most: 1}", MALFORMED, "about random queries"),
         "a witness": ("asserts:", "witness: {theta: 1/2, cut: 2, excess: 1}\nasserts:", MALFORMED, "no witness"),
         "one query": ("[[1, 0, 1/2], [0, 1, -1], [1/2, 1/2, 1]]", "[[1, 0, 1/2]]", MALFORMED, "at least 2 queries"),
         "queries of different lengths": ("[0, 1, -1]", "[0, 1]", MALFORMED, "like the first row"),
@@ -183,10 +168,7 @@ asserts:
         "beta = 0": ("beta: 1/2", "beta: 0", MALFORMED, "a number > 0"),
         "nothing asserted": (
             "asserts:\n  universality: {at_most: 0.173}\n  concentration: {deviation: 0.9, at_most: 0.016}\n",
-            "asserts: {}\n",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "asserts: {}\n", MALFORMED, "nothing that is asserted"),
     },
 )  # fmt: skip
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Family
 
 NAME = "equivalent-law"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 SOFTMAX = family(
     "softmax with a gap",
@@ -45,18 +43,12 @@ asserts:
         "lower end of the gap": ("lower: 0.316858864541769", "lower: 0.316858864541771", REFUTED, "lower end"),
         "upper end of the gap": ("upper: 0.423093213397053", "upper: 0.423093213397055", REFUTED, "upper end"),
         "ends of the gap exchanged": (
-            "lower: 0.316858864541769, upper: 0.423093213397053",
-            "lower: 0.423093213397053, upper: 0.316858864541769",
-            REFUTED,
-            "lower end",
-        ),
+            "lower: 0.316858864541769, upper: 0.423093213397053", "lower: 0.423093213397053, upper: 0.316858864541769",
+            REFUTED, "lower end"),
         "the mass below the gap": ("outer_mass: 1/4", "outer_mass: 3/4", REFUTED, "the mass above the gap is lambda"),
         "no gap": (
             "{kind: open, lower: 0.316858864541769, upper: 0.423093213397053, radius: 1e-15, outer_mass: 1/4}",
-            "{kind: none}",
-            REFUTED,
-            "discriminant",
-        ),
+            "{kind: none}", REFUTED, "discriminant"),
         "another beta": ("beta: 1/2", "beta: 0.5000000000001", REFUTED, "m_2"),
         "another lambda": ("lambda: 1/4}", "lambda: 0.2500000000001}", REFUTED, "right edge"),
         "lambda of no gap": ("lambda: 1/4}", "lambda: 1}", REFUTED, "(and"),
@@ -104,8 +96,7 @@ asserts:
         "an unknown key": ("asserts:", "asserts:\n  left_edge: 0", MALFORMED, "the unknown key 'left_edge'"),
         "a hint": ("asserts:", "witness: {bits: 64}\nasserts:", MALFORMED, "the unknown key 'bits'"),
         "no points": (
-            "[{share: 1/2, value: 1.12090642277853, radius: 1e-14}]", "[]", MALFORMED, "a list of at least one item"
-        ),
+            "[{share: 1/2, value: 1.12090642277853, radius: 1e-14}]", "[]", MALFORMED, "a list of at least one item"),
     },
 )  # fmt: skip
 
@@ -150,24 +141,18 @@ asserts:
         "lambda = 2": (
             "lambda: 1}\nasserts:\n  right_edge: {value: 3.00159000371058532, radius: 1e-17}\n  gap: {kind: none}\n"
             "  cdf: [{at: 1, value: 0.5213, radius: 1e-3}]",
-            "lambda: 2}\nasserts: {gap: {kind: none}}",
-        ),
+            "lambda: 2}\nasserts: {gap: {kind: none}}"),
     },
     {
         "a gap where none can be": (
-            "{kind: none}", "{kind: open, lower: 0.1, upper: 0.2, radius: 1}", REFUTED, "lambda < 1"
-        ),
+            "{kind: none}", "{kind: open, lower: 0.1, upper: 0.2, radius: 1}", REFUTED, "lambda < 1"),
         "a threshold where none can be": (
-            "{kind: none}", "{kind: none}\n  threshold: {value: 0, radius: 1}", REFUTED, "lambda < 1"
-        ),
+            "{kind: none}", "{kind: none}\n  threshold: {value: 0, radius: 1}", REFUTED, "lambda < 1"),
         "the edge of the quarter circle": ("3.00159000371058532", "2.62166", REFUTED, "right edge"),
         "nothing asserted": (
             "\n  right_edge: {value: 3.00159000371058532, radius: 1e-17}\n  gap: {kind: none}\n"
             "  cdf: [{at: 1, value: 0.5213, radius: 1e-3}]",
-            " {}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            " {}", MALFORMED, "nothing that is asserted"),
     },
 )  # fmt: skip
 
@@ -183,17 +168,13 @@ asserts: {gap: {kind: none}}
         "a narrow gap": (
             "alpha2: 7, beta2: 1, lambda: 1/20}\nasserts: {gap: {kind: none}}",
             "alpha2: 6.99, beta2: 1, lambda: 1/20}\n"
-            "asserts: {gap: {kind: open, lower: 5.0564, upper: 5.0565, radius: 1/10}}",
-        ),
+            "asserts: {gap: {kind: open, lower: 5.0564, upper: 5.0565, radius: 1/10}}"),
     },
     {
         "still open": ("alpha2: 7", "alpha2: 6.999999999999999999999999999999", REFUTED, "discriminant"),
         "a gap of no width": (
-            "{kind: none}", "{kind: open, lower: 5.0564, upper: 5.0565, radius: 1}", REFUTED, "discriminant"
-        ),
-        "a cdf of no radius": (
-            "{gap: {kind: none}}", "{cdf: [{at: 1, value: 1/5, radius: 0}]}", REFUTED, "mu([0, x])"
-        ),
+            "{kind: none}", "{kind: open, lower: 5.0564, upper: 5.0565, radius: 1}", REFUTED, "discriminant"),
+        "a cdf of no radius": ("{gap: {kind: none}}", "{cdf: [{at: 1, value: 1/5, radius: 0}]}", REFUTED, "mu([0, x])"),
     },
 )  # fmt: skip
 
@@ -209,19 +190,13 @@ asserts:
     {
         "share of another beta": ("beta: 1e-9", "beta: 1e-8", REFUTED, "gap"),
         "an edge without any radius": (
-            "nonlinear_share: {value: 5e-19, radius: 1e-36}",
-            "right_edge: {value: 1.1547e-9, radius: 0}",
-            REFUTED,
-            "right edge",
-        ),
+            "nonlinear_share: {value: 5e-19, radius: 1e-36}", "right_edge: {value: 1.1547e-9, radius: 0}", REFUTED,
+            "right edge"),
         "cdf that is not rational": (
-            "nonlinear_share: {value: 5e-19, radius: 1e-36}",
-            "cdf: [{at: 1e-10, value: 2/3, radius: 0}]",
-            INCONCLUSIVE,
-            "undecided",
-        ),
+            "nonlinear_share: {value: 5e-19, radius: 1e-36}", "cdf: [{at: 1e-10, value: 2/3, radius: 0}]", INCONCLUSIVE,
+            "undecided"),
     },
-)
+)  # fmt: skip
 
 FAMILIES = [SOFTMAX, RATIONAL, ONE, CLOSING, EXTREME]
 CASES = [case for one in FAMILIES for case in one.cases()]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "linearization"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 STAGES = """\
   stages:
@@ -75,12 +73,9 @@ asserts:
         "the scale of beta": ("beta: 1/2\n", "beta: 1/2\n  scale: 1/sqrt(8)\n"),
         "weights in halves": (
             "queries: [[1, 0], [0, 1], [1, -1]]\n  keys: [[1, 2], [1/2, 0], [-1, 1]]\n  beta: 1/2\n",
-            "queries: [[2, 0], [0, 2], [2, -2]]\n  keys: [[2, 4], [1, 0], [-2, 2]]\n  beta: 1/2\n  unit: 1/2\n",
-        ),
+            "queries: [[2, 0], [0, 2], [2, -2]]\n  keys: [[2, 4], [1, 0], [-2, 2]]\n  beta: 1/2\n  unit: 1/2\n"),
         "without stages but one": (
-            "    scores_less_linear: {norm: {at_least: 0.114424}, relative_frobenius: {at_least: 0.2968}}\n",
-            "",
-        ),
+            "    scores_less_linear: {norm: {at_least: 0.114424}, relative_frobenius: {at_least: 0.2968}}\n", ""),
         "an empty witness": ("asserts:", "witness: {}\nasserts:"),
     },
     {
@@ -88,41 +83,25 @@ asserts:
         "norm a hair too large": ("at_least: 0.0496434,", "at_least: 0.04964345749,", REFUTED, "|M - L| >= bound"),
         "norm of the limit": ("at_most: 0.0496435}", "at_most: 0}", REFUTED, "|M - L|"),
         "norm without Pi": (
-            "norm: {at_least: 0.0496434, at_most: 0.0496435}",
-            "norm: {at_least: 0.33}",
-            REFUTED,
-            "|M - L|",
-        ),
+            "norm: {at_least: 0.0496434, at_most: 0.0496435}", "norm: {at_least: 0.33}", REFUTED, "|M - L|"),
         "distance a hair too small": ("at_most: 0.829186}", "at_most: 0.82918572}", REFUTED, "sup_x"),
         "distance a hair too large": ("at_least: 0.829185,", "at_least: 0.82918573,", REFUTED, "sup_x"),
         "largest mean too small": ("at_most: 0.394163}", "at_most: 0.394162}", REFUTED, "max_i |tbar_i| <= bound"),
         "largest mean too large": ("largest: {at_least: 0.394162", "largest: {at_least: 0.394163", REFUTED, "max_i"),
         "difference too small": ("at_most: 0.140488}", "at_most: 0.140487}", REFUTED, "|M - T Pi| <= bound"),
         "difference as large as its bound": (
-            "difference: {at_least: 0.140487",
-            "difference: {at_least: 0.16",
-            REFUTED,
-            "|M - T Pi| >= bound",
-        ),
+            "difference: {at_least: 0.140487", "difference: {at_least: 0.16", REFUTED, "|M - T Pi| >= bound"),
         "bound too small": ("at_most: 0.168827}", "at_most: 0.168826}", REFUTED, "max_i |tbar_i| |M|"),
         "squared W_2": ("{at_least: 0.00785263, at_most: 0.00785264}", "{at_most: 6.2e-5}", REFUTED, "W_2(M, T Pi)"),
         "sum in the place of a mean in W_2": (
-            "{at_least: 0.00785263, at_most: 0.00785264}",
-            "{at_least: 0.0136}",
-            REFUTED,
-            "W_2(M, T Pi)",
-        ),
+            "{at_least: 0.00785263, at_most: 0.00785264}", "{at_least: 0.0136}", REFUTED, "W_2(M, T Pi)"),
         "norm of M too small": ("{norm: {at_most: 0.428317}", "{norm: {at_most: 0.428316}", REFUTED, "|M| <= bound"),
         "norm of T Pi too small": ("{norm: {at_most: 0.441631}", "{norm: {at_most: 0.44163}", REFUTED, "|T Pi| <="),
         "Frobenius norm of M too large": ("{at_least: 0.53918}", "{at_least: 0.5392}", REFUTED, "|M|_F >= bound"),
         "relative size of T Pi": ("at_most: 1.02281}", "at_most: 1.0228}", REFUTED, "|T Pi|_F/|M|_F <= bound"),
         "norm of L without Pi": ("{norm: {at_least: 0.445326}", "{norm: {at_least: 0.5}", REFUTED, "|L| >= bound"),
         "relative norm of L": (
-            "relative_norm: {at_most: 1.0398}",
-            "relative_norm: {at_most: 1.03}",
-            REFUTED,
-            "|L|/|M|",
-        ),
+            "relative_norm: {at_most: 1.0398}", "relative_norm: {at_most: 1.03}", REFUTED, "|L|/|M|"),
         "relative size of the remainder": ("{at_most: 0.1155}", "{at_most: 0.1154}", REFUTED, "|M - L|_F/|M|_F"),
         "T Pi - L": ("{norm: {at_least: 0.114424}", "{norm: {at_least: 0.114425}", REFUTED, "|T Pi - L|"),
         "relative M - T Pi": ("{at_least: 0.327998}", "{at_least: 0.33}", REFUTED, "|M - T Pi|/|M|"),
@@ -131,24 +110,13 @@ asserts:
         "unit and beta exchanged": ("beta: 1/2\n", "beta: 1\n  unit: 1/2\n", REFUTED, "bound"),
         "queries for keys": (
             "queries: [[1, 0], [0, 1], [1, -1]]\n  keys: [[1, 2], [1/2, 0], [-1, 1]]",
-            "keys: [[1, 0], [0, 1], [1, -1]]\n  queries: [[1, 2], [1/2, 0], [-1, 1]]",
-            REFUTED,
-            "bound",
-        ),
+            "keys: [[1, 0], [0, 1], [1, -1]]\n  queries: [[1, 2], [1/2, 0], [-1, 1]]", REFUTED, "bound"),
         "an entry changed": ("keys: [[1, 2],", "keys: [[1, 2.001],", REFUTED, "bound"),
         "scale of another beta": (
-            "beta: 1/2\n",
-            "beta: 1/2\n  scale: 1/sqrt(2)\n",
-            MALFORMED,
-            "scale = beta unit^2/sqrt(p) = sqrt(1/8)",
-        ),
+            "beta: 1/2\n", "beta: 1/2\n  scale: 1/sqrt(2)\n", MALFORMED, "scale = beta unit^2/sqrt(p) = sqrt(1/8)"),
         "scale that leaves out the dimension": ("beta: 1/2\n", "beta: 1/2\n  scale: 1/2\n", MALFORMED, "scale = beta"),
         "scale off by 10^-20": (
-            "beta: 1/2\n",
-            "beta: 1/2\n  scale: 0.35355339059327376220\n",
-            MALFORMED,
-            "scale = beta",
-        ),
+            "beta: 1/2\n", "beta: 1/2\n  scale: 0.35355339059327376220\n", MALFORMED, "scale = beta"),
         "scale of the other sign": ("beta: 1/2\n", "beta: 1/2\n  scale: -1/2\n", MALFORMED, "scale = beta"),
         "scale 0": ("beta: 1/2\n", "scale: 0\n", MALFORMED, "other than 0"),
         "beta 0": ("beta: 1/2\n", "beta: 0\n", MALFORMED, "> 0"),
@@ -164,22 +132,14 @@ asserts:
         "an empty stage": ("{relative_frobenius: {at_most: 0.1155}}", "{}", MALFORMED, "nothing that is asserted"),
         "an empty range": ("{relative_frobenius: {at_most: 0.1155}}", "{norm: {}}", MALFORMED, "at_least or at_most"),
         "M relative to itself": (
-            "frobenius: {at_least: 0.53918}",
-            "relative_norm: {at_most: 1}",
-            MALFORMED,
-            "relative_norm",
-        ),
+            "frobenius: {at_least: 0.53918}", "relative_norm: {at_most: 1}", MALFORMED, "relative_norm"),
         "an unknown stage": ("    attention_less_linear:", "    remainder:", MALFORMED, "remainder"),
         "a negative bound": ("at_most: 0.0496435}", "at_most: -1}", MALFORMED, ">= 0"),
         "an infinite bound": ("at_most: 0.0496435}", "at_most: inf}", MALFORMED, "at_most"),
         "a hint for numbers written out": (
-            "asserts:",
-            "witness: {hint: {U: [[1]], s: [1], V: [[1]]}}\nasserts:",
-            MALFORMED,
-            "leave the hint out",
-        ),
+            "asserts:", "witness: {hint: {U: [[1]], s: [1], V: [[1]]}}\nasserts:", MALFORMED, "leave the hint out"),
     },
-)
+)  # fmt: skip
 
 SCALED = family(
     "a scale alone",
@@ -196,28 +156,17 @@ asserts:
     {
         "the other sign": ("scale: -2/3", "scale: 2/3", REFUTED, "bound"),
         "a distance": (
-            "{norm: {at_least: 0.187798, at_most: 0.187799}}",
-            "{distance: {at_most: 1}}",
-            MALFORMED,
-            "beta in given",
-        ),
+            "{norm: {at_least: 0.187798, at_most: 0.187799}}", "{distance: {at_most: 1}}", MALFORMED, "beta in given"),
         "a stage of T": ("linear: {norm", "scores: {norm", MALFORMED, "beta in given"),
         "a normaliser": (
-            "remainder: {norm: {at_least: 0.187798, at_most: 0.187799}}",
-            "normaliser: {difference: {at_most: 9}}",
-            MALFORMED,
-            "beta in given",
-        ),
+            "remainder: {norm: {at_least: 0.187798, at_most: 0.187799}}", "normaliser: {difference: {at_most: 9}}",
+            MALFORMED, "beta in given"),
         "a unit": ("scale: -2/3", "scale: -2/3, unit: 1", MALFORMED, "no unit without beta"),
         "no stages": ("stages:\n", "stages: {}\nwitness:\n", MALFORMED, "nothing that is asserted"),
         "an empty remainder": (
-            "{norm: {at_least: 0.187798, at_most: 0.187799}}",
-            "{}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "{norm: {at_least: 0.187798, at_most: 0.187799}}", "{}", MALFORMED, "nothing that is asserted"),
     },
-)
+)  # fmt: skip
 
 # A = 11'/3 exactly, so that M, L and T Pi are 0; tbar is not.
 UNIFORM = family(
@@ -232,15 +181,11 @@ asserts:
     {},
     {
         "relative sizes": (
-            "scores: {frobenius: {at_most: 0}}",
-            "linear: {relative_norm: {at_most: 1}}",
-            REJECTED,
-            "M is 0",
-        ),
+            "scores: {frobenius: {at_most: 0}}", "linear: {relative_norm: {at_most: 1}}", REJECTED, "M is 0"),
         "a positive norm": ("norm: {at_most: 1e-40}", "norm: {at_least: 1e-40}", REFUTED, "|M - L|"),
         "a key that differs": ("[3], [3]]", "[3], [3.01]]", REFUTED, "bound"),
     },
-)
+)  # fmt: skip
 
 TWO = family(
     "two tokens",
@@ -251,20 +196,14 @@ asserts: {remainder: {norm: {at_least: 0.337156, at_most: 0.337157}}}
     {"all in one entry": ("[[1], [-1]], scale", "[[2], [0]], scale")},
     {
         "nothing asserted": (
-            "{remainder: {norm: {at_least: 0.337156, at_most: 0.337157}}}",
-            "{}",
-            MALFORMED,
-            "nothing that is asserted",
-        ),
+            "{remainder: {norm: {at_least: 0.337156, at_most: 0.337157}}}", "{}", MALFORMED,
+            "nothing that is asserted"),
         "one token": (
-            "queries: [[1], [-1]], keys: [[1], [-1]]",
-            "queries: [[1]], keys: [[1]]",
-            MALFORMED,
-            "at least 2 queries and keys",
-        ),
+            "queries: [[1], [-1]], keys: [[1], [-1]]", "queries: [[1]], keys: [[1]]", MALFORMED,
+            "at least 2 queries and keys"),
         "a scale near 0": ("scale: 1}", "scale: 1e-30}", REFUTED, "|M - L|"),
     },
-)
+)  # fmt: skip
 
 # |L| = 2 exactly, which no ball proves.
 FLAT = family(

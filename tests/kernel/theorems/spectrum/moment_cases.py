@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Family
 
 NAME = "finite-moments"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # E m_4 / m_4 = 1.2669653 at d = 23 and 1.2527656 at d = 24; moments of order 8 are finite from p = 15 on.
 SMALL = family(
@@ -103,24 +101,19 @@ asserts:
     {
         "fewer orders": ("infinite: [4, 6, 8]", "infinite: [8]"),
         "the smallest size, as far as the second moment goes": (
-            "  infinite:", "  smallest: [{order: 2, within: 0.15, from: 1}]\n  infinite:"
-        ),
+            "  infinite:", "  smallest: [{order: 2, within: 0.15, from: 1}]\n  infinite:"),
     },
     {
         "the second moment called infinite": ("[4, 6, 8]", "[2, 4]", REFUTED, "p <= 2 * 1 beta^2"),
         "bounds of an infinite moment": ("{order: 2,", "{order: 4,", REFUTED, "p > 4 * 3 beta^2"),
         "a lower bound of an infinite moment": (
-            "  infinite:", "  ratios: [{order: 6, at_least: 1}]\n  infinite:", REFUTED, "p > 6 * 5 beta^2"
-        ),
+            "  infinite:", "  ratios: [{order: 6, at_least: 1}]\n  infinite:", REFUTED, "p > 6 * 5 beta^2"),
         "a bound of an infinite variance": (
-            "  infinite:", "  variance: {at_most: 1e9}\n  infinite:", REFUTED, "p > 4 * 3 beta^2"
-        ),
+            "  infinite:", "  variance: {at_most: 1e9}\n  infinite:", REFUTED, "p > 4 * 3 beta^2"),
         "the naive value of an infinite moment": (
-            "  infinite:", "  entry_parts: [{order: 8, at_most: 1e99}]\n  infinite:", REFUTED, "p > 8 * 7 beta^2"
-        ),
+            "  infinite:", "  entry_parts: [{order: 8, at_most: 1e99}]\n  infinite:", REFUTED, "p > 8 * 7 beta^2"),
         "a smallest size without a moment": (
-            "  infinite:", "  smallest: [{order: 4, within: 9, from: 1}]\n  infinite:", REFUTED, "p > 4 * 3 beta^2"
-        ),
+            "  infinite:", "  smallest: [{order: 4, within: 9, from: 1}]\n  infinite:", REFUTED, "p > 4 * 3 beta^2"),
         "order 5": ("[4, 6, 8]", "[5]", MALFORMED, "orders 2, 4, 6 or 8"),
         "no orders": ("[4, 6, 8]", "[]", MALFORMED, "at least one item"),
     },
@@ -164,12 +157,9 @@ asserts: {infinite: [2]}
     {
         "with a width as large": (
             "lambda: 1, d: 100}\nasserts: {infinite: [2]}",
-            "lambda: 1e6010, d: 100}\nasserts: {ratios: [{order: 2, at_least: 1}]}",
-            INCONCLUSIVE,
-            "undecided",
-        ),
+            "lambda: 1e6010, d: 100}\nasserts: {ratios: [{order: 2, at_least: 1}]}", INCONCLUSIVE, "undecided"),
     },
-)
+)  # fmt: skip
 
 # What changes of numbers and keys are tried on: no moment of a higher order, whose second opinion is slow.
 FOURTH = family(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import causal_spectrum_cases
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Change, Family
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "singular-values"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # sigma = 3 sqrt(5), sqrt(5): shares 3/4 and 1/4, of the squares 9/10 and 1/10; |M|_F^2 = 50.
 GIVEN = family(
@@ -59,17 +57,11 @@ asserts:
         "energy off by 10^-20": ("at_most: 51}", "at_most: 49.99999999999999999999}", REFUTED, "|M|_F^2"),
         "stable rank too small": ("at_most: 1.2}", "at_most: 1.11}", REFUTED, "|M|_F^2 / sigma_1^2"),
         "entropy in bits": (
-            "entropy: {values: {at_least: 0.5, at_most: 0.6}",
-            "entropy: {values: {at_least: 0.8, at_most: 0.82}",
-            REFUTED,
-            "entropy of sigma_k / sum sigma",
-        ),
+            "entropy: {values: {at_least: 0.5, at_most: 0.6}", "entropy: {values: {at_least: 0.8, at_most: 0.82}",
+            REFUTED, "entropy of sigma_k / sum sigma"),
         "entropies exchanged": (
             "values: {at_least: 0.5, at_most: 0.6}, squares: {at_least: 0.3, at_most: 0.4}",
-            "squares: {at_least: 0.5, at_most: 0.6}, values: {at_least: 0.3, at_most: 0.4}",
-            REFUTED,
-            "entropy",
-        ),
+            "squares: {at_least: 0.5, at_most: 0.6}, values: {at_least: 0.3, at_most: 0.4}", REFUTED, "entropy"),
         "effective rank too large": ("at_least: 1.7,", "at_least: 1.76,", REFUTED, "e^entropy"),
         "effective rank of squares too small": ("at_most: 1.4}", "at_most: 1.38}", REFUTED, "e^entropy"),
         "three values of two": ("[6.7082039, 2.236068]", "[6.7, 2.2, 0]", MALFORMED, "at most 2 singular values"),
@@ -84,23 +76,17 @@ asserts:
         "a lower bound of nothing": ("{above: 5, count: 1,", "{above: 5, count: 0,", MALFORMED, "no lower bound"),
         "no bound of the norm": ("{at_least: 6.7, at_most: 6.71}", "{}", MALFORMED, "at_least or at_most"),
         "no shares": (
-            "{values: {at_least: 0.5, at_most: 0.6}, squares: {at_least: 0.3, at_most: 0.4}}",
-            "{}",
-            MALFORMED,
-            "values or squares",
-        ),
+            "{values: {at_least: 0.5, at_most: 0.6}, squares: {at_least: 0.3, at_most: 0.4}}", "{}", MALFORMED,
+            "values or squares"),
         "no counts": ("[{above: 5, count: 1, at_least: 6, at_most: 5/2}]", "[]", MALFORMED, "at least one item"),
         "rows of different lengths": ("[[3, 0], [4, 5]]", "[[3, 0], [4]]", MALFORMED, "matrix"),
         "no matrix": ("matrix: [[3, 0], [4, 5]]", "", MALFORMED, "matrix"),
         "centred": ("5]]}", "5]], centred: true}", MALFORMED, "centred"),
         "a hint for numbers written out": (
-            "asserts:",
-            "witness: {hint: {U: [[1, 0], [0, 1]], s: [2, 1], V: [[1, 0], [0, 1]]}}\nasserts:",
-            MALFORMED,
-            "leave the hint out",
-        ),
+            "asserts:", "witness: {hint: {U: [[1, 0], [0, 1]], s: [2, 1], V: [[1, 0], [0, 1]]}}\nasserts:", MALFORMED,
+            "leave the hint out"),
     },
-)
+)  # fmt: skip
 
 ATTENTION = family(
     "three tokens",
@@ -120,13 +106,11 @@ asserts:
         "keys moved by one vector": ("[[1, 2], [1/2, 0], [-1, 1]]", "[[2, 5], [3/2, 3], [0, 4]]"),
         "the last value, which is 0": (
             "value: [0.8068813929, 0.6111279849], radius: 1e-9",
-            "value: [0.8068813929, 0.6111279849, 0], radius: [1e-9, 1e-9, 0]",
-        ),
+            "value: [0.8068813929, 0.6111279849, 0], radius: [1e-9, 1e-9, 0]"),
         "counted above 0": ("{above: 1/5, count: 2}", "{above: 0, count: 2, at_most: 0}"),
         "scale in the keys": (
             "keys: [[1, 2], [1/2, 0], [-1, 1]]\n  scale: 1/sqrt(2)",
-            "keys: [[1/2, 1], [1/4, 0], [-1/2, 1/2]]\n  scale: sqrt(2)",
-        ),
+            "keys: [[1/2, 1], [1/4, 0], [-1/2, 1/2]]\n  scale: sqrt(2)"),
     },
     {
         "not centred": ("centred: true", "centred: false", REFUTED, "sigma"),
@@ -135,10 +119,7 @@ asserts:
         "scale of the other sign": ("scale: 1/sqrt(2)", "scale: -0.70710678118654752", REFUTED, "sigma"),
         "queries for keys": (
             "queries: [[1, 0], [0, 1], [1, -1]]\n  keys: [[1, 2], [1/2, 0], [-1, 1]]",
-            "keys: [[1, 0], [0, 1], [1, -1]]\n  queries: [[1, 2], [1/2, 0], [-1, 1]]",
-            REFUTED,
-            "sigma",
-        ),
+            "keys: [[1, 0], [0, 1], [1, -1]]\n  queries: [[1, 2], [1/2, 0], [-1, 1]]", REFUTED, "sigma"),
         "first value off by 10^-8": ("[0.8068813929,", "[0.8068814029,", REFUTED, "|sigma_1 - value|"),
         "a rank that is not there": ("{above: 1/5, count: 2}", "{above: 0, count: 3}", REFUTED, "sigma_3 > threshold"),
         "norm too small": ("at_most: 0.807}", "at_most: 0.8068}", REFUTED, "sigma_1"),
@@ -150,7 +131,7 @@ asserts:
         "scale 0": ("scale: 1/sqrt(2)", "scale: 0", MALFORMED, "other than 0"),
         "a matrix beside": ("  centred: true", "  centred: true\n  matrix: [[1]]", MALFORMED, "matrix"),
     },
-)
+)  # fmt: skip
 
 # A = 11'/2, exactly.
 UNIFORM = family(
@@ -198,13 +179,9 @@ asserts:
         "at a threshold": ("{above: 1, count: 2}", "{above: 2, count: 0}", INCONCLUSIVE, "undecided"),
         "radius 0 of a positive value": ("radius: [1e-40, 1e-40, 0]", "radius: 0", INCONCLUSIVE, "undecided"),
         "too many digits": (
-            "at_least: 0.69314718055994530941}",
-            "at_least: 0.69314718055994530942}",
-            REFUTED,
-            "entropy",
-        ),
+            "at_least: 0.69314718055994530941}", "at_least: 0.69314718055994530942}", REFUTED, "entropy"),
     },
-)
+)  # fmt: skip
 
 ONE = family(
     "one token",
@@ -216,11 +193,10 @@ asserts: {values: {value: [1], radius: 1e-40}, effective_rank: {values: {at_leas
         "centred": (
             "centred: false}\nasserts: {values: {value: [1], radius: 1e-40}, "
             "effective_rank: {values: {at_least: 1, at_most: 1.1}}}",
-            "centred: true}\nasserts: {values: {value: [0], radius: 0}}",
-        ),
+            "centred: true}\nasserts: {values: {value: [0], radius: 0}}"),
     },
     {"a value that is not 1": ("value: [1]", "value: [1.1]", REFUTED, "sigma_1")},
-)
+)  # fmt: skip
 
 # Scores up to 10^13: the weights of all but one token are below 2^-10^12.
 STEEP = family(

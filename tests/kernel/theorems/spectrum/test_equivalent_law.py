@@ -1,50 +1,21 @@
-"""The claim `equivalent-law`: its cases, every small change of them against a second opinion, its words."""
+"""The claim `equivalent-law`: its words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import equivalent_cases as cases
-import pytest
-from corpus import ACCEPT, INCONCLUSIVE, Case, Family, check
+from corpus import ACCEPT, INCONCLUSIVE, check
 from flint import arb
-from sabotage import proved_in_place
+from sabotage import Sabotage, holding, noticed
 
-from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.spectrum import equivalent_law
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 
 Tool = Callable[[str], ModuleType]
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, tmp_path: Path) -> None:
-    assert case.complaint(check(case.text, tmp_path)) == ""
-
-
-def test_there_are_more_rejects_than_accepts() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 16
-    assert len(cases.CASES) - len(accepts) >= 4 * len(accepts)
-
-
-# Of the larger families a part of the changes, evenly: each is looked at in two arithmetics.
-@pytest.mark.parametrize("family", cases.FAMILIES[:4], ids=lambda family: family.title)
-def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
-    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
-    mutants = list(mutate.mutants(tree))
-    mutants = mutants[:: 1 + len(mutants) // 200]
-    tally = mutate.sweep(mutants, tmp_path)
-    assert tally.mutants == len(mutants) > 90
-    assert tally.errors == []
-    assert tally.not_verified == []
-    assert tally.verified_true >= 10
-    assert tally.refuted_false >= 8
-    assert tally.refused > 50
 
 
 def test_the_statement_says_every_number(tmp_path: Path) -> None:
@@ -102,49 +73,30 @@ def test_a_lambda_beyond_all_precision_is_inconclusive(tmp_path: Path) -> None:
 
 # -- kernels with one part sabotaged
 
-SABOTAGE: dict[str, tuple[Any, str, Any]] = {
-    "enclosures are not looked at": (
-        equivalent_law,
-        "Obligation",
-        proved_in_place("<="),
-    ),
-    "a gap for every lambda": (
-        equivalent_law, "Obligation", proved_in_place("<")
-    ),
-    "a gap for every discriminant": (
-        equivalent_law, "Obligation", proved_in_place(">")
-    ),
-    "any mass": (equivalent_law, "Obligation", proved_in_place("=")),
+SABOTAGE: dict[str, Sabotage] = {
+    "enclosures are not looked at": (equivalent_law, "Obligation", holding("<=")),
+    "a gap for every lambda": (equivalent_law, "Obligation", holding("<")),
+    "a gap for every discriminant": (equivalent_law, "Obligation", holding(">")),
+    "any mass": (equivalent_law, "Obligation", holding("=")),
     "the right edge is that of a quarter circle": (
-        EquivalentLaw, "right_edge", property(lambda self: 2 * self.numbers.variance.sqrt())
-    ),
+        EquivalentLaw, "right_edge", property(lambda self: 2 * self.numbers.variance.sqrt())),
     "there is no gap": (EquivalentLaw, "gap", None),
     "the tail is that of the symmetric law": (
-        EquivalentLaw, "tail", lambda self, x, tail=EquivalentLaw.tail: tail(self, x) / 2
-    ),
+        EquivalentLaw, "tail", lambda self, x, tail=EquivalentLaw.tail: tail(self, x) / 2),
     "the density is that of the symmetric law": (
-        EquivalentLaw, "density", lambda self, x, density=EquivalentLaw.density: density(self, x) / 2
-    ),
+        EquivalentLaw, "density", lambda self, x, density=EquivalentLaw.density: density(self, x) / 2),
     "the transform of the lower half plane": (
         EquivalentLaw, "stieltjes",
-        lambda self, z, found=EquivalentLaw.stieltjes: (lambda g: None if g is None else g.conjugate())(found(self, z)),
+        lambda self, z, found=EquivalentLaw.stieltjes: (lambda g: None if g is None else g.conjugate())(found(self, z))
     ),
     "the bound is that of the symmetric law": (
-        EquivalentLaw, "density_bound", property(lambda self, law=EquivalentLaw.density_bound: law.func(self) / 2)
-    ),
+        EquivalentLaw, "density_bound", property(lambda self, law=EquivalentLaw.density_bound: law.func(self) / 2)),
     "moments of a quarter circle": (
-        LawNumbers, "cumulants", lambda self, count: [self.variance] + [self.variance * 0] * (count - 1)
-    ),
+        LawNumbers, "cumulants", lambda self, count: [self.variance] + [self.variance * 0] * (count - 1)),
     "the linear share": (LawNumbers, "share", property(lambda self: self.beta2 / self.variance)),
     "the square of the threshold": (equivalent_law, "critical_beta", lambda x: arb(1)),
     "another share": (equivalent_law, "beta_at_share", lambda x: arb(1)),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
-def test_a_broken_claim_fails_the_cases(
-    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, name, broken = part
-    monkeypatch.setattr(module, name, broken)
-    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)
+test_a_sabotaged_kernel_fails = noticed(cases.CASES, SABOTAGE)

@@ -6,17 +6,15 @@ need not be false. At given parameters the range is an enclosure: outside of it 
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Case, Change, Family
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Case, Family
 
 # What is said where a condition of the witness is false.
 CONDITIONS = ("theta, the exponent", "from the one before", "the first variance", "the rate d", "misses of the fits")
 
 NAME = "risk-gap"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 BOUND = "an upper bound of"
 
@@ -62,11 +60,7 @@ witness: {majorant: logistic}
         "a negative square of b": ("b_squared: sqrt(2)", "b_squared: -1", MALFORMED, "a number > 0"),
         "no bound on b": (", b_squared: sqrt(2)", "", MALFORMED, "b_squared"),
         "parameters beside the ball": (
-            "  ball:",
-            "  parameters: {A: [[1, 0], [0, 1]], b: 1}\n  ball:",
-            MALFORMED,
-            "parameters",
-        ),
+            "  ball:", "  parameters: {A: [[1, 0], [0, 1]], b: 1}\n  ball:", MALFORMED, "parameters"),
         "nothing asserted": (", excess: 0.123077, shortfall: 0.295656", "", MALFORMED, "excess or shortfall"),
         "no length": ("length: 100, ", "", MALFORMED, "length"),
         "a range": ("excess: 0.123077", "gap: {at_most: 1}", MALFORMED, "gap"),
@@ -75,20 +69,10 @@ witness: {majorant: logistic}
         "no majorant": ("{majorant: logistic}", "{}", MALFORMED, "majorant: logistic or power or table"),
         "another majorant": ("majorant: logistic", "majorant: exact", MALFORMED, "'logistic'"),
         "a parameter of another": ("majorant: logistic", "majorant: logistic, theta: 1/2", MALFORMED, "theta"),
-        "a power without theta": (
-            "majorant: logistic",
-            "majorant: power",
-            MALFORMED,
-            "the keys majorant, theta",
-        ),
-        "a table without one": (
-            "majorant: logistic",
-            "majorant: table",
-            MALFORMED,
-            "the keys majorant, table",
-        ),
+        "a power without theta": ("majorant: logistic", "majorant: power", MALFORMED, "the keys majorant, theta"),
+        "a table without one": ("majorant: logistic", "majorant: table", MALFORMED, "the keys majorant, table"),
     },
-)
+)  # fmt: skip
 
 POWER = family(
     "a ball on the line, by a power",
@@ -111,16 +95,12 @@ witness: {majorant: power, theta: 31/32}
         "theta above 1": ("theta: 31/32", "theta: 33/32", REJECTED, "theta, the exponent"),
         "theta of 0": ("theta: 31/32", "theta: 0", REJECTED, "theta, the exponent"),
         "scores of too large a variance": (
-            "A_squared: 1/4",
-            "A_squared: 16/31",
-            REJECTED,
-            "2 theta lambda^2 A_squared >= 1",
-        ),
+            "A_squared: 1/4", "A_squared: 16/31", REJECTED, "2 theta lambda^2 A_squared >= 1"),
         "scores of a far too large variance": ("A_squared: 1/4", "A_squared: 3", REJECTED, "for theta = 0.96875"),
         "a root, and infinite averages": ("A_squared: 1/4", "A_squared: sqrt(3/8)", REJECTED, "are infinite"),
         "a larger covariance": ("covariance: [[1]]", "covariance: [[11/10]]", REJECTED, "excess"),
     },
-)
+)  # fmt: skip
 
 TABLE = family(
     "a ball on the line, by a table",
@@ -165,11 +145,8 @@ witness:
         "a value too high": ("[0.5, 0.1491254336]", "[0.5, 0.15]", REJECTED, "every growth of its slopes"),
         "an end below 1": ("  - [11.25, 1.18287319354]\n", "", REJECTED, "the last value of the table"),
         "a cell too wide": (
-            "  - [5.25, 0.60589769962]\n  - [6.25, 0.70206028194]\n  - [7.25, 0.79822286426]\n",
-            "",
-            REJECTED,
-            "the table less",
-        ),
+            "  - [5.25, 0.60589769962]\n  - [6.25, 0.70206028194]\n  - [7.25, 0.79822286426]\n", "", REJECTED,
+            "the table less"),
         "falling": (
             """
   - [0, 0.10104414244]
@@ -206,7 +183,7 @@ witness:
             "rows [variance, value]",
         ),
     },
-)
+)  # fmt: skip
 
 FITS = """witness:
   rate: 0.39599609375
@@ -250,18 +227,11 @@ asserts: {gap: {at_least: 0.032, at_most: 0.034}}
         "too few points": ("orders: [12, 12, 18]", "orders: [12, 12, 1]", REJECTED, "misses most for 2 <= v <= 7"),
         "a piece too long": ("[0, 0.125, 0.5, 2, 7]", "[0, 0.125, 0.5, 2, 12]", REJECTED, "for 2 <= v <= 12"),
         "fits that end too early": (
-            "nodes: [0, 0.125, 0.5, 2, 7]",
-            "nodes: [0, 0.125, 0.5, 2, 2.5]",
-            REJECTED,
-            "v = 2.5",
-        ),
+            "nodes: [0, 0.125, 0.5, 2, 7]", "nodes: [0, 0.125, 0.5, 2, 2.5]", REJECTED, "v = 2.5"),
         "a first cell too long": ("nodes: [0, 0.125,", "nodes: [0, 0.49,", REJECTED, "for 0 <= v <= 0.49"),
         "a piece that no ellipse fits around": (
-            "nodes: [0, 0.125, 0.5, 2, 7]",
-            "nodes: [0, 0.001, 0.5, 2, 7]",
-            REJECTED,
-            "nothing bounds what witness.q misses for 0.001 <= v <= 0.5",
-        ),
+            "nodes: [0, 0.125, 0.5, 2, 7]", "nodes: [0, 0.001, 0.5, 2, 7]", REJECTED,
+            "nothing bounds what witness.q misses for 0.001 <= v <= 0.5"),
         "another coefficient of kappa": ("0.0369520779295", "0.5369520779295", REJECTED, "witness.kappa has"),
         "no gap": ("gap: {at_least: 0.032, at_most: 0.034}", "excess: 1", MALFORMED, "gap"),
         "no bound": ("{at_least: 0.032, at_most: 0.034}", "{}", MALFORMED, "at_least or at_most"),
@@ -278,16 +248,13 @@ asserts: {gap: {at_least: 0.032, at_most: 0.034}}
         "nodes that fall": ("nodes: [0, 0.125, 0.5,", "nodes: [0, 0.5, 0.125,", REJECTED, "from the one before"),
         "nodes not from 0 on": ("nodes: [0, ", "nodes: [0.01, ", REJECTED, "the first variance"),
         "one cell": (
-            "nodes: [0, 0.125, 0.5, 2, 7]\n  orders: [12, 12, 18]",
-            "nodes: [0, 7]\n  orders: [12]",
-            MALFORMED,
-            "at least 3",
-        ),
+            "nodes: [0, 0.125, 0.5, 2, 7]\n  orders: [12, 12, 18]", "nodes: [0, 7]\n  orders: [12]", MALFORMED,
+            "at least 3"),
         "no growth": ("  growth: 0.958\n", "", MALFORMED, "growth"),
         "a majorant": ("  growth: 0.958\n", "  growth: 0.958\n  majorant: logistic\n", MALFORMED, "majorant"),
         "no witness": (FITS, "", MALFORMED, "a witness"),
     },
-)
+)  # fmt: skip
 
 FAMILIES = [LOGISTIC, POWER, TABLE, POINT]
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]

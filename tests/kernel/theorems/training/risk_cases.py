@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Change, Family
+from functools import partial
+
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Family
 
 NAME = "regression-risk"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # b Sigma A = [[1/2, 1/2], [1/4, 1]] and E = [[-1/2, 1/2], [1/4, 0]].
 ANYWHERE = family(
@@ -32,9 +30,7 @@ asserts:
         "an empty witness": ("asserts:", "witness: {}\nasserts:"),
         "provenance": ("asserts:", "provenance: {when: long ago}\nasserts:"),
         "no predictions": (
-            "  predictions: [{w: [1, 0], query: [0, 1], value: 1/2}, {w: [2, 3], query: [1, -1], value: -9/4}]\n",
-            "",
-        ),
+            "  predictions: [{w: [1, 0], query: [0, 1], value: 1/2}, {w: [2, 3], query: [1, -1], value: -9/4}]\n", ""),
         "no risk": ("  risk: 5/32\n", ""),
         "no trace": (", trace: 40/9", ""),
         "a larger radius": ("radius: 3,", "radius: 4,"),
@@ -74,11 +70,7 @@ asserts:
         "A too wide": ("A: [[1, 0], [0, 2]]", "A: [[1, 0, 0], [0, 2, 0]]", MALFORMED, "like the covariance"),
         "gradient too small": ("[[-1/16, 5/32], [1/16, 1/8]]", "[[-1/16]]", MALFORMED, "asserts.gradient.A"),
         "direction too tall": (
-            "{A: [[1, 0], [0, 0]], b: 0}",
-            "{A: [[1, 0], [0, 0], [0, 0]], b: 0}",
-            MALFORMED,
-            "along.A",
-        ),
+            "{A: [[1, 0], [0, 0]], b: 0}", "{A: [[1, 0], [0, 0], [0, 0]], b: 0}", MALFORMED, "along.A"),
         "endpoint too small": ("A: [[1, 1], [1, 1]]", "A: [[1, 1]]", MALFORMED, "asserts.endpoint.A"),
         "w too long": ("w: [1, 0]", "w: [1, 0, 0]", MALFORMED, "the dimension of a token"),
         "query too short": ("query: [0, 1]", "query: [0]", MALFORMED, "the dimension of a token"),
@@ -89,11 +81,8 @@ asserts:
         "no A": ("{A: [[1, 0], [0, 2]], b: 1/2}", "{b: 1/2}", MALFORMED, "no 'A'"),
         "no radius": ("radius: 3, ", "", MALFORMED, "no 'radius'"),
         "an empty list of predictions": (
-            "[{w: [1, 0], query: [0, 1], value: 1/2}, {w: [2, 3], query: [1, -1], value: -9/4}]",
-            "[]",
-            MALFORMED,
-            "at least one item",
-        ),
+            "[{w: [1, 0], query: [0, 1], value: 1/2}, {w: [2, 3], query: [1, -1], value: -9/4}]", "[]", MALFORMED,
+            "at least one item"),
         "another kind of point": ("asserts:", "asserts:\n  stationary: maximum", MALFORMED, "'bayes' or 'saddle'"),
         "an unknown key": ("asserts:", "asserts:\n  rate: 1", MALFORMED, "the unknown key 'rate'"),
         "an unknown key under given": ("  parameters:", "  length: 3\n  parameters:", MALFORMED, "'length'"),
@@ -102,7 +91,7 @@ asserts:
         "an infinity": ("b: 1/2}", "b: inf}", MALFORMED, "an exact number"),
         "a root": ("b: 1/2}", "b: sqrt(2)}", MALFORMED, "b"),
     },
-)
+)  # fmt: skip
 
 # Sigma = diag(1/4, 1, 2), A = Sigma^-1 / b.
 INVERSE = family(
@@ -124,17 +113,14 @@ asserts:
             "  predictions: [{w: [1, 2, 3], query: [5, 7, 11], value: 52}]\n"
             "  endpoint: {A: [[-2, 0, 0], [0, -0.5, 0], [0, 0, -0.25]], b: -2,",
             "{A: [[2, 0, 0], [0, 1/2, 0], [0, 0, 1/4]], b: 2}\nasserts:\n  risk: 0\n  stationary: bayes\n"
-            "  endpoint: {A: [[2, 0, 0], [0, 0.5, 0], [0, 0, 0.25]], b: 2,",
-        ),
+            "  endpoint: {A: [[2, 0, 0], [0, 0.5, 0], [0, 0, 0.25]], b: 2,"),
     },
     {
         # The control: what would be learnt if Sigma^-1 were I.
         "the wrong control": (
             "parameters: {A: [[-2, 0, 0], [0, -1/2, 0], [0, 0, -1/4]], b: -2}",
-            "parameters: {A: [[-1/2, 0, 0], [0, -1/2, 0], [0, 0, -1/2]], b: -2}",
-            REFUTED,
-            "no Bayes point: the risk there is 1.0703125",
-        ),
+            "parameters: {A: [[-1/2, 0, 0], [0, -1/2, 0], [0, 0, -1/2]], b: -2}", REFUTED,
+            "no Bayes point: the risk there is 1.0703125"),
         "the other sign of b alone": ("[0, 0, -1/4]], b: -2}", "[0, 0, -1/4]], b: 2}", REFUTED, "no Bayes point"),
         "an entry off by 10^-20": ("[[-2, 0, 0], [0, -1/2, 0]", "[[-2, 1e-20, 0], [0, -1/2, 0]", REFUTED, "R ="),
         "an entry of the covariance": ("[[1/4, 0, 0]", "[[1/5, 0, 0]", REFUTED, "R = 1/2"),
@@ -144,8 +130,7 @@ asserts:
             "-0.25]], b: -2,", "-0.25]], b: -2.000000000000000000000000000000000000001,", REFUTED, "|b* - b| <= radius"
         ),
         "entry of the endpoint off by 10^-39": (
-            "[[-2, 0, 0], [0, -0.5", "[[-2, 1e-39, 0], [0, -0.5", REFUTED, "|A* - A| <= radius"
-        ),
+            "[[-2, 0, 0], [0, -0.5", "[[-2, 1e-39, 0], [0, -0.5", REFUTED, "|A* - A| <= radius"),
         "a radius of nothing": ("radius: 1e-40", "radius: 0", INCONCLUSIVE, "undecided"),
         "another prediction": ("value: 52", "value: 52.00000000000000000001", REFUTED, "value 0"),
         "b = 0": ("[0, 0, -1/4]], b: -2}", "[0, 0, -1/4]], b: 0}", MALFORMED, "b other than 0"),
@@ -169,8 +154,7 @@ asserts:
             "{A: [[1, 5], [-7, -4]], b: 0}\nasserts:\n  stationary: saddle\n  risk: 3/2\n"
             "  gradient: {A: [[0, 0], [0, 0]], b: 0}\n"
             "  second_derivative: {along: {A: [[4, 0], [0, 1]], b: 1}, value: 188}",
-            "{A: [[0, 0], [0, 0]], b: 0}\nasserts:\n  stationary: saddle",
-        ),
+            "{A: [[0, 0], [0, 0]], b: 0}\nasserts:\n  stationary: saddle"),
         "along the other direction": ("b: 1}, value: 188}", "b: -1}, value: 256}"),
     },
     {
@@ -196,13 +180,11 @@ asserts:
     {
         "sharper": (
             "[[0.8408964, 0], [0, 0.8408964]], b: 1.1892071, radius: 1.6e-8",
-            "[[0.84089641525, 0], [0, 0.84089641525]], b: 1.18920711500, radius: 1e-11",
-        ),
+            "[[0.84089641525, 0], [0, 0.84089641525]], b: 1.18920711500, radius: 1e-11"),
         "unbalanced": (
             "4/5]], b: 1}\nasserts:\n  invariant: 0\n"
             "  endpoint: {A: [[0.8408964, 0], [0, 0.8408964]], b: 1.1892071, radius: 1.6e-8",
-            "4/5]], b: 1e-20}\nasserts:\n  endpoint: {A: [[1, 0], [0, 1]], b: 1, radius: 1e-9",
-        ),
+            "4/5]], b: 1e-20}\nasserts:\n  endpoint: {A: [[1, 0], [0, 1]], b: 1, radius: 1e-9"),
     },
     {
         "a radius too small": ("radius: 1.6e-8", "radius: 1.5e-8", REFUTED, "|A* - A| <= radius"),
@@ -213,7 +195,7 @@ asserts:
         "a start that is not balanced": ("4/5]], b: 1}", "4/5]], b: 1.00001}", REFUTED, "invariant"),
         "another trace": ("trace: 2", "trace: 2.00000000000000000001", REFUTED, "tr(Sigma^-2)"),
     },
-)
+)  # fmt: skip
 
 LINE = family(
     "one dimension",

@@ -1,4 +1,4 @@
-"""The claim `flow-trajectory`: its cases, changes of them against a second opinion, its words, and closed solutions."""
+"""The claim `flow-trajectory`: its words, and closed solutions."""
 
 from __future__ import annotations
 
@@ -10,46 +10,18 @@ from typing import Any
 
 import flow_cases as cases
 import pytest
-from corpus import ACCEPT, REJECTED, Case, Family, changed, check
+from corpus import ACCEPT, REJECTED, changed, check
 from flint import arb, fmpq
 from mpmath import mp
+from sabotage import Sabotage, noticed
 
 from certattn.kernel.decide.obligation import Obligation
-from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.flow_trajectory import Straying
 from certattn.kernel.theorems.training.regression import Parameters
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, invariant_reach
 
 Tool = Callable[[str], ModuleType]
-# Doubles do not tell a start beside a saddle from the saddle.
-SWEPT = [family for family in cases.FAMILIES if family is not cases.REST]
-
-
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
-def test_case(case: Case, tmp_path: Path) -> None:
-    assert case.complaint(check(case.text, tmp_path)) == ""
-
-
-def test_there_are_more_rejects_than_accepts() -> None:
-    accepts = [case for case in cases.CASES if case.verdict is ACCEPT]
-    assert len(accepts) >= 18
-    assert len(cases.CASES) - len(accepts) >= 3 * len(accepts)
-
-
-@pytest.mark.parametrize("family", SWEPT, ids=lambda family: family.title)
-def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, tmp_path: Path, mutate: ModuleType) -> None:
-    """Every eleventh change, or of many every twenty-third; `tools/mutation/mutate_certificates.py` does all."""
-    tree = loads(next(family.cases()).text, tmp_path / "case.yaml").plain
-    mutants = list(mutate.mutants(tree))
-    mutants = mutants[:: 23 if len(mutants) > 1000 else 11]
-    tally = mutate.sweep(mutants, tmp_path)
-    assert tally.mutants == len(mutants) > 30
-    assert tally.errors == []
-    assert tally.not_verified == []
-    assert tally.verified_true > 2
-    assert tally.refuted_false > 2
-    assert tally.refused > 15
 
 
 def test_the_statement_says_every_number(tmp_path: Path) -> None:
@@ -71,38 +43,26 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
 # -- kernels with one part sabotaged
 
 RUN = RegressionFlow.coefficients
-SABOTAGE: dict[str, tuple[Any, str, Any]] = {
+SABOTAGE: dict[str, Sabotage] = {
     "upper bounds are not looked at": (
-        flow_trajectory,
-        "Obligation",
-        lambda name, left, relation, right: Obligation(name, left, ">=", right if relation == ">=" else fmpq(0)),
-    ),
+        flow_trajectory, "Obligation",
+        lambda name, left, relation, right: Obligation(name, left, ">=", right if relation == ">=" else fmpq(0))),
     "distances are not looked at": (flow_trajectory, "_distance", lambda found, point: arb(0)),
     "the flow runs uphill": (
-        RegressionFlow,
-        "coefficients",
-        lambda self, point, order: [[(-1) ** k * x for x in z] for k, z in enumerate(RUN(self, point, order))],
-    ),
+        RegressionFlow, "coefficients",
+        lambda self, point, order: [[(-1) ** k * x for x in z] for k, z in enumerate(RUN(self, point, order))]),
     "the flow is of the first order": (
-        RegressionFlow,
-        "coefficients",
-        lambda self, point, order: RUN(self, point, 1) + [[arb(0)] * len(point)] * (order - 1),
-    ),
+        RegressionFlow, "coefficients",
+        lambda self, point, order: RUN(self, point, 1) + [[arb(0)] * len(point)] * (order - 1)),
     "the risk is 0": (RegressionFlow, "risk", lambda self, enclosed: arb(0)),
     "tubes are not looked at": (Straying, "largest", property(lambda self: arb(0))),
     "tubes are looked at where they end": (Straying, "meet", lambda self, step: setattr(self, "_met", self.last)),
     "no invariant": (Parameters, "invariant", lambda self: self.b * 0),
     "no room for the invariant": (flow_trajectory, "invariant_reach", lambda length, radius: arb(0)),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("part", SABOTAGE.values(), ids=SABOTAGE.keys())
-def test_a_broken_claim_fails_the_cases(
-    part: tuple[Any, str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, name, broken = part
-    monkeypatch.setattr(module, name, broken)
-    assert any(case.complaint(check(case.text, tmp_path)) for case in cases.CASES)
+test_a_sabotaged_kernel_fails = noticed(cases.CASES, SABOTAGE)
 
 
 def test_too_many_steps_are_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Change, Family
+from functools import partial
+
+from corpus import MALFORMED, REFUTED, REJECTED, Family
 
 NAME = "training-convergence"
-
-
-def family(title: str, text: str, accepts: dict[str, tuple[str, str]], rejects: dict[str, Change]) -> Family:
-    return Family(NAME, title, text, accepts, rejects)
-
+family = partial(Family, NAME)
 
 # R(0) = 0.145, delta = 0, the limit is b = tr(Sigma^-2)^(1/4), A = Sigma^-1/b.
 FLOW = family(
@@ -37,8 +35,7 @@ asserts:
             "{A: [[3/5, 0], [0, 4/5]], b: 1}\n  training: {rule: flow}\nasserts:\n  risk: 0.145\n  rate: 0.1553\n"
             "  length: 1.076\n  limit: {sign: positive, A: [[0.945, -0.378], [-0.378, 0.756]], b: 1.323,",
             "{A: [[-3/5, 0], [0, -4/5]], b: -1}\n  training: {rule: flow}\nasserts:\n  risk: 0.145\n  rate: 0.1553\n"
-            "  length: 1.076\n  limit: {sign: negative, A: [[-0.945, 0.378], [0.378, -0.756]], b: -1.323,",
-        ),
+            "  length: 1.076\n  limit: {sign: negative, A: [[-0.945, 0.378], [0.378, -0.756]], b: -1.323,"),
         "a time very much later": ("{at: 5, at_most: 0.01434}", "{at: 10000, at_most: 1e-3000}"),
         "an order that is not used": ("asserts:", "witness: {order: 7}\nasserts:"),
         "from a time that is reached by rates": ("  risk: 0.145\n", "  from: 0\n  risk: 0.145\n"),
@@ -53,18 +50,14 @@ asserts:
         "b = 0 at the start": ("b: 1}\n", "b: 0}\n", REFUTED, "R at t = 0"),
         "a limit too far away": ("radius: 0.0002", "radius: 0.0001", REFUTED, "the distance from the Bayes point"),
         "Sigma in the place of its inverse": (
-            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.945, 0.378], [0.378, 0.756]]", REFUTED, "the distance",
-        ),
+            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.945, 0.378], [0.378, 0.756]]", REFUTED, "the distance"),
         "I in the place of the inverse": (
-            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.756, 0], [0, 0.756]]", REFUTED, "the distance",
-        ),
+            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.756, 0], [0, 0.756]]", REFUTED, "the distance"),
         "a radius of 0": ("radius: 0.0002", "radius: 0", REFUTED, "the distance"),
         "an invariant that is not the start's": (
-            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1e-20, upper: 1}}", REFUTED, "|A|_F^2 - b^2",
-        ),
+            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1e-20, upper: 1}}", REFUTED, "|A|_F^2 - b^2"),
         "an invariant above the stated one": (
-            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: -1, upper: -1e-20}}", REFUTED, "|A|_F^2 - b^2",
-        ),
+            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: -1, upper: -1e-20}}", REFUTED, "|A|_F^2 - b^2"),
         "a risk at the start that is too small": ("at_most: 0.1450", "at_most: 0.144", REFUTED, "R at t = 0"),
         "a later risk that is too small": ("at_most: 0.01434", "at_most: 0.01433", REJECTED, "R at t = 5"),
         "a risk of 0": ("at_most: 0.01434", "at_most: 0", REJECTED, "R at t = 5"),
@@ -77,15 +70,13 @@ asserts:
         "a covariance that is not square": ("[[1, 1/2], [1/2, 5/4]]", "[[1, 1/2]]", MALFORMED, "1 x 1"),
         "A of another shape": ("A: [[3/5, 0], [0, 4/5]]", "A: [[3/5]]", MALFORMED, "2 x 2 like the covariance"),
         "a limit of another shape": (
-            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.945, -0.378]]", MALFORMED, "2 x 2 like the covariance",
-        ),
+            "[[0.945, -0.378], [-0.378, 0.756]]", "[[0.945, -0.378]]", MALFORMED, "2 x 2 like the covariance"),
         "a limit in part": (", b: 1.323", "", MALFORMED, "A and b and radius together"),
         "a limit without a radius": (", radius: 0.0002", "", MALFORMED, "A and b and radius together"),
         "a limit without a sign": ("sign: positive, ", "", MALFORMED, "no 'sign'"),
         "a sign that is a number": ("sign: positive", "sign: 1", MALFORMED, "'positive' or 'negative'"),
         "bounds of the invariant exchanged": (
-            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1, upper: 0}}", REFUTED, "|A|_F^2 - b^2: ",
-        ),
+            "radius: 0.0002}", "radius: 0.0002, invariant: {lower: 1, upper: 0}}", REFUTED, "|A|_F^2 - b^2: "),
         "a negative radius": ("radius: 0.0002", "radius: -0.0002", MALFORMED, "a number >= 0"),
         "a rate of 0": ("rate: 0.1553", "rate: 0", MALFORMED, "a number > 0"),
         "a negative risk": ("risk: 0.145\n", "risk: -1\n", MALFORMED, "a number >= 0"),
@@ -191,8 +182,7 @@ asserts:
     {
         "a shorter step with the same rate": ("step: 1/80", "step: 1/81"),
         "a limit without numbers": (
-            "    A: [[-0.9449, 0.378], [0.378, -0.7559]]\n    b: -1.3229\n    radius: 0.0007\n", "",
-        ),
+            "    A: [[-0.9449, 0.378], [0.378, -0.7559]]\n    b: -1.3229\n    radius: 0.0007\n", ""),
         "no invariant": ("    invariant: {lower: -0.0021, upper: 0.0021}\n", ""),
         "a million steps": ("{at: 3, at_most: 0.1435}", "{at: 1000000, at_most: 1e-2000}"),
         "b and A of the other sign": (
@@ -201,8 +191,7 @@ asserts:
             "    A: [[-0.9449, 0.378], [0.378, -0.7559]]\n    b: -1.3229",
             "[[3/5, 0], [0, 4/5]], b: 1}\n  training: {rule: descent, step: 1/80}\nasserts:\n  risk: 0.145\n"
             "  rate: 0.1401\n  length: 1.513\n  limit:\n    sign: positive\n"
-            "    A: [[0.9449, -0.378], [-0.378, 0.7559]]\n    b: 1.3229",
-        ),
+            "    A: [[0.9449, -0.378], [-0.378, 0.7559]]\n    b: 1.3229"),
     },
     {
         "a step that is too long": ("step: 1/80", "step: 1/12", REJECTED, "eta beta"),
@@ -223,8 +212,7 @@ asserts:
         "a negative step": ("step: 1/80", "step: -1/80", MALFORMED, "a number > 0"),
         "the flow with a step": ("rule: descent", "rule: flow", MALFORMED, "the unknown key 'step'"),
         "more steps than are enclosed": (
-            "  risk: 0.145\n", "  from: 100001\n  risk: 0.145\n", MALFORMED, "at most 100000 steps",
-        ),
+            "  risk: 0.145\n", "  from: 100001\n  risk: 0.145\n", MALFORMED, "at most 100000 steps"),
     },
 )  # fmt: skip
 
@@ -284,8 +272,7 @@ witness:
             "b: 4}\n  training: {rule: flow}\nasserts:\n  from: 10\n  risk: 0.0769\n  rate: 0.01348\n"
             "  limit: {sign: positive, A: [[2]], b: 2, radius: 0}\nwitness:\n  enclosed: 4\n",
             "b: 5}\n  training: {rule: flow}\nasserts:\n  risk: 2\n  rate: 0.140625\n"
-            "  limit: {sign: positive}\n",
-        ),
+            "  limit: {sign: positive}\n"),
     },
     {
         "enclosed for too short a time": ("enclosed: 4", "enclosed: 3", REJECTED, "2R at t = 3, below tr Sigma"),
@@ -295,8 +282,7 @@ witness:
             "  limit: {sign: positive, A: [[2]], b: 2, radius: 0}\nwitness:\n  enclosed: 4\n",
             "b: 5}\n  training: {rule: flow}\nasserts:\n  risk: 2\n  rate: 0.140626\n"
             "  limit: {sign: positive}\n",
-            REJECTED, "the rate that is proved",
-        ),
+            REJECTED, "the rate that is proved"),
         "a rate too large": ("rate: 0.01348", "rate: 0.0135", REJECTED, "the rate that is proved"),
         "the other Bayes point": ("A: [[2]], b: 2", "A: [[-2]], b: -2", REFUTED, "the distance"),
     },

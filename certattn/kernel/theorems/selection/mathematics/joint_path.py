@@ -95,15 +95,11 @@ class LabelMargin:
         best, largest = max(found, key=lambda pair: pair[1], default=(alpha, 0))
         return best, fmpq(largest) / (fmpq(stacked.denominator) ** 2)
 
-    def margin(self) -> arb:
-        """Gamma, at the working precision."""
-        return self.solution.margin()
-
     def drop(self) -> arb:
         """A number nu for which the inequality above holds if it is positive; at the working precision."""
         if not self.enumerated:
             return self.drop_by_pairs()
-        return self.margin() - arb(self.nearest_choice[1]).sqrt()
+        return self.solution.margin() - arb(self.nearest_choice[1]).sqrt()
 
     def drop_by_pairs(self) -> arb:
         """The same from single pairs: min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2) / (2 Gamma).
@@ -112,11 +108,11 @@ class LabelMargin:
         for q = sum_i mu^_i Y_i (x_{i alpha_i} - r_i), as squares are convex; and Gamma + |Gamma u - q| <= 2 Gamma. An
         input of one token has no pairs.
         """
-        kept = [
-            2 * gap / self.solution.norm_squared - square for gap, square in zip(self.gaps, self.distances, strict=True)
-        ]
-        pairs = ((i, positions) for i, positions in self.selection.pairs_of.items() if i in self.weights)
-        return min(self.weights[i] * min(kept[j] for j in positions) for i, positions in pairs) / (2 * self.margin())
+        norm_squared, pairs_of = self.solution.norm_squared, self.selection.pairs_of
+        kept = [2 * gap / norm_squared - square for gap, square in zip(self.gaps, self.distances, strict=True)]
+        several = [(weight, pairs_of[i]) for i, weight in self.weights.items() if i in pairs_of]
+        least = min(weight * min(kept[j] for j in positions) for weight, positions in several)
+        return least / (2 * self.solution.margin())
 
 
 # -- formulas
@@ -215,7 +211,7 @@ class JointPath:
         stated_head, stated_attention = compared
         self.head, self.attention, self.selection = head, attention, head.selection
         self.r, self.R = arb(norms[0]), arb(norms[1])
-        self.gamma, self.xi = head.margin(), attention.margin()
+        self.gamma, self.xi = head.solution.margin(), attention.margin()
         self.direction = [self.gamma * x for x in head.solution.solution.row(0)]
         self.label_rows = table_of_balls(head.rows, _ONE)
         # The comparator: softmax weights by input, relative to the chosen token; the Y_i sum_t s_it x_it; and their

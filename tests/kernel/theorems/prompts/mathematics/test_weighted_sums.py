@@ -83,9 +83,8 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
             ],
             [fmpq(1, 3), fmpq(2, 3)],
         ),
-        lambda f: (_SIGNS(f) + 2 * _ATOMS(f)) / 3,
-    ),
-}
+        lambda f: (_SIGNS(f) + 2 * _ATOMS(f)) / 3),
+}  # fmt: skip
 laws = pytest.mark.parametrize("name", LAWS)
 # Quadrature in doubles.
 DIGITS = {"a box": 11, "a Gaussian": 10}

@@ -1,0 +1,75 @@
+"""Every accept and reject case of every claim, a family at a time, and what the families of a claim must have."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from corpus import ACCEPT, MALFORMED, REFUTED, REJECTED, Case, Family, check, complaints, every_family
+
+from certattn.kernel.decide.checker import CLAIMS, theorem_of
+from certattn.kernel.decide.proof import Verdict
+from certattn.kernel.document.certificate import loads
+from certattn.statements.reports import Report
+
+FAMILIES = every_family()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: f"{family.claim}: {family.title}")
+def test_the_cases_of_a_family(family: Family, arrays: Path) -> None:
+    wrong = [line for case in family.cases() for line in faults(case, arrays)]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def faults(case: Case, folder: Path) -> Iterator[str]:
+    """What is wrong with the report on a case, and with the obligations of what verifies."""
+    try:
+        report = check(case.text, folder)
+        if complaint := case.complaint(report):
+            yield complaint
+        elif case.verdict is ACCEPT:
+            certificate = loads(case.text, folder / "case.yaml")
+            theorem = theorem_of(certificate)
+            names = [one.name for one in theorem.obligations(theorem.read(certificate))]
+            if [one["name"] for one in report.obligations] != names:
+                yield f"{case.name}: reported are other obligations than the theorem lists"
+            if not names or len(set(names)) != len(names):
+                yield f"{case.name}: no obligation, or one of a name twice"
+            if {one["outcome"] for one in report.obligations} != {"proved"}:
+                yield f"{case.name}: verified, and not every obligation is proved"
+    except Exception:
+        yield f"{case.name}: {traceback.format_exc()}"
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_has_cases_that_tell_checkers_apart(claim: str, tmp_path: Path) -> None:
+    cases = [case for family in FAMILIES if family.claim == claim for case in family.cases()]
+    verdicts = Counter(case.verdict for case in cases)
+    rejects = len(cases) - verdicts[ACCEPT]
+    assert verdicts[ACCEPT] >= 7
+    assert rejects >= verdicts[ACCEPT] + 10
+    # Of texts that are certificates, so that reading alone does not tell.
+    assert rejects - verdicts[MALFORMED] >= 10
+    assert len({case.name for case in cases}) == len({case.text for case in cases}) == len(cases)
+    for verdict, wrong in ((ACCEPT, rejects), (REFUTED, len(cases) - verdicts[REFUTED])):
+        assert len(complaints(cases, tmp_path, lambda text, folder, one=verdict: Report("c.yaml", one))) >= wrong
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_what_is_refuted_has_no_digest_of_what_verifies(claim: str, arrays: Path) -> None:
+    """The digest names the statement. (What is rejected may be proved by another witness.)"""
+    digests: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    for case in (case for family in FAMILIES if family.claim == claim for case in family.cases()):
+        if case.verdict not in (MALFORMED, REJECTED):
+            digests[case.verdict is ACCEPT][loads(case.text, arrays / "case.yaml").digest] = case.name
+    assert len(digests[True]) >= 4
+    assert [(digests[True][one], digests[False][one]) for one in digests[True] if one in digests[False]] == []
+
+
+def test_nothing_is_lost_of_the_corpus() -> None:
+    verdicts = Counter(case.verdict for family in FAMILIES for case in family.cases())
+    assert verdicts[Verdict.VERIFIED] >= 950
+    assert sum(verdicts.values()) >= 4000

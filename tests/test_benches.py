@@ -1,0 +1,152 @@
+"""The scripts that measure claims: small runs of their parts, and what they find is as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from flint import fmpq
+
+Tool = Callable[[str], ModuleType]
+
+
+# -- selection
+
+
+def test_enclosed_steps_are_counted_and_stay_near(tool: Tool) -> None:
+    pace, error = tool("bench.selection_descent").steps_a_second(2, 2, 2, 200)
+    assert pace > 0
+    assert error < 1e-9
+
+
+def test_the_authors_descents_are_certified(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool("bench.selection_descent").main(["--steps", "100"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.split()[-6:-4] == ["0", "global"] for line in lines) == 6
+    assert "local" in lines[-1]
+
+
+def test_no_random_point_is_certified_twice(tool: Tool) -> None:
+    bench = tool("bench.selection_descent")
+    given, selection = bench.random_local(np.random.default_rng(5))
+    assert selection.bad
+    assert len(given["keys"]) == selection.tokens.count <= 4
+    found, twice = bench.local_table(2, 20)
+    assert 0 <= found <= 2
+    assert twice == 0
+
+
+def test_real_heads_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool("bench.selection_head").main(["--queries", "8"]) == 0
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == ["layer0-head6", "layer1-head9", "layer2-head6"]
+    assert all(float(row.split()[4]) > 0 for row in rows)
+
+
+# -- training
+
+
+def test_certified_rates_are_near_the_fitted_ones(tool: Tool, tmp_path: Path) -> None:
+    bench = tool("bench.training")
+    found = bench.convergence(4, tmp_path)
+    assert float(bench.asserted(found.certificate)["rate"]) > 0 < found.checked
+    rate, fitted = bench.restart(bench.COVARIANCES["plane"], 0, tmp_path)
+    assert rate < fitted < 3 * rate
+
+
+def test_flows_are_followed_and_descents_compared(tool: Tool, tmp_path: Path) -> None:
+    bench = tool("bench.training")
+    found, end, radius = bench.flow(bench.COVARIANCES["plane"], bench.BALANCED[2], "1/100", tmp_path)
+    assert found.found > 0
+    assert end > 1
+    assert radius <= 1e-20
+    found, radius, ratio = bench.descent(bench.COVARIANCES["plane"], bench.Descents(2, 8, 3, "1/50"), tmp_path)
+    assert found.checked > 0
+    assert radius <= 1e-12
+    assert 1 <= ratio <= 1.01
+
+
+def test_the_shortest_prompts_are_found_and_checked(
+    tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transfer = tool("bench.risk_transfer")
+    found = transfer.row("line-large-b", tmp_path)
+    assert found.length == 76
+    # No tube is below the distance that is simulated, but for the errors of that.
+    assert 0.99 < found.sharpness < 10
+    assert transfer.main(["line-large-b"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("line-large-b              7.6e+01")
+
+
+def test_a_rotation_wraps_boxes_and_not_balls(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool("bench.flow").main(["--turns", "20", "--time", "5", "--order", "20", "--bits", "100"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[-1] for row in rows if "certattn" in row] == ["reached", "reached"]
+    turned, flowed = (float(row[-4]) for row in rows if "certattn" in row)
+    assert max(turned, flowed) < 1e-25
+    lost, boxed = (row for row in rows if "plain" in row)
+    assert lost[-3:-1] == ["lost", "at"]
+    assert float(boxed[-4]) > 100 * flowed
+
+
+# -- the spectrum
+
+
+def test_laws_linear_parts_and_distances_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    tool("gallery.singular_values")
+    bench = tool("bench.spectrum")
+    bench.PARTS["law"] = lambda: bench.law(2, 1)
+    assert bench.main(["law"]) == 0
+    assert "a value of the CDF, beta = 1, lambda = 1" in capsys.readouterr().out
+    (linear,), distances = bench.linearization(40, ["1/2"]), bench.distance(30, 1)
+    assert linear.what.startswith("d = 40, beta = 1/2, SVD ")
+    assert "law <= " in distances[1].what
+    assert "separation >= " in distances[1].what
+    assert all(row.milliseconds > 0 for row in [linear, *distances])
+
+
+def test_the_phases_are_drawn_from_thresholds(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = tool("pages.draw_gap_phases")
+    (first, _, last) = draw.thresholds(4)
+    assert first == pytest.approx((1 / 16, 1.71241067))
+    assert last[1] < first[1]
+    assert draw.relative_width(fmpq(1, 4), fmpq(1, 2)) == pytest.approx(0.0595, abs=1e-4)
+    assert draw.relative_width(fmpq(1, 4), fmpq(1)) == 0
+    monkeypatch.setattr(draw, "_POINTS", 6)
+    monkeypatch.setattr(draw, "_STEPS", 6)
+    draw.draw(tmp_path / "phases.svg")
+    assert (tmp_path / "phases.svg").stat().st_size > 1000
+
+
+def test_singular_values_are_measured_by_both_arithmetics(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = tool("gallery.singular_values").weights("a text", 200, 30).astype(float) / 1024
+    assert drawn[0, :3].tolist() == [378 / 1024, -1067 / 1024, 1108 / 1024]
+    bench = tool("bench.singular_values")
+    assert bench.main(["--sizes", "30"]) == 0
+    assert "in integers" in capsys.readouterr().out
+    row = bench.measure(40, 1, sharp=True)
+    assert 0 < row.sharp_radius < row.radius < 1e-10
+
+
+def test_random_score_matrices_are_measured(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = tool("bench.moments")
+    runs = {
+        "moments": ("finite-moments", {"beta": "1/2", "d": 24, "orders": [2, 4]}),
+        "smallest": ("finite-moments", {"beta": "1/2", "orders": [4], "within": "1/4"}),
+        "normaliser": ("normalizer-bound", {"beta": "1/2", "d": 1000}),
+        "equivalence": ("universality-bound", {"given": {"beta": "1/2", "eta": "1", "lambda": "1", "d": "1000"}}),
+    }
+    monkeypatch.setattr(bench, "RUNS", runs)
+    found = list(bench.rows(tuple(runs)))
+    assert [(row.verdict, row.finding) for row in found] == [
+        ("verified", "ratio of order 4 at most 1.25277"), ("verified", "order 4: ratio at most 1.23999"),
+        ("verified", "mean_square at most 0.0001428"), ("verified", "equivalence at most 0.0329"),
+    ]  # fmt: skip
+    monkeypatch.setattr(bench.rows, "__defaults__", (("normaliser",),))
+    assert bench.main(["--json"]) == 0
+    assert '"name": "normaliser"' in capsys.readouterr().out
