@@ -125,7 +125,7 @@ def _is_folder(name: str) -> bool:
 def _symbolic_flint() -> ModuleType:
     module = ModuleType("flint")
     numbers = dict.fromkeys(("arb", "acb", "fmpq", "fmpz"), SymbolicNumber)
-    matrices = dict.fromkeys(("arb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
+    matrices = dict.fromkeys(("arb_mat", "acb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
     # Nothing is rounded here: there is no working precision.
     precision = SimpleNamespace(prec=None)
     polynomials = dict.fromkeys(("arb_poly", "acb_poly"), SymbolicPolynomial)

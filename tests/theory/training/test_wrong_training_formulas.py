@@ -19,7 +19,7 @@ WRONG = [
     (0, "/ root(self.smallest) / self.smallest", "/ self.smallest"),
     (1, "4 * product * product", "2 * product * product"),
     (1, "- invariant) / 2", "+ invariant) / 2"),
-    (2, "return l * l * l * squared_factor", "return l * l * squared_factor"),
+    (2, "return l * l * l * task.squared_factor", "return l * l * task.squared_factor"),
     (2, "return 2 * self.rate(risk)", "return 4 * self.rate(risk)"),
     (3, "return 2 * self.step * self.first_risk", "return self.step * self.first_risk"),
     (3, "abs(self.invariant) + self.drift", "abs(self.invariant)"),
