@@ -106,8 +106,8 @@ def test_the_density_is_drawn(certattn_run: Run, folder: Path, law: tuple[str, .
 @pytest.mark.parametrize(("beta", "lambda_"), [(fmpq(1, 100), fmpq(1, 1000)), (fmpq(1, 20), fmpq(1, 1000))])
 def test_a_curve_has_nothing_in_the_gap(beta: fmpq, lambda_: fmpq) -> None:
     """An end of a narrow piece, as a double, lies in the gap, where next to the end nothing is certified."""
-    law = EquivalentLaw.from_beta(beta, lambda_)
-    gap = law.gap()
+    law = EquivalentLaw.from_square(beta * beta, lambda_)
+    gap = law.gap
     assert isinstance(gap, tuple)
     lower, upper = (float(end) for end in gap)
     x, density = density_curve(law).T
