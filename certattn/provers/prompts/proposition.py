@@ -7,6 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import NoProof
 from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
@@ -102,8 +103,12 @@ def _repaired(
 
 
 def _proof(claim: Theorem[StatedDisplay], out: Path, draft: dict[str, Plain]) -> Proof:
-    """The obligations of a draft, asked for at `_BITS`."""
-    proof = Proof(list(claim.obligations(claim.read(loads(to_text(draft), out)))))
+    """The obligations of a draft, asked for at `_BITS`. Raises NotProvedError where one has no proof."""
+    listed = list(claim.obligations(claim.read(loads(to_text(draft), out))))
+    for each in listed:
+        if isinstance(each, NoProof):
+            raise NotProvedError(f"{each.name} is not proved: {each.reason}")
+    proof = Proof(listed)
     proof.ask(list(proof.obligations), _BITS)
     return proof
 

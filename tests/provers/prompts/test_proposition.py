@@ -127,7 +127,14 @@ def test_constants_decide_longer_prompts(c1: str, word: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "options", "kind", "words"),
     [
-        ({**GAUSSIANS, "sigma": "0.5"}, {}, MalformedError, "sigma-sub-Gaussian"),
+        ({**GAUSSIANS, "sigma": "0.5"}, {}, MalformedError, "sigma >= 1"),
+        ({**GAUSSIANS, "sigma": "0.5", "length": "1"}, {}, NotProvedError, "sigma-sub-Gaussian"),
+        (
+            {**GAUSSIANS, "length": "3", "constants": {"c1": "1", "c2": "1"}},
+            {},
+            NotProvedError,
+            "the left side is known exactly where U = 0",
+        ),
         ({"law": NORMAL, "queries": QUERIES}, {}, UsageError, "no 'sigma' and no 'length'"),
         ({**GAUSSIANS, "queries": BOX}, {}, UsageError, "Gaussian tokens and queries, or tokens and queries on a box"),
         (GAUSSIANS, {"c2": "0"}, UsageError, "expected a positive number"),
