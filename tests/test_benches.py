@@ -129,24 +129,3 @@ def test_singular_values_are_measured_by_both_arithmetics(tool: Tool, capsys: py
     assert "in integers" in capsys.readouterr().out
     row = bench.measure(40, 1, sharp=True)
     assert 0 < row.sharp_radius < row.radius < 1e-10
-
-
-def test_random_score_matrices_are_measured(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bench = tool("bench.moments")
-    runs = {
-        "moments": ("finite-moments", {"beta": "1/2", "d": 24, "orders": [2, 4]}),
-        "smallest": ("finite-moments", {"beta": "1/2", "orders": [4], "within": "1/4"}),
-        "normaliser": ("normalizer-bound", {"beta": "1/2", "d": 1000}),
-        "equivalence": ("universality-bound", {"given": {"beta": "1/2", "eta": "1", "lambda": "1", "d": "1000"}}),
-    }
-    monkeypatch.setattr(bench, "RUNS", runs)
-    found = list(bench.rows(tuple(runs)))
-    assert [(row.verdict, row.finding) for row in found] == [
-        ("verified", "ratio of order 4 at most 1.25277"), ("verified", "order 4: ratio at most 1.23999"),
-        ("verified", "mean_square at most 0.0001428"), ("verified", "equivalence at most 0.0329"),
-    ]  # fmt: skip
-    monkeypatch.setattr(bench.rows, "__defaults__", (("normaliser",),))
-    assert bench.main(["--json"]) == 0
-    assert '"name": "normaliser"' in capsys.readouterr().out

@@ -130,7 +130,7 @@ def _follow(module: str, found: dict[str, TrustedFile], arrays: bool, binary64: 
 def _reaches_binary64(module: str) -> bool:
     """Whether a module lies in binary64, or imports it at its start."""
     file = _file(module)
-    return module.startswith(f"{FAST}.") or (file is not None and any(map(_reaches_binary64, file.at_start)))
+    return f"{module}.".startswith(f"{FAST}.") or (file is not None and any(map(_reaches_binary64, file.at_start)))
 
 
 def _place(file: TrustedFile) -> int:

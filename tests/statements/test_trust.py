@@ -38,7 +38,11 @@ def _smallest(claim: str) -> Path:
     return min(folder.glob("*.yaml"), key=lambda path: (path.stat().st_size, path.name))
 
 
-@pytest.mark.parametrize("claim", ["output-tail", "max-margin", "regression-risk"])
+# Arrays that are computed with as doubles alone are not read as integers.
+NOT_ALWAYS = {"certattn.kernel.document.bit_patterns"}
+
+
+@pytest.mark.parametrize("claim", CHAPTER_OF)
 def test_what_a_check_imports_is_listed(claim: str) -> None:
     command = [sys.executable, "-c", CHECK, str(_smallest(claim))]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
@@ -47,7 +51,7 @@ def test_what_a_check_imports_is_listed(claim: str) -> None:
     listed = {file.module for file in found.files}
     with_code = {name for name in imported if code_lines(_source(name))}
     assert with_code <= listed, f"not listed: {sorted(with_code - listed)}"
-    assert listed <= with_code, f"not imported: {sorted(listed - with_code)}"
+    assert listed - with_code <= NOT_ALWAYS, f"not imported: {sorted(listed - with_code)}"
 
 
 def _source(module: str) -> str:

@@ -108,7 +108,7 @@ def check_distortion(kernel: Kernel) -> Iterator[Check]:
 
 def check_entropy(kernel: Kernel) -> Iterator[Check]:
     """log T - log a - (1/T) sum x (log x - log a) = -sum p log p for every a, and where x log(x/a) is smallest."""
-    shape, m = kernel.stated_singular_values, real("m")
+    shape, m = kernel.module("kernel.theorems.spectrum.singular_values"), real("m")
     for size in _SIZES:
         x = _positive("x", size)
         total = sum(x)
@@ -132,7 +132,11 @@ def check_ranks(kernel: Kernel) -> Iterator[Check]:
     for size in _SIZES:
         sigma = _falling(size)
         energy = sum(entry**2 for entry in sigma)
-        found = plain(kernel.stated_singular_values.energy_ratio(SymbolicNumber(energy), SymbolicNumber(sigma[0])))
+        found = plain(
+            kernel.module("kernel.theorems.spectrum.singular_values").energy_ratio(
+                SymbolicNumber(energy), SymbolicNumber(sigma[0])
+            )
+        )
         yield equal(f"the stable rank, n = {size}", found, energy / sigma[0] ** 2)
         low, high = sympy.expand(energy - sigma[0] ** 2), sympy.expand(size * sigma[0] ** 2 - energy)
         yield Check(f"it is at least 1, n = {size}", low.is_nonnegative is True)
