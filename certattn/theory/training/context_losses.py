@@ -95,7 +95,9 @@ def _check_population(kernel: Kernel) -> Iterator[Check]:
     """The risk over all tasks and its gradient, those of `regression`, with balls in the place of exact numbers."""
     task, contexts = general_task(kernel, 2), kernel.descent_trajectory
     covariance, identity = (SymbolicMatrix(table) for table in (task.covariance, sympy.eye(2)))
-    balls = kernel.regression.Regression(contexts.BallMatrix(covariance), contexts.BallMatrix(identity))
+    balls = kernel.regression.Regression(
+        kernel.regression.BallMatrix(covariance), kernel.regression.BallMatrix(identity)
+    )
     found = contexts.PopulationLoss(balls, SymbolicNumber(0)).at(
         kernel.context_losses.Trained(SymbolicMatrix(task.A), SymbolicMatrix([[task.b]]))
     )
