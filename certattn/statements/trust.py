@@ -100,6 +100,8 @@ class Trust:
 @cache
 def trust_of(claim: str, *, arrays: bool = True, binary64: bool = True) -> Trust:
     """What verdicts on a claim rest on: with all that a check may need, or without what reads arrays, or binary64."""
+    # A theorem about binary64 itself rests on it, whatever the arithmetic of the proof.
+    binary64 = binary64 or _reaches_binary64(module_of("kernel.theorems", claim))
     found: dict[str, TrustedFile] = {}
     _follow(CORE, found, arrays, binary64)
     _follow(module_of("kernel.theorems", claim), found, arrays, binary64)

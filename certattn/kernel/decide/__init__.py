@@ -1,8 +1,7 @@
 """What decides: nothing else does.
 
-``verdict`` has obligations, outcomes and the verdict, ``claim`` what a theorem has to provide, ``checker`` the table of
-claims and the search over tiers and precisions, ``reports`` what is said of a certificate, and ``floating_point`` the
-environment that all of it computes in. ``theorem``, ``obligation`` and ``proof`` are what claims become that list their
-obligations, by ``adapter`` until all do. ``verdict`` imports `mathematics` alone, ``claim`` and ``theorem`` also
+``obligation`` is what a theorem hands over, ``proof`` decides it and makes the verdict, ``theorem`` is what a module of
+a theorem offers, ``checker`` the table of claims and the search over tiers and precisions, and ``floating_point`` the
+environment that all of it computes in. ``obligation`` and ``proof`` import `mathematics` alone, ``theorem`` also
 `document`; only ``checker`` imports theorems.
 """

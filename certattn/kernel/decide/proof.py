@@ -205,8 +205,10 @@ def decide(left: Number, relation: Relation, right: Number) -> Outcome:
         return _identical(left, relation, right)
     if isinstance(left, Range) or isinstance(right, Range):
         raise TypeError("of a range each end is decided by itself")
-    # A NaN or an unbounded ball decides nothing.
     for side in (left, right):
+        if not isinstance(side, (arb, fmpq)):
+            raise TypeError(f"a side is a ball or an exact number, not {type(side).__name__}")
+        # A NaN or an unbounded ball decides nothing.
         if isinstance(side, arb) and side.is_finite() is not True:
             return Outcome.UNDECIDED
     holds, fails = _COMPARED[relation](left, right)

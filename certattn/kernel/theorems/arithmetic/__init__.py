@@ -2,5 +2,5 @@
 
 A module, or a few, for each claim: `binary64-exponential`.
 They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`, `document`,
-`mathematics`, their own `mathematics` and, where it is tried, `certattn.fast`; no other chapter.
+`mathematics` and `certattn.fast`, which they are about; no other chapter.
 """

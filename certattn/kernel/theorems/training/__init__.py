@@ -2,6 +2,6 @@
 
 A module, or a few, for each claim: `descent-trajectory`, `flow-trajectory`, `regression-risk`,
 `training-convergence`, `risk-gap` and `risk-transfer`.
-They make obligations and decide nothing. They import `given`, `decide.claim`, `decide.verdict`, `document`,
-`mathematics` and each other, where two need the same; no other chapter.
+They make obligations and decide nothing. They import `given`, `decide.obligation`, `decide.theorem`,
+`document`, `mathematics` and each other, where two need the same; no other chapter.
 """
