@@ -15,8 +15,8 @@ and in the first two, constraints of relaxed inputs are >= 0. A certificate asse
     none      the constraints contradict each other
 
 The proofs are the conditions of Karush, Kuhn and Tucker and Farkas' lemma (`margin_points`), and weak duality
-(`MarginDistance`), over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li, Zhang and Oymak 2023, problems
-(Att-SVM), (W-SVM), (v-SVM) and the relaxed one.
+(`MarginDistance`), over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li, Zhang and Oymak
+2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one.
 """
 
 from __future__ import annotations
