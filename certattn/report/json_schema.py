@@ -8,7 +8,7 @@ from typing import Any
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import ENVELOPE, Provenance, Section
 from certattn.kernel.document.matrices import RowRange, Sha256
-from certattn.kernel.document.numbers import COUNT_PATTERN, RATIONAL_FORMS, RATIONAL_PATTERN, REAL_FORMS, REAL_PATTERN
+from certattn.kernel.document.numbers import RATIONAL_FORMS, REAL_FORMS
 from certattn.kernel.document.schema import (
     MAX_TEXT,
     ByKey,
@@ -27,13 +27,24 @@ from certattn.kernel.given.token_laws import LAW_FORMS, LawKind
 
 Schema = dict[str, Any]
 
+# The grammar of kernel/document/numbers.py as patterns for editors, which see the forms and not the limits. To Python,
+# $ is also before an end of line.
+_INTEGER = r"(?:0|[1-9][0-9]*)"
+_NUMBER_PATTERN = (
+    rf"-?(?:{_INTEGER}(?:/[1-9][0-9]*|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,6}})?)"
+    r"|0x[0-9a-fA-F]+(?:\.[0-9a-fA-F]+)?p[+-]?[0-9]{1,6})"
+)
+_RATIONAL = rf"^{_NUMBER_PATTERN}$(?!\n)"
+_REAL = rf"^(?:{_NUMBER_PATTERN}|(?:1/)?sqrt\({_NUMBER_PATTERN}\))$(?!\n)"
+_COUNT = r"^(?:0|[1-9][0-9]{0,17})$(?!\n)"
+
 # An editor has typed plain scalars already; the reader takes their text.
 _NUMBER: Schema = {"type": ["number", "string"]}
 _TEXT: Schema = {"type": ["string", "number", "boolean", "null"], "minLength": 1, "maxLength": MAX_TEXT}
 _SHAPES: Mapping[type[Kind[Any]], Callable[[Any], Schema]] = {
-    Rational: lambda kind: {**_NUMBER, "pattern": RATIONAL_PATTERN, "description": RATIONAL_FORMS},
-    Scale: lambda kind: {**_NUMBER, "pattern": REAL_PATTERN, "description": REAL_FORMS},
-    Count: lambda kind: {"type": ["integer", "string"], "minimum": kind.minimum, "pattern": COUNT_PATTERN},
+    Rational: lambda kind: {**_NUMBER, "pattern": _RATIONAL, "description": RATIONAL_FORMS},
+    Scale: lambda kind: {**_NUMBER, "pattern": _REAL, "description": REAL_FORMS},
+    Count: lambda kind: {"type": ["integer", "string"], "minimum": kind.minimum, "pattern": _COUNT},
     Choice: lambda kind: {"enum": list(kind.words)},
     Flag: lambda kind: {"enum": [True, False, "true", "false"]},
     Text: lambda kind: _TEXT,

@@ -99,14 +99,12 @@ def read_array(data: bytes, suffix: str, name: str | None, dtype: str, shape: tu
 
 def read_stream(data: bytes, suffix: str, name: str | None, dtype: str, shape: tuple[int, ...]) -> bytes | None:
     """The array by the reader of large files, a few bytes at a time; None where it is refused."""
-
-    def span(head: bytes) -> tuple[int, int] | None:
-        layout = locate(suffix, head, len(data), name, (dtype, shape), LIMITS.max_tensor_bytes)
-        return None if layout is None else (layout.start, layout.stop)
-
-    found = bytearray()
-    pieces = hashed_pieces(io.BytesIO(data), len(data), span, piece=8, chunk=64, watch=Watch())
+    found, file = bytearray(), io.BytesIO(data)
     try:
+        layout = locate(suffix, data, len(data), name, (dtype, shape), LIMITS.max_tensor_bytes)
+        head = file.read(layout.start + 3)
+        span = layout.start, layout.stop
+        pieces = hashed_pieces(file, len(data), head, span, piece=8, chunk=64, watch=Watch())
         while True:
             found += next(pieces)
     except StopIteration as end:

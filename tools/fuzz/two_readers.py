@@ -182,8 +182,6 @@ Numbers = tuple[str, tuple[int, ...], list[Fraction]]
 def kernel_array(suffix: str, data: bytes, name: str | None, stated: tuple[str, tuple[int, ...]]) -> Any:
     def read() -> Numbers:
         layout = locate(suffix, data, len(data), name, stated, 2**20)
-        if layout is None or layout.stop > len(layout.source):
-            raise ArrayFormatError("too little", "all")
         integers, exponent = exact_integers(layout.source[layout.start : layout.stop], stated[0])
         return *stated, [Fraction(n) * Fraction(2) ** exponent for n in integers]
 

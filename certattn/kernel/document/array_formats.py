@@ -40,6 +40,8 @@ _SAFETENSORS_DTYPES = {
 }  # fmt: skip
 _MAX_NPY_HEADER = 2**16
 _MAX_SAFETENSORS_HEADER = 2**23
+# No header of a .npy or .safetensors file goes beyond these.
+HEAD_BYTES = 8 + _MAX_SAFETENSORS_HEADER
 _MAX_ZIP_READ = 2**23
 _CHUNK = 2**20
 # All that zipfile, zlib and struct raise for bytes that make no sense.
@@ -63,18 +65,15 @@ class ArrayFormatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The array is source[start:stop], little-endian, row by row.
-
-    While a file is still being streamed, `source` is only its beginning.
-    """
+    """The array is source[start:stop], little-endian, row by row; of a large file `source` is only the beginning."""
 
     source: bytes
     start: int
     stop: int
 
 
-def locate(suffix: str, content: bytes, size: int, array: str | None, stated: Stated, max_bytes: int) -> Layout | None:
-    """Where the array is, or None while `content` is too short a beginning of `size` bytes."""
+def locate(suffix: str, content: bytes, size: int, array: str | None, stated: Stated, max_bytes: int) -> Layout:
+    """Where the array is in a file of `size` bytes, by all of it, or by its first HEAD_BYTES if it is no .npz file."""
     if byte_count(stated) > max_bytes:
         raise ArrayFormatError(
             f"an array of {byte_count(stated)} bytes", f"at most {max_bytes}", "raise --max-tensor-bytes"
@@ -94,6 +93,10 @@ def _named(array: str | None, kind: str) -> str:
     return array
 
 
+def _cut_off(kind: str) -> ArrayFormatError:
+    return ArrayFormatError(f"a .{kind} array that ends inside its header", f"a whole .{kind} array")
+
+
 def byte_count(stated: Stated) -> int:
     dtype, shape = stated
     return math.prod(shape) * DTYPES[dtype]
@@ -102,25 +105,21 @@ def byte_count(stated: Stated) -> int:
 # -- npy
 
 
-def _locate_npy(content: bytes, size: int, stated: Stated) -> Layout | None:
+def _locate_npy(content: bytes, size: int, stated: Stated) -> Layout:
     header = _npy_header(lambda start, stop: content[start:stop], stated)
-    if header is None:
-        if len(content) < size:
-            return None
-        raise ArrayFormatError("a .npy file that ends inside its header", "a whole .npy file")
     stop = header + byte_count(stated)
     if stop != size:
         raise ArrayFormatError(f"a .npy file of {size} bytes", f"{stop} bytes for the stated dtype and shape")
     return Layout(content, header, stop)
 
 
-def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None:
-    """The header's length, after comparing it with what is stated; None if it is cut off."""
+def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int:
+    """The header's length, after comparing it with what is stated."""
     start = take(0, 12)
     if start[:6] != _NPY_MAGIC[: len(start)]:
         raise ArrayFormatError("a file that does not begin as .npy files do", "a .npy array")
     if len(start) < 12:
-        return None
+        raise _cut_off("npy")
     if start[6] not in (1, 2, 3) or start[7] != 0:
         raise ArrayFormatError(f".npy format {start[6]}.{start[7]}", "format 1.0, 2.0 or 3.0")
     prefix = 10 if start[6] == 1 else 12
@@ -129,7 +128,7 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int | None
         raise ArrayFormatError(f"a .npy header of {length} bytes", "a short header")
     raw = take(prefix, prefix + length)
     if len(raw) < length:
-        return None
+        raise _cut_off("npy")
     match = _NPY_HEADER.fullmatch(raw.decode("latin-1"))
     if match is None:
         raise ArrayFormatError("a .npy header that numpy.save does not write", "a plain .npy header")
@@ -202,8 +201,6 @@ def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
         return bytes(head[start:stop])
 
     header = _npy_header(take, stated)
-    if header is None:
-        raise ArrayFormatError("an array that ends inside its header", "a whole .npy array")
     count = byte_count(stated)
     body = take(header, header + count)
     if len(body) != count:
@@ -217,14 +214,12 @@ def _unpack(stream: IO[bytes], stated: Stated) -> Layout:
 # -- safetensors
 
 
-def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -> Layout | None:
+def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -> Layout:
     length = int.from_bytes(content[:8], "little")
     if len(content) >= 8 and length > min(_MAX_SAFETENSORS_HEADER, size - 8):
         raise ArrayFormatError(f"a header of {length} bytes", "a .safetensors file")
     if len(content) < 8 + length:
-        if len(content) < size:
-            return None
-        raise ArrayFormatError("a file that ends inside its header", "a whole .safetensors file")
+        raise _cut_off("safetensors")
     entry = _safetensors_entry(content[8 : 8 + length], array)
     dtype, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in _SAFETENSORS_DTYPES:

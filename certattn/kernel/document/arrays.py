@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from certattn.kernel.document.array_formats import ArrayFormatError, Layout, byte_count, locate
+from certattn.kernel.document.array_formats import HEAD_BYTES, ArrayFormatError, Layout, byte_count, locate
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.references import ArrayReference
 from certattn.kernel.document.regular_files import reason, regular_file
@@ -32,10 +32,6 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 _KEEP_BYTES = 256 * 2**20
 _CHUNK = 2**20
 _ALL_THAT_ARE_NOT_FINITE = "numpy.argwhere(~numpy.isfinite(array)) lists all such entries"
-
-
-# Where the wanted bytes begin and end, once enough of the file's beginning is known.
-Locate = Callable[[bytes], tuple[int, int] | None]
 
 
 class ArrayFiles:
@@ -152,37 +148,26 @@ class ArrayFiles:
         self, file: BinaryIO, size: int, reference: ArrayReference, piece: int
     ) -> Generator[memoryview, None, None]:
         """The wanted bytes of a large .npy or .safetensors file, hashed in the same pass."""
-
-        def span(head: bytes) -> tuple[int, int] | None:
-            layout = self._locate(head, size, reference)
-            return None if layout is None else self._span(layout, reference)
-
         self._watch.expect(size)
+        head = file.read(HEAD_BYTES)
+        span = self._span(self._locate(head, size, reference), reference)
         try:
-            digest = yield from hashed_pieces(file, size, span, piece, _CHUNK, self._watch)
+            digest = yield from hashed_pieces(file, size, head, span, piece, _CHUNK, self._watch)
         except EndsEarlyError:
-            raise _too_short(reference.node) from None
+            raise reference.node.malformed("the whole array", "a file that ends too early") from None
         except GrewError:
             raise _changed(reference.node) from None
         self._require_hash(reference, digest)
 
     def _cut(self, content: bytes, reference: ArrayReference) -> bytes:
         layout = self._locate(content, len(content), reference)
-        if layout is None or layout.stop > len(layout.source):
-            raise _too_short(reference.node)
         start, stop = self._span(layout, reference)
         return bytes(layout.source[start:stop])
 
-    def _locate(self, content: bytes, size: int, reference: ArrayReference) -> Layout | None:
+    def _locate(self, content: bytes, size: int, reference: ArrayReference) -> Layout:
+        stated, most = (reference.dtype, reference.shape), self._limits.max_tensor_bytes
         try:
-            return locate(
-                reference.format,
-                content,
-                size,
-                reference.array,
-                (reference.dtype, reference.shape),
-                self._limits.max_tensor_bytes,
-            )
+            return locate(reference.format, content, size, reference.array, stated, most)
         except ArrayFormatError as error:
             raise reference.node.malformed(error.expected, f"{reference.words}: {error.found}", error.hint) from None
 
@@ -216,10 +201,6 @@ def _not_finite(reference: ArrayReference, index: int, kind: str) -> MalformedEr
     return reference.node.malformed("finite numbers", found, _ALL_THAT_ARE_NOT_FINITE)
 
 
-def _too_short(node: Node) -> MalformedError:
-    return node.malformed("the whole array", "a file that ends too early")
-
-
 # -- a large file in one pass
 
 
@@ -232,25 +213,17 @@ class GrewError(Exception):
 
 
 def hashed_pieces(
-    file: BinaryIO, size: int, locate: Locate, piece: int, chunk: int, watch: Watch
+    file: BinaryIO, size: int, head: bytes, span: tuple[int, int], piece: int, chunk: int, watch: Watch
 ) -> Generator[memoryview, None, str]:
-    """Yield the wanted bytes in pieces of `piece` bytes (the last may be shorter); return the sha256 in hex.
+    """Yield the bytes from span[0] to span[1] in pieces of `piece` bytes (the last may be shorter); return the sha256.
 
-    A piece is overwritten after the next one was asked for. Bytes that are not wanted are read
-    `chunk` at a time. Raises EndsEarlyError or GrewError.
+    `head` is what was read of the file already. A piece is overwritten after the next one was asked for. Bytes that
+    are not wanted are read `chunk` at a time. Raises EndsEarlyError or GrewError.
     """
-    sha = hashlib.sha256()
-    head, span = bytearray(), None
-    while span is None:
-        read = file.read(chunk)
-        if not read:
-            raise EndsEarlyError
-        sha.update(read)
-        head += read
-        span = locate(bytes(head))
+    sha = hashlib.sha256(head)
     start, stop = span
     position = _skip(file, sha, len(head), start, chunk)
-    known = memoryview(bytes(head[start:stop]))
+    known = memoryview(head)[start:stop]
     rooms = [bytearray(min(piece, stop - start)) for _ in range(2)]
     hashing: list[Future[None]] = []
     with ThreadPoolExecutor(1) as thread:

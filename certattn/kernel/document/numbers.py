@@ -30,16 +30,6 @@ _MORE_THAN_COUNT = re.compile(r"[0-9]{19}|[0-9]+\.?[0-9]*[eE]", re.ASCII)
 _EXPONENT_DIGITS = 6
 _SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
 
-# The same as patterns for editors, which see the forms and not the limits.
-_NUMBER_PATTERN = (
-    rf"-?(?:{_INTEGER}(?:/[1-9][0-9]*|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{{1,{_EXPONENT_DIGITS}}})?)"
-    rf"|0x[0-9a-fA-F]+(?:\.[0-9a-fA-F]+)?p[+-]?[0-9]{{1,{_EXPONENT_DIGITS}}})"
-)
-# To Python, $ is also before an end of line.
-RATIONAL_PATTERN = rf"^{_NUMBER_PATTERN}$(?!\n)"
-REAL_PATTERN = rf"^(?:{_NUMBER_PATTERN}|(?:1/)?sqrt\({_NUMBER_PATTERN}\))$(?!\n)"
-COUNT_PATTERN = r"^(?:0|[1-9][0-9]{0,17})$(?!\n)"
-
 RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
 REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
 # What counts something fits into 64 bits, with its sign: 18 digits always do.

@@ -10,6 +10,7 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,9 @@ def safetensors(header: Any = None, body: bytes = BYTES, **changes: Any) -> byte
     return struct.pack("<Q", len(raw)) + raw + body
 
 
-def located(
-    suffix: str, content: bytes, array: str | None, stated: Any = STATED, size: int | None = None
-) -> bytes | None:
+def located(suffix: str, content: bytes, array: str | None, stated: Any = STATED, size: int | None = None) -> bytes:
     layout = locate(suffix, content, len(content) if size is None else size, array, stated, MANY)
-    return None if layout is None else bytes(layout.source[layout.start : layout.stop])
+    return bytes(layout.source[layout.start : layout.stop])
 
 
 # -- accepted
@@ -135,9 +134,9 @@ LISTS = "shape and data_offsets as lists of integers"
 INSIDE = "24 bytes inside the file"
 # name: (content, found, expected)
 NPY_REFUSED: dict[str, tuple[bytes, str, str]] = {
-    "empty": (b"", "ends inside its header", "a whole .npy file"),
-    "only the magic": (npy()[:6], "ends inside its header", "a whole .npy file"),
-    "cut inside the header": (npy()[:40], "ends inside its header", "a whole .npy file"),
+    "empty": (b"", "ends inside its header", "a whole .npy array"),
+    "only the magic": (npy()[:6], "ends inside its header", "a whole .npy array"),
+    "cut inside the header": (npy()[:40], "ends inside its header", "a whole .npy array"),
     "another magic": (b"\x92" + npy()[1:], "does not begin as .npy files do", "a .npy array"),
     "a zip archive": (npz(), "does not begin as .npy files do", "a .npy array"),
     "format 4.0": (npy_by_hand(npy_header(), version=b"\x04\x00"), ".npy format 4.0", "1.0, 2.0 or 3.0"),
@@ -189,7 +188,7 @@ NPZ_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "another shape": (npz({"keys.npy": npy(ARRAY.reshape(6))}), "shape [6] in the file", "[2, 3]"),
 }  # fmt: skip
 SAFETENSORS_REFUSED: dict[str, tuple[bytes, str, str]] = {
-    "empty": (b"", "ends inside its header", "a whole .safetensors file"),
+    "empty": (b"", "ends inside its header", "a whole .safetensors array"),
     "seven bytes": (safetensors()[:7], "ends inside its header", "a whole"),
     "cut header": (safetensors()[:20], "a header of 68 bytes", "a .safetensors file"),
     "huge header": (b"\xff" * 8 + BYTES, f"a header of {2**64 - 1} bytes", "a .safetensors"),
@@ -292,16 +291,16 @@ def test_many_names_are_cut() -> None:
     refuse(lambda: located(".safetensors", safetensors(names), "keys"), "k000, k001, k002, k003", "that name")
 
 
-# -- while a file is being streamed
+# -- by the beginning of a large file
 
 
-def test_a_beginning_that_is_too_short_is_no_error() -> None:
+def test_the_header_is_enough() -> None:
     for suffix, content, array in ((".npy", npy(), None), (".safetensors", safetensors(), "keys")):
         start = content.index(BYTES)
         for length in range(start):
-            assert located(suffix, content[:length], array, size=len(content)) is None, length
+            cut = partial(located, suffix, content[:length], array, size=len(content))
+            refuse(cut, "ends inside its header", "whole")
         layout = locate(suffix, content[:start], len(content), array, STATED, MANY)
-        assert layout is not None
         assert (layout.start, layout.stop) == (start, start + 24)
 
 
@@ -318,7 +317,7 @@ def test_a_wrong_beginning_is_seen_at_once() -> None:
 def test_the_stated_size_is_limited_before_anything_is_read() -> None:
     error = refuse(lambda: locate(".npy", b"", 0, None, ("float64", (2, 4)), 63), "an array of 64 bytes", "at most 63")
     assert error.hint == "raise --max-tensor-bytes"
-    assert locate(".npy", b"", 1, None, ("float64", (2, 4)), 64) is None
+    refuse(lambda: locate(".npy", b"", 1, None, ("float64", (2, 4)), 64), "ends inside its header", "a whole")
 
 
 def peak_and_seconds(action: Callable[[], object]) -> tuple[int, float]:
@@ -438,7 +437,7 @@ def test_a_name_that_numpy_would_read_as_another_array_is_refused() -> None:
 
     stated = ("float64", (1, 1))
     plain = npz(("a.npy", 0.0))
-    assert locate(".npz", plain, len(plain), "a", stated, 2**20) is not None
+    assert locate(".npz", plain, len(plain), "a", stated, 2**20).source
     for double in (npz(("a.npy", 0.0), ("a", 1.0)), npz(("a", 1.0))):
         with pytest.raises(ArrayFormatError, match="exactly one"):
             locate(".npz", double, len(double), "a", stated, 2**20)
