@@ -378,11 +378,8 @@ def value_at(coefficients: list[Vector], t: arb) -> Vector:
 
 def moved_by(coefficients: list[Vector], t: arb) -> list[Vector]:
     """The coefficients of s -> p(t + s)."""
-    moved = list(coefficients)
-    for first in range(len(moved) - 1):
-        for k in range(len(moved) - 2, first - 1, -1):
-            moved[k] = [x * t + y for x, y in zip(moved[k + 1], moved[k], strict=True)]
-    return moved
+    entries = [arb_poly(list(entry))(arb_poly([t, 1])) for entry in zip(*coefficients, strict=True)]
+    return [[entry[k] for entry in entries] for k in range(len(coefficients))]
 
 
 def _widened(box: Vector, error: arb) -> Enclosure:
