@@ -56,7 +56,7 @@ _LAYOUT = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its title. `most` is what it is to be at most, and `note` how it came about."""
+    """A number with its title. `most` is the goal, what it is to be at most, and `note` how it came about."""
 
     title: str
     value: float
@@ -65,7 +65,7 @@ class Figure:
 
     def __str__(self) -> str:
         shown = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.2f}"
-        words = f"at most {self.most:,}" if self.most is not None else ""
+        words = f"goal: {self.most:,}" if self.most is not None else ""
         return f"{shown:>10}  {words:<16}{self.title}{f' ({self.note})' if self.note else ''}"
 
 

@@ -14,6 +14,7 @@ from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems import CHAPTER_OF
+from certattn.report.codes.obligations import page_of
 from certattn.report.text import on_one_line
 from certattn.statements.checking import check_file
 from certattn.statements.trust import Trust, trust_of
@@ -38,14 +39,21 @@ def trust(what: str, form: str, plot: Path | None, root: Path | None, **limits: 
     Of a certificate, which is checked for it, those that its verdict rests on; of a claim, those that a verdict may
     rest on, with what reads array files and with binary64 where it has such.
     """
-    verdict, found = _of(what, root, take_limits(limits))
+    verdict, claim, found = _of(what, root, take_limits(limits))
     if plot is not None:
         from certattn.cli.import_picture import draw_imports
 
         draw_imports(found, plot)
     if form == "json":
         files = [{"file": file.name, "lines": file.lines} for file in found.files]
-        content = {"of": what, "verdict": verdict, **found.to_dict(), "listed": files, "software": _software(found)}
+        content = {
+            "of": what,
+            "verdict": verdict,
+            "proof": page_of(claim, claim),
+            **found.to_dict(),
+            "listed": files,
+            "software": _software(found),
+        }
         click.echo(json.dumps(content, indent=2))
         return
     lines = [f"{verdict}  {on_one_line(what)}" if verdict else what, ""]
@@ -57,21 +65,23 @@ def trust(what: str, form: str, plot: Path | None, root: Path | None, **limits: 
     lines += [
         "",
         f"{found.lines:>6}  lines of code in {len(found.files)} files, without comments and docstrings",
+        f" proof  {page_of(claim, claim)}",
         f"sha256  {found.sha256}, over these files",
         f"  with  {', '.join(f'{name} {version}' for name, version in _software(found).items())}",
     ]
     click.echo("\n".join(lines))
 
 
-def _of(what: str, root: Path | None, limits: Any) -> tuple[str, Trust]:
-    """The verdict, if a certificate is named, and the files."""
+def _of(what: str, root: Path | None, limits: Any) -> tuple[str, str, Trust]:
+    """The verdict, if a certificate is named, the claim, and the files."""
     if what in CHAPTER_OF and not Path(what).exists():
-        return "", trust_of(what)
+        return "", what, trust_of(what)
     report = check_file(Path(what), CheckOptions(limits, root))
     if report.verdict is Verdict.MALFORMED:
         raise UsageError(f"{report.reason}\n  hint:     a claim is named as `certattn schema` lists it")
     uses = report.rests_on.get("uses", [])
-    return report.verdict.value, trust_of(report.claim, arrays="arrays" in uses, binary64="binary64" in uses)
+    found = trust_of(report.claim, arrays="arrays" in uses, binary64="binary64" in uses)
+    return report.verdict.value, report.claim, found
 
 
 def _software(found: Trust) -> dict[str, str]:

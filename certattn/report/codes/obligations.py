@@ -26,7 +26,6 @@ from certattn.report.text import INDEX
 
 SEPARATOR = "/"
 _EITHER = re.compile(r"\{([^}]*)\}")
-_PAGE = "docs/claims/{}/{}.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,12 @@ def _entries(claim: str, key: str, content: dict[str, str]) -> Iterator[Entry]:
 
 def _entry(claim: str, key: str, name: str, said: dict[str, str]) -> Entry:
     do = said.get("do", sorts()[said["sort"]]["do"])
-    return Entry(
-        name, said["proves"], said["sort"], do, _PAGE.format(CHAPTER_OF[claim], said.get("page", claim)), (claim, key)
-    )
+    return Entry(name, said["proves"], said["sort"], do, page_of(claim, said.get("page", claim)), (claim, key))
+
+
+def page_of(claim: str, page: str) -> str:
+    """A page of the chapter of a claim; its own has its name, with the statement and the proof."""
+    return f"docs/claims/{CHAPTER_OF[claim]}/{page}.md"
 
 
 def expanded(key: str) -> list[str]:
