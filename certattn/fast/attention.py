@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from flint import arb
 
 from certattn.fast.balls import Ball, difference, product, rounded, rounded_scale
 from certattn.fast.enclosures import Enclosures
@@ -111,6 +112,11 @@ class Moments:
     normaliser: Ball
     means: Ball
     covariances: list[Ball]
+
+    def log_normaliser(self, query: int) -> arb:
+        """log Z, at the working precision."""
+        z = arb(self.normaliser.middle[query].item(), self.normaliser.radius[query].item())
+        return z.log() + int(self.exponent[query]) * arb(2).log()
 
 
 def _as_ball(matrix: ExactMatrix) -> Ball:

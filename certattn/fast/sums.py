@@ -24,8 +24,9 @@ from math import prod
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certattn.fast.exponential import DEPTH, LN2, Work, exp_shifted, require_reach
+from certattn.fast.exponential import DEPTH, LN2, SCORE_LIMIT, Work, exp_shifted, require_reach
 from certattn.fast.rows import Block, StoredRows, blocks, computed_squares, larger
 from certattn.fast.units import Floats, require_sound_arithmetic
 from certattn.kernel.decide.floating_point import set_default
@@ -94,8 +95,8 @@ class Sums:
         """On any path from a product of a weight and a computed square to Q."""
         return self.largest_block + self.depth + 8
 
-    def add(self, block: Block, scratch: Scratch) -> None:
-        """Take a block of tokens in."""
+    def add(self, block: Block, scratch: Scratch, hidden: NDArray[np.bool_] | None = None) -> None:
+        """Take a block of tokens in; `hidden`, a row for each query, has those that it does not see."""
         keys, values = block.keys, block.values
         tokens, shape = len(keys), (len(self.queries), len(keys))
         scores, weights = scratch.array("scores", *shape), scratch.array("weights", *shape)
@@ -105,6 +106,9 @@ class Sums:
             np.matmul(self.queries, keys.T, out=scores)
         # After the scores: they have brought the keys into the cache, in the fastest way.
         squares = computed_squares(keys, scratch.array("squares", tokens))
+        if hidden is not None:
+            # What is not seen gets a score that changes nothing, and then the weight 0.
+            np.copyto(scores, np.maximum(self._column * LN2, -SCORE_LIMIT), where=hidden)
         largest, least = scores.max(axis=1), float(scores.min())
         require_reach(least, float(largest.max()))
         # No block has a smaller K than those before it: its weights are small instead, and no factor is needed.
@@ -114,6 +118,8 @@ class Sums:
             np.maximum(scores, self._floor, out=scores)
             self.clamped += tokens
         exp_shifted(scores, self._column, weights, scratch.work(*shape))
+        if hidden is not None:
+            weights[hidden] = 0
         self.normaliser += _inner_sums(weights)
         self.moment += _inner_products(weights, values)
         self.square += weights @ squares

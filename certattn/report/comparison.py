@@ -7,6 +7,7 @@ statement implies the other is said only where bounds alone have changed: `at_mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from flint import fmpq
 
 from certattn.kernel.document.certificate import STATEMENT_KEYS, Certificate, canonical
-from certattn.kernel.document.matrices import read_reference
+from certattn.kernel.document.matrices import ANY, read_reference
 from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.tree import Node
@@ -147,12 +148,8 @@ def _count(old: Node, new: Node) -> str:
 
 def _entries(node: Node, certificate: Certificate) -> list[fmpq]:
     """The numbers of an array file. Raises CertattnError where it cannot be read, or is too large for that."""
-    assert isinstance(node.value, dict)
-    shape = node.value.get("shape")
-    dimensions = len(shape.value) if shape is not None and isinstance(shape.value, list) else 2
-    reference = read_reference(node, certificate.reading, dimensions)
-    rows, columns = reference.matrix_shape
-    if rows * columns > _MOST_ENTRIES:
+    reference = read_reference(node, certificate.reading, ANY)
+    if math.prod(reference.extents) > _MOST_ENTRIES:
         raise CertattnError(f"more than {_MOST_ENTRIES} entries")
     matrix = certificate.reading.arrays.read(reference)
     return [matrix.entry(i, j) for i in range(matrix.rows) for j in range(matrix.columns)]

@@ -11,6 +11,7 @@ share one reading; what was used may be believed once the hash, which comes last
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -56,8 +57,8 @@ class ArrayFiles:
                 integers, exponent = exact_integers(data, reference.dtype)
             except NotFiniteError as error:
                 raise _not_finite(reference, error.index, error.kind) from None
-            rows, columns = reference.matrix_shape
-            return ExactMatrix.dyadic(rows, columns, integers, exponent)
+            *rows, columns = reference.extents
+            return ExactMatrix.dyadic(math.prod(rows), columns, integers, exponent)
 
     def raw(self, reference: ArrayReference) -> bytes | bytearray:
         """The bytes of the referenced rows, their hash checked; they may hold NaN and infinities."""
@@ -106,7 +107,7 @@ class ArrayFiles:
         of a large file is known at the end only: what was computed before counts once this ends.
         """
         path = self._resolve(reference)
-        piece = rows * byte_count((reference.dtype, reference.shape)) // reference.shape[0]
+        piece = rows * byte_count((reference.dtype, reference.shape[-1:]))
         with self._open(path, reference) as (file, size):
             if self._is_streamed(size, reference) and path not in self._kept:
                 yield from self._pieces(file, size, reference, piece)
@@ -122,7 +123,13 @@ class ArrayFiles:
             try:
                 require_finite(chunk, reference.dtype)
             except NotFiniteError as error:
-                raise _not_finite(reference, index * rows * reference.shape[1] + error.index, error.kind) from None
+                raise _not_finite(reference, index * rows * reference.shape[-1] + error.index, error.kind) from None
+
+    def not_finite(self, reference: ArrayReference, rows: int) -> int:
+        """How many NaN and infinities there are, looking at `rows` rows of a matrix at a time."""
+        from certattn.kernel.document.bit_patterns import not_finite
+
+        return sum(len(not_finite(chunk, reference.dtype)) for chunk in self.chunks(reference, rows))
 
     @contextmanager
     def _open(self, path: Path, reference: ArrayReference) -> Iterator[tuple[BinaryIO, int]]:
@@ -191,12 +198,14 @@ def _changed(node: Node) -> MalformedError:
 
 def _not_finite(reference: ArrayReference, index: int, kind: str) -> MalformedError:
     """`index` is counted from the first of the referenced rows."""
-    first = reference.rows[0]
-    if len(reference.shape) == 1:
-        where = f"entry {first + index}"
+    place, rest = list[int](), reference.rows[0] * math.prod(reference.shape[1:]) + index
+    for extent in reversed(reference.shape):
+        rest, last = divmod(rest, extent)
+        place.insert(0, last)
+    if len(place) == 1:
+        where = f"entry {place[0]}"
     else:
-        row, column = divmod(index, reference.shape[1])
-        where = f"row {first + row}, column {column}"
+        where = f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"{place}"
     found = f"{kind} at {where} (counted from 0) in {reference.words}"
     return reference.node.malformed("finite numbers", found, _ALL_THAT_ARE_NOT_FINITE)
 

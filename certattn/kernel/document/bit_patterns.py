@@ -20,6 +20,11 @@ class BinaryFormat:
     fraction_bits: int
 
     @property
+    def infinity(self) -> int:
+        """The bits of the least pattern, but for the sign, that is no finite number."""
+        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
+
+    @property
     def carrier(self) -> str:
         return f"<u{(1 + self.exponent_bits + self.fraction_bits) // 8}"
 
@@ -66,17 +71,21 @@ def exact_integers(data: bytes | bytearray | memoryview, dtype: str) -> tuple[li
 
 def require_finite(data: bytes | bytearray | memoryview, dtype: str) -> None:
     """Raises NotFiniteError for NaN and infinities: they have the largest exponent."""
+    bad = not_finite(data, dtype)
+    if bad.size:
+        form, index = FLOATS[dtype], int(bad[0])
+        is_nan = int(np.frombuffer(data, form.carrier)[index]) & ((1 << form.fraction_bits) - 1)
+        raise NotFiniteError(index, "a NaN" if is_nan else "an infinity")
+
+
+def not_finite(data: bytes | bytearray | memoryview, dtype: str) -> NDArray[np.int64]:
+    """Where NaN and infinities stand, as flat positions."""
     if dtype in INTEGERS:
-        return
+        return np.empty(0, np.int64)
     form = FLOATS[dtype]
     bits = np.frombuffer(data, form.carrier)
-    infinity = ((1 << form.exponent_bits) - 1) << form.fraction_bits
-    largest = bits.dtype.type(infinity)
-    bad = np.flatnonzero((bits & largest) == largest)
-    if bad.size:
-        index = int(bad[0])
-        is_nan = int(bits[index]) & ((1 << form.fraction_bits) - 1)
-        raise NotFiniteError(index, "a NaN" if is_nan else "an infinity")
+    largest = bits.dtype.type(form.infinity)
+    return np.flatnonzero((bits & largest) == largest)
 
 
 def _common_exponent(mantissa: NDArray[np.int64], exponent: NDArray[np.int64]) -> tuple[list[int], int]:

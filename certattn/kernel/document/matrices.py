@@ -1,7 +1,8 @@
-"""Vectors and matrices in a certificate: written out, or in a hashed array file."""
+"""Vectors, matrices and arrays of matrices in a certificate: written out, or in a hashed array file."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,28 +33,34 @@ class StoredArray:
     """The rows of an array file as they are stored: number type, and bytes, so many rows at a time.
 
     See `ArrayFiles.chunks` for what may be done with them, and when; `require_finite` looks at so many
-    rows at a time for NaN and infinities, and raises MalformedError.
+    rows at a time for NaN and infinities, and raises MalformedError; `not_finite` counts them.
     """
 
     dtype: str
     chunks: Callable[[int], Iterator[memoryview]]
     require_finite: Callable[[int], None]
+    not_finite: Callable[[int], int]
 
 
 @dataclass(frozen=True)
 class MatrixInput:
     """A stated matrix: its shape is known at once, its numbers when asked for.
 
-    `stored` is there for a two-dimensional array file: its rows without a detour through exact numbers.
+    `extents` are those of the array: a vector is one row, and matrices of an array stand one below the other. `stored`
+    is there for array files of more than one dimension: their rows without a detour through exact numbers.
     """
 
     node: Node
-    shape: tuple[int, int]
+    extents: tuple[int, ...]
     source: str
     written_out: bool
     _load: Callable[[], ExactMatrix]
     stored: StoredArray | None = None
-    is_vector: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return math.prod(self.extents[:-1]), self.extents[-1]
 
     def load(self) -> ExactMatrix:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
@@ -64,7 +71,7 @@ class MatrixInput:
         return self.source if self.written_out else f"{self._size()} from {self.source}"
 
     def _size(self) -> str:
-        return counted(self.shape[1], "number") if self.is_vector else f"{self.shape[0]} x {self.shape[1]}"
+        return counted(*self.extents, "number") if len(self.extents) == 1 else " x ".join(map(str, self.extents))
 
     def _found(self, what: str) -> str:
         """What there is instead, and in which file."""
@@ -112,15 +119,24 @@ ROWS = Field("rows", RowRange(), "the rows that are meant, first:stop; all of th
 REFERENCE = Record(FILE, ARRAY, SHA256, DTYPE, SHAPE, ROWS)
 
 
-def read_reference(node: Node, reading: Reading, dimensions: int) -> ArrayReference:
+# What extents an array may have, by the least and the largest number of its dimensions.
+VECTOR, MATRIX, TENSOR, NUMBERS, ANY = (1, 1), (2, 2), (2, 4), (1, 3), (1, 4)
+_EXTENTS = {
+    VECTOR: "one extent (a vector)",
+    MATRIX: "two extents (rows, columns)",
+    TENSOR: "two extents (rows, columns), or three or four (of batch or heads, and heads, before them)",
+    NUMBERS: "one extent, or two or three (of heads, or of batch and heads, before it)",
+    ANY: "one extent to four",
+}
+
+
+def read_reference(node: Node, reading: Reading, dimensions: tuple[int, int]) -> ArrayReference:
     """The reference to an array of so many dimensions at `node`."""
     values = REFERENCE.read(node, reading)
     extents = values[SHAPE]
     shape = tuple(extents)
-    if len(shape) != dimensions:
-        raise values.node(SHAPE).malformed(
-            "one extent (a vector)" if dimensions == 1 else "two extents (rows, columns)", f"{len(shape)} extents"
-        )
+    if not dimensions[0] <= len(shape) <= dimensions[1]:
+        raise values.node(SHAPE).malformed(_EXTENTS[dimensions], f"{len(shape)} extents")
     rows = values.get(ROWS) or (0, shape[0])
     if rows[1] > shape[0]:
         raise values.node(ROWS).malformed(f"rows among the {shape[0]} of the array")
@@ -128,21 +144,24 @@ def read_reference(node: Node, reading: Reading, dimensions: int) -> ArrayRefere
     return ArrayReference(node, values[FILE], values[SHA256], array, values[DTYPE], shape, rows)
 
 
-def _from_file(node: Node, reading: Reading, dimensions: int) -> MatrixInput:
+def _from_file(node: Node, reading: Reading, dimensions: tuple[int, int]) -> MatrixInput:
     reference, arrays = read_reference(node, reading, dimensions), reading.arrays
     source = reference.words
     first, stop = reference.rows
     if (first, stop) != (0, reference.shape[0]):
         source += f", rows {first}:{stop}"
     stored = None
-    if dimensions == 2:
-        chunks, require_finite = partial(arrays.chunks, reference), partial(arrays.require_finite, reference)
-        stored = StoredArray(reference.dtype, chunks, require_finite)
-    shape, is_vector = reference.matrix_shape, dimensions == 1
-    return MatrixInput(node, shape, source, False, lambda: arrays.read(reference), stored, is_vector)
+    if dimensions != VECTOR:
+        stored = StoredArray(
+            reference.dtype,
+            partial(arrays.chunks, reference),
+            partial(arrays.require_finite, reference),
+            partial(arrays.not_finite, reference),
+        )
+    return MatrixInput(node, reference.extents, source, False, lambda: arrays.read(reference), stored)
 
 
-def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> MatrixInput:
+def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]], *extents: int) -> MatrixInput:
     """Equally long rows as one matrix; its common denominator is watched while it grows."""
     denominator = fmpz(1)
     for row in rows:
@@ -150,7 +169,7 @@ def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]]) -> Matrix
             denominator = denominator.lcm(entry.q)
             reading.room.require(denominator.bit_length() * len(rows) * len(row), node)
     matrix = ExactMatrix.rational(rows)
-    return MatrixInput(node, matrix.shape, str(matrix), True, lambda: matrix)
+    return MatrixInput(node, extents, str(matrix), True, lambda: matrix)
 
 
 class Vector(Kind[MatrixInput]):
@@ -161,21 +180,23 @@ class Vector(Kind[MatrixInput]):
 
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         if isinstance(node.value, dict):
-            return _from_file(node, reading, 1)
+            return _from_file(node, reading, VECTOR)
         if not isinstance(node.value, list):
             raise node.malformed("a vector: a list of numbers, or a reference to an array file")
-        return _written_out(node, reading, [self._inline.read(node, reading)])
+        row = self._inline.read(node, reading)
+        return _written_out(node, reading, [row], len(row))
 
 
 class Matrix(Kind[MatrixInput]):
     """A matrix: a list of equally long rows, or a two-dimensional array."""
 
+    dimensions = MATRIX
     _inline = Listing(Listing(Rational()))
     written = (_inline, REFERENCE)
 
     def read(self, node: Node, reading: Reading) -> MatrixInput:
         if isinstance(node.value, dict):
-            return _from_file(node, reading, 2)
+            return _from_file(node, reading, self.dimensions)
         if not isinstance(node.value, list):
             raise node.malformed("a matrix: a list of rows, or a reference to an array file")
         rows = self._inline.read(node, reading)
@@ -183,4 +204,16 @@ class Matrix(Kind[MatrixInput]):
             if len(row) != len(rows[0]):
                 expected = f"{counted(len(rows[0]), 'number')}, like the first row"
                 raise node.value[index].malformed(expected, counted(len(row), "number"))
-        return _written_out(node, reading, rows)
+        return _written_out(node, reading, rows, len(rows), len(rows[0]))
+
+
+class Tensor(Matrix):
+    """A matrix, or matrices by head, or by batch and head: the first two of four dimensions."""
+
+    dimensions = TENSOR
+
+
+class Numbers(Matrix):
+    """Rows of numbers: one for a matrix of a `Tensor`, where there is a number for each of its rows."""
+
+    dimensions = NUMBERS

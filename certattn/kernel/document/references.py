@@ -37,11 +37,9 @@ class ArrayReference:
         return file_format(self.file)
 
     @property
-    def matrix_shape(self) -> tuple[int, int]:
-        """Rows meant, and columns; a one-dimensional array is one row."""
-        if len(self.shape) == 1:
-            return 1, self.rows[1] - self.rows[0]
-        return self.rows[1] - self.rows[0], self.shape[1]
+    def extents(self) -> tuple[int, ...]:
+        """The shape of what is meant."""
+        return self.rows[1] - self.rows[0], *self.shape[1:]
 
     @property
     def words(self) -> str:

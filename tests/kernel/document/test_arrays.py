@@ -113,7 +113,7 @@ def test_two_arrays_of_one_file(folder: Path, refer: Any) -> None:
 def test_a_vector_is_one_row(folder: Path, refer: Any) -> None:
     np.save(folder / "v.npy", ARRAY[0])
     reference = refer("v.npy", shape=(3,), rows=(0, 3))
-    assert reference.matrix_shape == (1, 3)
+    assert reference.extents == (3,)
     assert read(folder, reference) == fractions(ARRAY[:1])
     assert read(folder, replace(reference, rows=(1, 3))) == fractions(ARRAY[:1, 1:])
 

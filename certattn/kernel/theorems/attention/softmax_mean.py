@@ -232,11 +232,9 @@ class StoredWeighted:
         """One query of moments, with the covariances of others, by whose they are."""
         from certattn.fast.balls import Ball, arb_balls, arb_table
 
-        # log Z = K log 2 + log z.
-        z = plain.normaliser
-        log = arb(z.middle[query].item(), z.radius[query].item()).log() + int(plain.exponent[query]) * arb(2).log()
         found = {whose: arb_mat(arb_table(moments.covariances[query])) for whose, moments in covariances.items()}
-        return cls(arb_balls(Ball(plain.means.middle[query], plain.means.radius[query])), log, found)
+        means = arb_balls(Ball(plain.means.middle[query], plain.means.radius[query]))
+        return cls(means, plain.log_normaliser(query), found)
 
     def output_off(self, stated: ExactMatrix) -> list[arb]:
         """T(q) - stated."""

@@ -1,0 +1,113 @@
+"""How far a stored output is from what attention is, as intervals: the largest error, in several measures.
+
+Docs: binary64.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.fast.balls import Ball, difference, row_l2_norms
+from certattn.fast.units import DOWN, UNDERFLOW, UP, Floats, gamma
+from certattn.kernel.errors import RefusedError
+
+
+@dataclass(frozen=True)
+class Interval:
+    """low <= truth <= high."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, number: fmpq) -> Interval:
+        """Doubles around a number >= 0."""
+        try:
+            near = int(number.p) / int(number.q)  # correctly rounded
+        except OverflowError:
+            raise RefusedError("a number beyond the range of binary64") from None
+        return cls(math.nextafter(near, -math.inf), math.nextafter(near, math.inf))
+
+    def ball(self) -> arb:
+        """Both ends in one ball."""
+        return arb(self.low).union(arb(self.high))
+
+    def root(self) -> arb:
+        """The square root, from ends >= 0."""
+        return arb(self.low).sqrt().union(arb(self.high).sqrt())
+
+
+@dataclass(frozen=True)
+class OutputErrors:
+    """The errors |o - T| of an output o, entry by entry (rows: queries): bounds from both sides."""
+
+    output: Floats
+    means: Ball
+    low: Floats
+    high: Floats
+    off: Ball
+
+    @classmethod
+    def of(cls, output: Floats, means: Ball) -> OutputErrors:
+        """For finite outputs in doubles, exactly."""
+        off = difference(Ball(output, np.zeros_like(output)), means)
+        size = np.abs(off.middle)
+        return cls(output, means, _above_zero(size - off.radius * UP), (size + off.radius) * UP, off)
+
+    def worst(self) -> tuple[int, int]:
+        """Row and column of an entry whose error is among the largest."""
+        row, column = divmod(int(self.high.argmax()), self.high.shape[1])
+        return row, column
+
+    def largest(self) -> Interval:
+        """max |o - T|."""
+        return Interval(float(self.low.max()), float(self.high.max()))
+
+    def relative(self) -> Interval:
+        """max over rows of |o - T|_2 / |T|_2; unbounded where T may be 0."""
+        errors, sizes = row_l2_norms(self.off), row_l2_norms(self.means)
+        low = _above_zero(errors.middle - errors.radius * UP) / ((sizes.middle + sizes.radius) * UP + UNDERFLOW)
+        least = _above_zero(sizes.middle - sizes.radius * UP)
+        high = np.where(least > 0, (errors.middle + errors.radius) * UP / least * UP, np.inf)
+        return Interval(float((low * DOWN).max()), float(high.max()))
+
+    def ulps(self, precision: int, least: int) -> Interval:
+        """max |o - T| / ulp(T), of a format of so many bits whose normal numbers begin at 2^least.
+
+        Where T is not known to be on one side of a power of two, both its neighbours' units count.
+        """
+        size, radius = np.abs(self.means.middle), self.means.radius
+        smallest = _unit(_above_zero(size - radius * UP), precision, least)
+        largest = _unit((size + radius) * UP, precision, least)
+        # Quotients by powers of two; what underflows is nothing beside an ulp.
+        return Interval(float((self.low / largest * DOWN).max()), float((self.high / smallest * UP).max()))
+
+    def mean_square(self) -> Interval:
+        """The mean of |o - T|^2 over all entries."""
+        rows, columns = self.low.shape
+        off = gamma(columns + 4)
+        low, high = (math.fsum((side * side).sum(axis=1).tolist()) / (rows * columns) for side in (self.low, self.high))
+        return Interval(low * (1 - off) * DOWN, high * (1 + off) * UP + UNDERFLOW)
+
+    def beyond(self, number: fmpq) -> Interval:
+        """How many entries have an error above a number."""
+        radius = Interval.around(number)
+        return Interval(float((self.low > radius.high).sum()), float((self.high > radius.low).sum()))
+
+
+def _above_zero(numbers: Floats) -> Floats:
+    """The positive part of lower bounds, taken down for the roundings that led to them."""
+    found: Floats = np.maximum(numbers, 0) * DOWN
+    return found
+
+
+def _unit(size: Floats, precision: int, least: int) -> Floats:
+    """The unit in the last place of a number of this size."""
+    # size = m 2^e with 1/2 <= m < 1; of 0 the exponent is 0, which the smallest normal number replaces.
+    exponent = np.where(size > 0, np.frexp(size)[1] - 1, least)
+    found: Floats = np.ldexp(1.0, np.maximum(exponent, least) - precision + 1)
+    return found

@@ -1,0 +1,198 @@
+"""Heads of attention as a certificate states them: queries, keys, values and an output, and who sees what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from certattn.kernel.document.matrices import MatrixInput, Numbers, Tensor
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Rule, Scale, Values
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.reals import Real
+
+TOP_LEFT, BOTTOM_RIGHT = "top-left", "bottom-right"
+
+
+class Offset(Kind[int | str]):
+    """How far the diagonal of a causal mask is moved: a number of tokens, or where it begins or ends."""
+
+    _named, _number = Choice((TOP_LEFT, BOTTOM_RIGHT)), Count(0)
+    written = (_named, _number)
+
+    def read(self, node: Node, reading: Reading) -> int | str:
+        named = isinstance(node.value, str) and node.value in self._named.words
+        return self._named.read(node, reading) if named else self._number.read(node, reading)
+
+
+QUERIES = Field("queries", Tensor(), "queries: a matrix with one per row, or such matrices by head, or batch and head")
+KEYS = Field("keys", Tensor(), "keys, likewise; of fewer heads, where several query heads share one")
+VALUES = Field("values", Tensor(), "values, paired with the keys")
+OUTPUT = Field("output", Tensor(), "what a kernel has computed, a row for each query")
+SCALE = Field("scale", Scale(), "factor of the scores, such as 1/sqrt(64)")
+CAUSAL = Field(
+    "causal",
+    Offset(),
+    "query i sees the tokens up to i plus this number: top-left is 0, bottom-right lets the last query see all",
+    required=False,
+)
+WINDOW = Field("window", Count(1), "how many tokens a query sees at most, the last of a causal mask", required=False)
+LENGTHS = Field("lengths", Listing(Count(1)), "how many tokens each batch has; the rest is unseen", required=False)
+OF_QUERIES = Field("queries", Listing(Count(1)), "how many queries each sequence has")
+OF_KEYS = Field("keys", Listing(Count(1)), "how many tokens it has")
+SEQUENCES = Field(
+    "sequences", Record(OF_QUERIES, OF_KEYS), "packed sequences, which do not see each other", required=False
+)
+LOGARITHMS = Field("value", Numbers(), "log Z, a number per query")
+BASE = Field("base", Choice(("e", "2")), "the base of the logarithm")
+LSE = Field("lse", Record(LOGARITHMS, BASE), "what the kernel returned as log-sum-exp of the scores", required=False)
+
+
+def _window_is_causal(values: Values) -> None:
+    if WINDOW in values and CAUSAL not in values:
+        raise values.node(WINDOW).malformed("a window of a causal mask", "no causal mask beside it")
+
+
+def _one_partition(values: Values) -> None:
+    if LENGTHS in values and SEQUENCES in values:
+        raise values.node(LENGTHS).malformed("lengths, or sequences", "both")
+
+
+_RULES: Sequence[Rule] = (_window_is_causal, _one_partition)
+GIVEN = Record(QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, LSE, rules=_RULES)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Of each query of a head the tokens that it sees: from first[i] on, up to and without last[i]; at least one."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def runs(self) -> Iterator[tuple[range, range]]:
+        """Queries one after the other that see the same tokens, and these."""
+        start = 0
+        for i in range(1, len(self.first) + 1):
+            if i == len(self.first) or (self.first[i], self.last[i]) != (self.first[start], self.last[start]):
+                yield range(start, i), range(self.first[start], self.last[start])
+                start = i
+
+
+@dataclass(frozen=True)
+class StatedHeads:
+    """Query heads in their order, with checked shapes; arrays are read when first needed.
+
+    `batches` x `heads` matrices of m queries and of the output, `shared` times fewer of n keys and values.
+    """
+
+    given: Values
+    batches: int
+    heads: int
+    shared: int
+
+    @property
+    def arrays(self) -> tuple[MatrixInput, MatrixInput, MatrixInput, MatrixInput]:
+        """Queries, keys, values and the output."""
+        return self.given[QUERIES], self.given[KEYS], self.given[VALUES], self.given[OUTPUT]
+
+    @property
+    def scale(self) -> Real:
+        return self.given[SCALE]
+
+    @property
+    def count(self) -> int:
+        """The number of query heads, over all batches."""
+        return self.batches * self.heads
+
+    @property
+    def queries(self) -> int:
+        """m."""
+        return self.given[QUERIES].extents[-2]
+
+    @property
+    def tokens(self) -> int:
+        """n."""
+        return self.given[KEYS].extents[-2]
+
+    def place(self, head: int) -> str:
+        """[batch,head], as names of obligations have it."""
+        return f"[{head // self.heads},{head % self.heads}]"
+
+    def sight(self, head: int) -> Sight:
+        """What the queries of a head see."""
+        return self._sights[head // self.heads if LENGTHS in self.given else 0]
+
+    @cached_property
+    def _sights(self) -> list[Sight]:
+        given = self.given
+        if SEQUENCES in given:
+            queries, keys = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
+            return [self._sight(queries, keys)]
+        lengths = given.items(LENGTHS) or [self.tokens]
+        return [self._sight([self.queries], [length]) for length in lengths]
+
+    def _sight(self, queries: Sequence[int], keys: Sequence[int]) -> Sight:
+        """For sequences with so many queries and tokens. Raises MalformedError for a query that sees nothing."""
+        offset, window = self.given.get(CAUSAL), self.given.get(WINDOW)
+        first, last, token = list[int](), list[int](), 0
+        for m, n in zip(queries, keys, strict=True):
+            moved = n - m if offset == BOTTOM_RIGHT else 0 if offset == TOP_LEFT else offset
+            for i in range(m):
+                end = n if not isinstance(moved, int) else min(n, i + moved + 1)
+                begin = max(0, i + moved + 1 - window) if isinstance(moved, int) and window is not None else 0
+                if begin >= end:
+                    found = f"query {len(first)}, which sees none"
+                    raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
+                first.append(token + begin)
+                last.append(token + end)
+            token += n
+        return Sight(tuple(first), tuple(last))
+
+
+def read_heads(given: Values) -> StatedHeads:
+    """The heads in a record of GIVEN; every dimension checked. Raises MalformedError."""
+    queries, keys, values, output = (given[field] for field in (QUERIES, KEYS, VALUES, OUTPUT))
+    for part in (keys, values, output):
+        if len(part.extents) != len(queries.extents):
+            expected = f"{len(queries.extents)} dimensions, like the queries"
+            raise part.node.malformed(expected, f"{len(part.extents)} dimensions")
+    *outer, m, d = queries.extents
+    *fewer, n, _ = keys.extents
+    heads, key_heads = (outer[-1], fewer[-1]) if outer else (1, 1)
+    if outer[:-1] != fewer[:-1]:
+        raise keys.node.malformed(f"a batch of {outer[0]}, like the queries", f"a batch of {fewer[0]}")
+    if heads % key_heads:
+        raise keys.node.malformed(f"a number of heads that divides {heads}, that of the queries", f"{key_heads} heads")
+    _require_extents(keys, (*fewer, n, d), "of the queries' dimension")
+    _require_extents(values, (*fewer, n, values.extents[-1]), "paired with the keys")
+    _require_extents(output, (*outer, m, values.extents[-1]), "a row for each query, of the values' dimension")
+    if LSE in given:
+        logarithms = given[LSE][LOGARITHMS]
+        wanted = (1, m) if not outer and len(logarithms.extents) == 2 else (*outer, m)
+        _require_extents(logarithms, wanted, "a number for each query")
+    stated = StatedHeads(given, outer[0] if len(outer) == 2 else 1, heads, heads // key_heads)
+    if LENGTHS in given:
+        lengths = given[LENGTHS]
+        if len(lengths) != stated.batches:
+            expected = f"{counted(stated.batches, 'length')}, one for each of the batch"
+            raise given.node(LENGTHS).malformed(expected, counted(len(lengths), "length"))
+        if max(lengths) > n:
+            raise given.node(LENGTHS).malformed(f"lengths of at most {n}, the number of keys", f"{max(lengths)}")
+    if SEQUENCES in given:
+        of = given[SEQUENCES]
+        if len(of[OF_QUERIES]) != len(of[OF_KEYS]):
+            expected = f"{counted(len(of[OF_QUERIES]), 'length')}, one for each sequence"
+            raise of.node(OF_KEYS).malformed(expected, counted(len(of[OF_KEYS]), "length"))
+        for field, whole, what in ((OF_QUERIES, m, "queries"), (OF_KEYS, n, "keys")):
+            total = sum(length for length in of[field])
+            if total != whole:
+                raise of.node(field).malformed(f"lengths that sum to {whole}, the {what}", f"a sum of {total}")
+    stated.sight(0)
+    return stated
+
+
+def _require_extents(part: MatrixInput, wanted: tuple[int, ...], why: str) -> None:
+    if part.extents != wanted:
+        shown = " x ".join(map(str, wanted))
+        raise part.node.malformed(f"{shown} numbers ({why})", " x ".join(map(str, part.extents)))

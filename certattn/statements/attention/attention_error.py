@@ -1,0 +1,200 @@
+"""`attention-error` in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flint import arb, fmpq
+
+from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
+from certattn.kernel.errors import Binary64Error, MalformedError
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.attention.attention_error import (
+    BEYOND,
+    ERROR,
+    FINITE,
+    MEASURES,
+    NO_FEWER,
+    NO_MORE,
+    OF_LSE,
+    RADIUS,
+    RELATIVE,
+    RMS,
+    ULPS,
+    AssertedErrors,
+    exact_rows,
+)
+from certattn.kernel.theorems.attention.stated_heads import (
+    BASE,
+    BOTTOM_RIGHT,
+    CAUSAL,
+    KEYS,
+    LENGTHS,
+    LOGARITHMS,
+    LSE,
+    OF_KEYS,
+    OF_QUERIES,
+    OUTPUT,
+    QUERIES,
+    SEQUENCES,
+    TOP_LEFT,
+    VALUES,
+    WINDOW,
+    StatedHeads,
+)
+from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.wording import Answer, Statement, Wording, show
+
+# What is measured, in words and as a formula.
+_MEASURED: dict[str, tuple[str, str]] = {
+    ERROR.name: ("largest error |o - T| of an entry", r"\max_{i,j} | o_{ij} - T_{ij} |"),
+    RELATIVE.name: ("largest error |o - T|_2 / |T|_2 of a row", r"\max_i \| o_i - T_i \|_2 / \| T_i \|_2"),
+    ULPS.name: (
+        "largest error of an entry in units in its last place",
+        r"\max_{ij} |o_{ij} - T_{ij}| / \mathrm{ulp}(T_{ij})",
+    ),
+    RMS.name: ("root mean square of the errors o - T", r"\mathrm{rms}_{i,j}\,( o_{ij} - T_{ij} )"),
+    OF_LSE.name: ("largest error of the log-sum-exp of a query", r"\max_i | \ell_i - \log Z_i |"),
+}
+# The lengths of so many sequences are written out.
+_SHOWN = 16
+
+
+def statement(stated: AssertedErrors) -> Statement:
+    heads, said = stated.heads, list(_said(stated))
+    given = heads.given
+    score = f"e^({describe(heads.scale)} <q, k>)"
+    returned = ""
+    if LSE in given:
+        base = "natural logarithms" if given[LSE][BASE] == "e" else "logarithms to base 2"
+        returned = f" with the log-sum-exps {given[LSE][LOGARITHMS].words()} ({base}),"
+    words = (
+        f"For {_heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
+        f"values: {given[VALUES].words()}), let T be the mean of the values that a query sees, weighted by {score}, "
+        f"where a query sees {_sight_words(given)}. Of the output o, {given[OUTPUT].words()},{returned} all entries "
+        f"are finite, and {'; '.join(words for words, _ in said)}."
+    )
+    return Statement(words, r",\qquad ".join(latex for _, latex in said))
+
+
+def _heads_words(heads: StatedHeads) -> str:
+    each = f"{counted(heads.queries, 'query')} on {counted(heads.tokens, 'token')}"
+    of = f"{counted(heads.count, 'head')}, each of {each}" if heads.count > 1 else f"a head of {each}"
+    batch = f" (a batch of {heads.batches})" if heads.batches > 1 else ""
+    shared = f", of which {heads.shared} share keys and values" if heads.shared > 1 else ""
+    return of + batch + shared
+
+
+def _sight_words(given: Values) -> str:
+    seen, of = "all tokens", ""
+    if CAUSAL in given:
+        offset = given[CAUSAL]
+        ends = {TOP_LEFT: "i", BOTTOM_RIGHT: "i + n - m, for m queries and n tokens"}
+        end = ends[offset] if isinstance(offset, str) else f"i + {offset}"
+        last = f", the last {given[WINDOW]} of them" if WINDOW in given else ""
+        seen = f"the tokens up to {end} (query i, counted from 0){last}"
+    if LENGTHS in given:
+        of = f" among the first ones of its batch, {_list_words(given[LENGTHS])}"
+    if SEQUENCES in given:
+        lengths = given[SEQUENCES]
+        queries, tokens = (_list_words(lengths[field]) for field in (OF_QUERIES, OF_KEYS))
+        of = f" of its own sequence, of {queries} queries and {tokens} tokens"
+    return seen + of
+
+
+def _list_words(lengths: Sequence[int]) -> str:
+    shown = ", ".join(map(str, lengths[:_SHOWN]))
+    return f"({shown}{', ...' if len(lengths) > _SHOWN else ''})"
+
+
+def _said(stated: AssertedErrors) -> Iterator[tuple[str, str]]:
+    """What is asserted, every number in it; and the same as a formula."""
+    asserts, several = stated.asserts, stated.heads.count > 1
+    for field in MEASURES:
+        if field in asserts:
+            words, latex = _MEASURED[field.name]
+            yield f"the {words} is {_range_words(asserts[field], several)}", range_latex(asserts[field], latex)
+    if BEYOND in asserts:
+        counts = asserts[BEYOND]
+        bounds = [f"at least {counts[NO_FEWER]}"] if NO_FEWER in counts else []
+        bounds += [f"at most {counts[NO_MORE]}"] if NO_MORE in counts else []
+        radius = describe(counts[RADIUS])
+        low = rf"{counts[NO_FEWER]} \le " if NO_FEWER in counts else ""
+        high = rf" \le {counts[NO_MORE]}" if NO_MORE in counts else ""
+        latex = rf"{low}\#\{{ | o_{{ij}} - T_{{ij}} | > {radius} \}}{high}"
+        yield f"{' and '.join(bounds)} entries are off by more than {radius}", latex
+
+
+def _range_words(stated: Values, several: bool) -> str:
+    """`at_most` is about every head, `at_least` about the worst."""
+    words = range_words(stated)
+    return (
+        words.replace("at least", "in some head at least").replace("at most", "in every head at most")
+        if several
+        else words
+    )
+
+
+def sentence(stated: AssertedErrors, name: str) -> str:
+    if name == FINITE:
+        return "the number of entries of the output that are NaN or infinite"
+    kind, _, rest = name.partition(".")
+    if kind == BEYOND.name:
+        return f"the number of entries that are off by more than {describe(stated.asserts[BEYOND][RADIUS])}"
+    head = f" of head {rest.partition('[')[2].removesuffix(']')}" if "[" in rest else ", in the worst head"
+    return f"the {_MEASURED[kind][0]}{head if stated.heads.count > 1 else ''}"
+
+
+def findings(stated: AssertedErrors, obligations: Sequence[Answer]) -> list[str]:
+    """The worst head of each measure, and of the largest error the entry."""
+    output = stated.heads.given[OUTPUT]
+    if any(o.name == FINITE and o.left != fmpq(0) for o in obligations) and output.stored is not None:
+        try:
+            output.stored.require_finite(stated.heads.queries)
+        except MalformedError as error:
+            return [f"the output has {error.found}"]
+    lines = []
+    for field in MEASURES:
+        named = [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.")]
+        known = [(float(left.mid()), name, left) for name, left in named if isinstance(left, arb) and left.is_finite()]
+        if known:
+            _, worst, left = max(known, key=lambda each: each[0])
+            lines.append(f"{sentence(stated, worst)}: {show(left)}")
+            if field is ERROR and "[" in worst:
+                lines += _worst_entry(stated, worst)
+    return lines
+
+
+def _worst_entry(stated: AssertedErrors, name: str) -> list[str]:
+    """Where in a head the error is largest, and what is there."""
+    heads = stated.heads
+    batch, head = map(int, name.partition("[")[2].removesuffix("]").split(","))
+    index = batch * heads.heads + head
+    row, column, exact = _exact_worst(stated, index)
+    value = show(heads.given[OUTPUT].load().entry(index * heads.queries + row, column))
+    place = f"query {row}, coordinate {column}"
+    if heads.count > 1:
+        place = f"batch {batch}, head {head}, {place}"
+    return [f"worst entry: {value} at {place}, where T is {show(exact)}"]
+
+
+def _exact_worst(stated: AssertedErrors, index: int) -> tuple[int, int, arb]:
+    """Row and column of the entry of a head with the largest error, and what is exact there."""
+    if stated.tiers:
+        from certattn.kernel.theorems.attention.stored_heads import stored_errors
+
+        try:
+            ((_, errors, _),) = stored_errors(stated.heads, [index])
+            row, column = errors.worst()
+            means = errors.means
+            return row, column, arb(means.middle[row, column].item(), means.radius[row, column].item())
+        except Binary64Error:
+            pass
+    rows = list(exact_rows(stated.heads, index))
+    entries = [(float(abs(x).mid()), i, j) for i, row in enumerate(rows) for j, x in enumerate(row.off)]
+    _, row, column = max(entries)
+    return row, column, rows[row].exact[column]
+
+
+WORDING = Wording[AssertedErrors](statement, sentence, findings)
