@@ -15,10 +15,15 @@ from certattn.kernel.errors import RefusedError
 
 Stored = NDArray[Any]
 
-# Types whose every value is a double. bfloat16 comes as its bits in uint16.
-EXACT_TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
-_CARRIERS = {name: np.dtype(name).newbyteorder("<") for name in EXACT_TYPES if name != "bfloat16"}
-_CARRIERS["bfloat16"] = np.dtype("<u2")
+# Types whose every value is a double. Those that numpy does not have come as their bits: the carrier of each.
+_BITS: dict[str, np.dtype[Any]] = {
+    "bfloat16": np.dtype("<u2"),
+    "float8_e4m3fn": np.dtype("u1"),
+    "float8_e5m2": np.dtype("u1"),
+}
+_PLAIN = ("float16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
+_CARRIERS: dict[str, np.dtype[Any]] = {**{name: np.dtype(name).newbyteorder("<") for name in _PLAIN}, **_BITS}
+EXACT_TYPES = tuple(_CARRIERS)
 # Of types with subnormal numbers that are normal as doubles: an integer as wide, fraction bits, the least number.
 _FRACTION_BITS = {"float16": (np.uint16, 10, 2.0**-24), "float32": (np.uint32, 23, 2.0**-149)}
 
@@ -80,6 +85,9 @@ class StoredRows:
         if part.dtype == np.float64 and part.flags.c_contiguous and part.flags.aligned:
             return part
         room = scratch[: stop - start]
+        if self.dtype in _EIGHT_BITS:
+            np.take(_EIGHT_BITS[self.dtype], part, out=room)
+            return room
         if self.dtype == "bfloat16":
             # The bits of a bfloat16 are the upper half of those of the same number as a float32.
             part = (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -88,6 +96,21 @@ class StoredRows:
         if part.dtype.name in _FRACTION_BITS:
             _restore_subnormals(part, room, *_FRACTION_BITS[part.dtype.name])
         return room
+
+
+def _values_of(exponent_bits: int, fraction_bits: int, no_numbers: int) -> Floats:
+    """What the patterns of a format of eight bits stand for; NaN from `no_numbers` on, but for the sign."""
+    bits = np.arange(128)
+    biased, fraction = bits >> fraction_bits, bits & ((1 << fraction_bits) - 1)
+    mantissa = np.where(biased > 0, fraction | (1 << fraction_bits), fraction)
+    bias = (1 << (exponent_bits - 1)) - 1
+    sizes = np.ldexp(mantissa.astype(np.float64), np.maximum(biased, 1) - bias - fraction_bits)
+    sizes[no_numbers:] = np.nan
+    values: Floats = np.concatenate([sizes, -sizes])
+    return values
+
+
+_EIGHT_BITS = {"float8_e4m3fn": _values_of(4, 3, 0x7F), "float8_e5m2": _values_of(5, 2, 0x7C)}
 
 
 def _restore_subnormals(part: Stored, room: Floats, carrier: type, fraction_bits: int, least: float) -> None:

@@ -34,6 +34,7 @@ _NPY_DTYPES = {
     "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
 }  # fmt: skip
 _SAFETENSORS_DTYPES = {
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
     "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",

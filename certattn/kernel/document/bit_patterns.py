@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class BinaryFormat:
-    """An IEEE-like interchange format: sign bit, `exponent_bits`, `fraction_bits`."""
+    """An IEEE-like interchange format: sign bit, `exponent_bits`, `fraction_bits`.
+
+    Where it has no infinities, the largest exponent is that of numbers, too, and its last pattern alone is a NaN.
+    """
 
     exponent_bits: int
     fraction_bits: int
+    has_infinities: bool = True
 
     @property
     def infinity(self) -> int:
         """The bits of the least pattern, but for the sign, that is no finite number."""
-        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
+        top = (1 << self.exponent_bits) - 1
+        return top << self.fraction_bits if self.has_infinities else (top + 1 << self.fraction_bits) - 1
 
     @property
     def carrier(self) -> str:
@@ -30,6 +35,8 @@ class BinaryFormat:
 
 
 FLOATS = {
+    "float8_e4m3fn": BinaryFormat(4, 3, has_infinities=False),
+    "float8_e5m2": BinaryFormat(5, 2),
     "float16": BinaryFormat(5, 10),
     "bfloat16": BinaryFormat(8, 7),
     "float32": BinaryFormat(8, 23),

@@ -10,6 +10,7 @@ from certattn.kernel.document.tree import Node
 
 # Number types that arrays may have, and the bytes of each.
 DTYPES = {
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
     "int8": 1, "int16": 2, "int32": 4, "int64": 8,
     "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from flint import arb, fmpq
@@ -57,6 +58,7 @@ _MEASURED: dict[str, tuple[str, str]] = {
     RMS.name: ("root mean square of the errors o - T", r"\mathrm{rms}_{i,j}\,( o_{ij} - T_{ij} )"),
     OF_LSE.name: ("largest error of the log-sum-exp of a query", r"\max_i | \ell_i - \log Z_i |"),
 }
+_INDEX = re.compile(r"\[(\d+)\]")
 # The lengths of so many sequences are written out.
 _SHOWN = 16
 
@@ -95,11 +97,11 @@ def _sight_words(given: Values) -> str:
         last = f", the last {given[WINDOW]} of them" if WINDOW in given else ""
         seen = f"the tokens up to {end} (query i, counted from 0){last}"
     if LENGTHS in given:
-        of = f" among the first ones of its batch, {_list_words(given[LENGTHS])}"
+        lengths = given[LENGTHS]
+        of = f" among the first ones of its batch, {_list_words(lengths)}"
     if SEQUENCES in given:
-        lengths = given[SEQUENCES]
-        queries, tokens = (_list_words(lengths[field]) for field in (OF_QUERIES, OF_KEYS))
-        of = f" of its own sequence, of {queries} queries and {tokens} tokens"
+        queries, tokens = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
+        of = f" of its own sequence, of {_list_words(queries)} queries and {_list_words(tokens)} tokens"
     return seen + of
 
 
@@ -142,7 +144,7 @@ def sentence(stated: AssertedErrors, name: str) -> str:
     kind, _, rest = name.partition(".")
     if kind == BEYOND.name:
         return f"the number of entries that are off by more than {describe(stated.asserts[BEYOND][RADIUS])}"
-    head = f" of head {rest.partition('[')[2].removesuffix(']')}" if "[" in rest else ", in the worst head"
+    head = f" of head {', '.join(_INDEX.findall(rest))}" if "[" in rest else ", in the worst head"
     return f"the {_MEASURED[kind][0]}{head if stated.heads.count > 1 else ''}"
 
 
@@ -169,7 +171,7 @@ def findings(stated: AssertedErrors, obligations: Sequence[Answer]) -> list[str]
 def _worst_entry(stated: AssertedErrors, name: str) -> list[str]:
     """Where in a head the error is largest, and what is there."""
     heads = stated.heads
-    batch, head = map(int, name.partition("[")[2].removesuffix("]").split(","))
+    batch, head = map(int, _INDEX.findall(name))
     index = batch * heads.heads + head
     row, column, exact = _exact_worst(stated, index)
     value = show(heads.given[OUTPUT].load().entry(index * heads.queries + row, column))

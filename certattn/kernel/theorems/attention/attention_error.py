@@ -68,6 +68,7 @@ WITNESS = Record(BITS)
 
 # Bits of precision, and the exponent of the least normal number.
 FORMATS = {
+    "float8_e4m3fn": (4, -6), "float8_e5m2": (3, -14),
     "float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022),
 }  # fmt: skip
 

@@ -116,8 +116,8 @@ class StatedHeads:
         return self.given[KEYS].extents[-2]
 
     def place(self, head: int) -> str:
-        """[batch,head], as names of obligations have it."""
-        return f"[{head // self.heads},{head % self.heads}]"
+        """[batch][head], as names of obligations have it."""
+        return f"[{head // self.heads}][{head % self.heads}]"
 
     def sight(self, head: int) -> Sight:
         """What the queries of a head see."""
