@@ -16,14 +16,10 @@ from certattn.kernel.errors import RefusedError
 Stored = NDArray[Any]
 
 # Types whose every value is a double. Those that numpy does not have come as their bits.
-_BITS: dict[str, np.dtype[Any]] = {
-    "bfloat16": np.dtype("<u2"),
-    "float8_e4m3fn": np.dtype("u1"),
-    "float8_e5m2": np.dtype("u1"),
-}
 _PLAIN = ("float16", "float32", "float64", "int8", "int16", "int32", "uint8", "uint16", "uint32")
+_BITS = {"bfloat16": "<u2", "float8_e4m3fn": "u1", "float8_e5m2": "u1"}
 _CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(name).newbyteorder("<") for name in _PLAIN}
-_CARRIERS |= {name: np.dtype(carrier) for name, carrier in _CARRIED.items()}
+_CARRIERS |= {name: np.dtype(carrier) for name, carrier in _BITS.items()}
 EXACT_TYPES = tuple(_CARRIERS)
 # Of types with subnormal numbers that are normal as doubles: an integer as wide, fraction bits, the least number.
 _FRACTION_BITS = {"float16": (np.uint16, 10, 2.0**-24), "float32": (np.uint32, 23, 2.0**-149)}
