@@ -65,10 +65,16 @@ GIVEN = Record(QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SE
 
 @dataclass(frozen=True)
 class Sight:
-    """Of each query of a head the tokens that it sees: from first[i] on, up to and without last[i]; at least one."""
+    """Of each query of a head the tokens that it sees: from first[i] on, up to and without last[i]."""
 
     first: tuple[int, ...]
     last: tuple[int, ...]
+
+    @property
+    def blind(self) -> int | None:
+        """The first query that sees nothing."""
+        each = enumerate(zip(self.first, self.last, strict=True))
+        return next((i for i, (first, last) in each if first >= last), None)
 
     def runs(self) -> Iterator[tuple[range, range]]:
         """Queries one after the other that see the same tokens, and these."""
@@ -77,6 +83,20 @@ class Sight:
             if i == len(self.first) or (self.first[i], self.last[i]) != (self.first[start], self.last[start]):
                 yield range(start, i), range(self.first[start], self.last[start])
                 start = i
+
+
+def sight_of(queries: Sequence[int], keys: Sequence[int], causal: int | str | None, window: int | None) -> Sight:
+    """What queries of sequences with so many queries and tokens see, one sequence after the other."""
+    first, last, token = list[int](), list[int](), 0
+    for m, n in zip(queries, keys, strict=True):
+        offset = {TOP_LEFT: 0, BOTTOM_RIGHT: n - m}[causal] if isinstance(causal, str) else causal
+        for i in range(m):
+            end = n if offset is None else min(n, i + offset + 1)
+            begin = 0 if offset is None or window is None else max(0, i + offset + 1 - window)
+            first.append(token + begin)
+            last.append(token + end)
+        token += n
+    return Sight(tuple(first), tuple(last))
 
 
 @dataclass(frozen=True)
@@ -134,20 +154,11 @@ class StatedHeads:
 
     def _sight(self, queries: Sequence[int], keys: Sequence[int]) -> Sight:
         """For sequences with so many queries and tokens. Raises MalformedError for a query that sees nothing."""
-        offset, window = self.given.get(CAUSAL), self.given.get(WINDOW)
-        first, last, token = list[int](), list[int](), 0
-        for m, n in zip(queries, keys, strict=True):
-            moved = n - m if offset == BOTTOM_RIGHT else 0 if offset == TOP_LEFT else offset
-            for i in range(m):
-                end = n if not isinstance(moved, int) else min(n, i + moved + 1)
-                begin = max(0, i + moved + 1 - window) if isinstance(moved, int) and window is not None else 0
-                if begin >= end:
-                    found = f"query {len(first)}, which sees none"
-                    raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
-                first.append(token + begin)
-                last.append(token + end)
-            token += n
-        return Sight(tuple(first), tuple(last))
+        sight = sight_of(queries, keys, self.given.get(CAUSAL), self.given.get(WINDOW))
+        if sight.blind is not None:
+            found = f"query {sight.blind}, which sees none"
+            raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
+        return sight
 
 
 def read_heads(given: Values) -> StatedHeads:

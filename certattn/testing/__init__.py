@@ -1,0 +1,145 @@
+"""A proved oracle for tests of attention kernels: how far an output is from exact attention, whatever computed it.
+
+    from certattn.testing import assert_attention_close
+    assert_attention_close(kernel(q, k, v), q, k, v, causal=True, ulps=1.5)
+
+Arrays are those of numpy, torch, jax or anything with `__array__` or `__dlpack__`, in float64, float32, float16,
+bfloat16 or float8, shaped (batch, heads, rows, columns), or without batch, or without both; of fewer key heads, where
+query heads share them. What is measured is the distance from the mathematical value for exactly these inputs, enclosed
+in binary64 with proved bounds (docs/binary64.md): no reference implementation whose own error is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.document.schema import Field
+from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.attention.attention_error import ERROR, RELATIVE, RMS, ULPS
+from certattn.testing.arrays import Numbers
+from certattn.testing.certificates import keep_certificate
+from certattn.testing.diagnosis import likely_causes
+from certattn.testing.errors import AttentionError as AttentionError
+from certattn.testing.errors import Enclosed as Enclosed
+from certattn.testing.errors import Entry as Entry
+from certattn.testing.errors import HeadError as HeadError
+from certattn.testing.heads import Heads, Masks, exact_scale, heads_of
+from certattn.testing.measuring import measured
+
+__all__ = ["AttentionError", "Enclosed", "Entry", "HeadError", "assert_attention_close", "attention_error"]
+
+
+def attention_error(
+    output: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    scale: float | str | Fraction | None = None,
+    causal: bool | int | str = False,
+    window: int | None = None,
+    lengths: Sequence[int] | None = None,
+    sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    lse: Any = None,
+    lse_base: str = "e",
+    layout: str = "bhsd",
+) -> AttentionError:
+    """How far `output` is from softmax(scale q k') v, proved from both sides.
+
+    Parameters
+    ----------
+    output, q, k, v : arrays of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch, heads first).
+    scale : factor of the scores; 1/sqrt(d), exactly, if left out. A float means its exact value.
+    causal : True for a square mask, "top-left" (as torch has it) or "bottom-right" (as flash-attention) where there are
+        more keys or more queries, or an offset: query i sees the keys up to i + offset.
+    window : how many keys a query sees at most under a causal mask, the last ones.
+    lengths : how many keys each of the batch has; what follows is padding.
+    sequences : lengths of packed sequences, those of queries and those of keys.
+    lse : the log-sum-exp of the scores that the kernel returned, a number for each query; lse_base "e" or "2".
+    layout : "bhsd" for (batch, heads, rows, columns), "bshd" for (batch, rows, heads, columns).
+
+    Raises UsageError for what does not fit together, and RefusedError where binary64 bounds nothing (scores beyond
+    11,000, numbers beyond 2^400, NaN among the inputs).
+    """
+    arrays = _arrays(output, q, k, v)
+    heads = heads_of(arrays, exact_scale(scale), layout, Masks(causal, window, lengths, sequences))
+    return _measured(heads, lse, lse_base)
+
+
+def _arrays(output: Any, q: Any, k: Any, v: Any) -> list[Numbers]:
+    return [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
+
+
+def _measured(heads: Heads, lse: Any, lse_base: str) -> AttentionError:
+    with default_floating_point():
+        return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)
+
+
+def assert_attention_close(
+    output: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    max_abs: float | None = None,
+    relative: float | None = None,
+    ulps: float | None = None,
+    rms: float | None = None,
+    keep: str | Path | None = None,
+    scale: float | str | Fraction | None = None,
+    causal: bool | int | str = False,
+    window: int | None = None,
+    lengths: Sequence[int] | None = None,
+    sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    layout: str = "bhsd",
+) -> AttentionError:
+    """Prove that `output` is within the stated bounds of exact attention; AssertionError where that is not proved.
+
+    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`.
+    rms : a bound of the root mean square of the errors of each head.
+    keep : a folder; a certificate of the statement, with its arrays, is written there, whether it holds or not.
+    The rest is as for `attention_error`.
+
+    A failure says which entries are worst, and which kind of mistake gives an output like this one, where one does.
+    """
+    stated = {ERROR: max_abs, RELATIVE: relative, ULPS: ulps, RMS: rms}
+    bounds = {field: bound for field, bound in stated.items() if bound is not None}
+    if not bounds:
+        raise UsageError("nothing to assert, expected max_abs, relative, ulps or rms")
+    arrays = _arrays(output, q, k, v)
+    heads = heads_of(arrays, exact_scale(scale), layout, Masks(causal, window, lengths, sequences))
+    found = _measured(heads, None, "e")
+    kept = "" if keep is None else str(keep_certificate(Path(keep), arrays, heads, layout, bounds))
+    failures = [failure for field, bound in bounds.items() if (failure := _failure(found, field, bound))]
+    if failures:
+        raise AssertionError(_message(found, failures, likely_causes(found, heads), kept))
+    return found
+
+
+def _failure(found: AttentionError, field: Field[Any], bound: float) -> str:
+    """What is wrong, or nothing."""
+    measured = {
+        ERROR: found.max_abs,
+        RELATIVE: found.max_relative,
+        ULPS: found.max_ulps,
+        RMS: max((head.rms for head in found.heads), key=lambda rms: rms.upper),
+    }[field]
+    if measured is None:
+        raise UsageError(f"an output of {found.dtype} has no units in the last place")
+    if measured.upper <= bound:
+        return ""
+    verdict = "exceeds" if measured.lower > bound else "is not proved to be at most"
+    return f"{field.doc}: {measured} {verdict} {bound:.6g}"
+
+
+def _message(found: AttentionError, failures: Sequence[str], causes: Sequence[str], kept: str) -> str:
+    bad = [f"{found.not_finite} entries are NaN or infinite"] if found.not_finite else []
+    lines = [*failures, *bad, f"worst entry at {found.worst}", *causes]
+    table = ["", found.table(), *(["", f"certificate: {kept}"] if kept else [])]
+    return "\n".join(
+        ["the output is not as near to exact attention as asserted", *(f"  {line}" for line in lines), *table]
+    )

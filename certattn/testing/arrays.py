@@ -1,0 +1,67 @@
+"""Arrays of numpy, torch, jax and others as their bits, with the name of their number type; none is imported for it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certattn.fast.rows import EXACT_TYPES, StoredRows
+from certattn.fast.units import Floats
+from certattn.kernel.errors import UsageError
+
+# Types that numpy has by others alone: their bits.
+_CARRIERS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+
+
+class Numbers:
+    """An array in memory: its `bits` in C order, in the machine's order of bytes, and its number type by name."""
+
+    def __init__(self, bits: NDArray[Any], dtype: str) -> None:
+        self.bits, self.dtype = bits, dtype
+
+    @classmethod
+    def of(cls, array: Any, what: str) -> Numbers:
+        """What anything with `__array__` or `__dlpack__` holds, on whatever device. Raises UsageError."""
+        if type(array).__module__.partition(".")[0] == "torch":
+            bits, dtype = _of_torch(array)
+        else:
+            found = _of_numpy(array, what)
+            dtype = found.dtype.name
+            bits = found.view(_CARRIERS[dtype]) if dtype in _CARRIERS else found
+        if dtype not in EXACT_TYPES:
+            raise UsageError(f"{what} has the number type {dtype}, expected one of {', '.join(EXACT_TYPES)}")
+        native = bits.astype(bits.dtype.newbyteorder("="), copy=False)
+        return cls(np.ascontiguousarray(native), dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.bits.shape
+
+    def doubles(self) -> Floats:
+        """The numbers, exactly."""
+        columns = self.shape[-1]
+        rows = StoredRows(self.bits.reshape(-1, columns), self.dtype)
+        return rows.block(0, rows.shape[0], np.empty(rows.shape)).reshape(self.shape)
+
+
+def _of_numpy(array: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(array)
+    except (TypeError, ValueError, RuntimeError) as error:
+        try:
+            return np.from_dlpack(array)
+        except (AttributeError, TypeError, BufferError, RuntimeError):
+            raise UsageError(f"{what} is a {type(array).__name__}, expected an array ({error})") from None
+
+
+def _of_torch(tensor: Any) -> tuple[NDArray[Any], str]:
+    torch: Any = sys.modules["torch"]
+    held, dtype = tensor.detach().cpu().contiguous(), str(tensor.dtype).removeprefix("torch.")
+    if dtype in _CARRIERS:
+        # numpy has no such type; a tensor of as many bits has the same ones.
+        held = held.view(torch.int16 if _CARRIERS[dtype] is np.uint16 else torch.uint8)
+        return held.numpy().view(_CARRIERS[dtype]), dtype
+    return held.numpy(), dtype

@@ -1,0 +1,157 @@
+"""What is proved of the error of an attention kernel, for a test, a person or a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from certattn.fast.output_errors import Interval
+
+_SHOWN_HEADS = 16
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """lower <= the true number <= upper, proved."""
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, interval: Interval) -> Enclosed:
+        return cls(interval.low, interval.high)
+
+    def __str__(self) -> str:
+        """The digits that both ends have, or both."""
+        for digits in range(8, 1, -1):
+            shown = f"{self.upper:.{digits}g}"
+            if f"{self.lower:.{digits}g}" == shown:
+                return shown
+        return f"{self.lower:.3g} to {self.upper:.3g}" if self.lower != self.upper else f"{self.upper:.3g}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the output: where, what the kernel wrote, and what is exact there."""
+
+    batch: int
+    head: int
+    query: int
+    coordinate: int
+    output: float
+    exact: Enclosed
+
+    def __str__(self) -> str:
+        place = f"batch {self.batch}, head {self.head}, query {self.query}, coordinate {self.coordinate}"
+        return f"{place}: {self.output:.9g}, where {self.exact} is exact"
+
+
+@dataclass(frozen=True)
+class HeadError:
+    """The errors of one head; see `AttentionError`."""
+
+    batch: int
+    head: int
+    max_abs: Enclosed
+    max_relative: Enclosed
+    max_ulps: Enclosed | None
+    rms: Enclosed
+    worst: Entry
+    lse: Enclosed | None = None
+
+
+@dataclass(frozen=True)
+class AttentionError:
+    """How far an output is from exact attention, each an enclosure with `lower` and `upper`.
+
+    max_abs       largest absolute error of an entry
+    max_relative  largest |o - T|_2 / |T|_2 of a row, T the exact row; unbounded where T may be 0
+    max_ulps      largest error in units in the last place of the exact value, in the number type of the output; None
+                  for an output of integers
+    rms           root mean square of the errors of all entries
+    lse           largest error of the log-sum-exps, where they were given
+    worst         the entry with the largest error
+    not_finite    how many entries are NaN or infinite: their errors are infinite, and `worst` is the first of them
+    heads         the same of every head
+    """
+
+    dtype: str
+    shape: tuple[int, int, int, int]
+    heads: Sequence[HeadError]
+    not_finite: int
+
+    @property
+    def max_abs(self) -> Enclosed:
+        return _largest([head.max_abs for head in self.heads])
+
+    @property
+    def max_relative(self) -> Enclosed:
+        return _largest([head.max_relative for head in self.heads])
+
+    @property
+    def max_ulps(self) -> Enclosed | None:
+        known = [head.max_ulps for head in self.heads if head.max_ulps is not None]
+        return _largest(known) if known else None
+
+    @property
+    def rms(self) -> Enclosed:
+        squares = [(head.rms.lower**2, head.rms.upper**2) for head in self.heads]
+        count, slack = len(squares), 2.0**-40
+        low, high = (math.sqrt(math.fsum(side) / count) for side in zip(*squares, strict=True))
+        return Enclosed(low * (1 - slack), high * (1 + slack))
+
+    @property
+    def lse(self) -> Enclosed | None:
+        known = [head.lse for head in self.heads if head.lse is not None]
+        return _largest(known) if known else None
+
+    @property
+    def worst(self) -> Entry:
+        return max(self.heads, key=lambda head: head.max_abs.upper).worst
+
+    def measures(self) -> Mapping[str, Enclosed]:
+        """By name, those that there are."""
+        found = {
+            "max_abs": self.max_abs,
+            "max_relative": self.max_relative,
+            "max_ulps": self.max_ulps,
+            "rms": self.rms,
+            "lse": self.lse,
+        }
+        return {name: each for name, each in found.items() if each is not None}
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name} {each}" for name, each in self.measures().items())
+        bad = f", {self.not_finite} entries not finite" if self.not_finite else ""
+        return f"<AttentionError of {self.dtype} {self.shape}: {said}{bad}; worst entry at {self.worst}>"
+
+    def table(self) -> str:
+        """The errors by head, the worst ones first where there are many."""
+        heads = list(self.heads)
+        if len(heads) > _SHOWN_HEADS:
+            heads = sorted(heads, key=lambda head: -head.max_abs.upper)[:_SHOWN_HEADS]
+        rows = [["batch", "head", "max_abs", "max_relative", "max_ulps", "rms"]]
+        for each in heads:
+            measured = [each.max_abs, each.max_relative, each.max_ulps, each.rms]
+            rows.append([str(each.batch), str(each.head), *("-" if m is None else f"{m.upper:.3g}" for m in measured)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        left = len(self.heads) - len(heads)
+        return "\n".join([*lines, *([f"and {left} heads with smaller errors"] if left else [])])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "dtype": self.dtype,
+            "shape": list(self.shape),
+            **{name: asdict(each) for name, each in self.measures().items()},
+            "worst": asdict(self.worst),
+            "not_finite": self.not_finite,
+            "heads": [asdict(head) for head in self.heads],
+        }
+
+
+def _largest(each: Sequence[Enclosed]) -> Enclosed:
+    return Enclosed(max(one.lower for one in each), max(one.upper for one in each))
