@@ -68,8 +68,8 @@ def test_what_is_stated_verifies(certattn_run: Run, folder: Path, options: list[
         ([*LAW, "--stieltjes", "1, -1"], "z has the imaginary part -1, expected a positive one"),
         ([*LAW, "--stieltjes", "1"], "expected a real and an imaginary part, such as '1, 1/2'"),
         ([*LAW, "--share", "1"], "share is 1, expected a number between 0 and 1"),
-        ([*LAW, "--digits", "0"], "digits is 0, expected a number from 1 to 1000"),
-        ([*LAW, "--moments", "51"], "moments is 51, expected a number from 0 to 50"),
+        ([*LAW, "--digits", "0"], "digits is 0, expected 1 to 1000"),
+        ([*LAW, "--moments", "51"], "moments is 51, expected 0 to 50"),
         ([*LAW, "--plot", "law.txt"], "a figure ends in .svg, .png, .pdf"),
     ],
 )

@@ -65,7 +65,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["head.npz", "--scale", "1", "--unit", "2"], 2, "the unit 2 and no beta"),
         (["head.npz", "--scale", "1", "--state", "distance"], 2, "distance is about beta"),
         (["head.npz", "--scale", "1", "--state", "normaliser"], 2, "normaliser is about beta"),
-        (["head.npz", "--beta", "1", "--digits", "0"], 2, "0 digits: expected 1 to 30"),
+        (["head.npz", "--beta", "1", "--digits", "0"], 2, "digits is 0, expected 1 to 30"),
         (["head.npz", "--beta", "1", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
         (["one.npz", "--beta", "1"], 2, "1 of each: of one token A is 1, and M and L are 0"),
         (["head.npz", "--beta", "1", "--state", "norm", "--digits", "25"], 1, "to 25 digits, only to"),

@@ -66,13 +66,13 @@ def test_the_smallest_size_of_a_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--beta", "0", "--d", "10"), "beta is 0, expected a number > 0"),
-        (("--beta", "1/2", "--lambda", "-1", "--d", "10"), "lambda is -1, expected a number > 0"),
+        (("--beta", "0", "--d", "10"), "beta is 0, expected a positive number"),
+        (("--beta", "1/2", "--lambda", "-1", "--d", "10"), "lambda is -1, expected a positive number"),
         (("--beta", "1/2", "--lambda", "1/3", "--d", "10"), "lambda d = 10/3"),
         (("--beta", "1/2"), "give d, or within to look for the smallest"),
         (("--beta", "1/2", "--d", "10", "--order", "3"), "the order 3 is none of 2, 4, 6, 8"),
         (("--beta", "1/2", "--within", "0.1"), "a smallest size is about one order"),
-        (("--beta", "1/2", "--order", "4", "--within", "0"), "within is 0, expected a number > 0"),
+        (("--beta", "1/2", "--order", "4", "--within", "0"), "within is 0, expected a positive number"),
         (("--beta", "6", "--order", "8", "--within", "0.1"), "no size up to 1000000000000000 was found"),
         (("--beta", "half", "--d", "10"), "beta: "),
     ],
@@ -106,7 +106,7 @@ def test_a_normaliser_without_a_finite_bound(certattn_run: Run) -> None:
     done = certattn_run("generate", "normalizer-bound", "--beta", "3", "--d", "100", "-o", "n.yaml")
     assert "p = 100 is at most 12 beta^2" in done.err
     done = certattn_run("generate", "normalizer-bound", "--beta", "0", "--d", "100", "-o", "n.yaml")
-    assert "beta is 0, expected a number > 0" in done.err
+    assert "beta is 0, expected a positive number" in done.err
 
 
 @pytest.mark.parametrize(

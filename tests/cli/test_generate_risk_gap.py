@@ -55,7 +55,7 @@ def test_no_shorter_length_is_shown_to_be_enough(certattn_run: Run, folder: Path
     ("text", "options", "said"),
     [
         (BALL, [], "state a length, an excess or a shortfall"),
-        (BALL, ["--excess", "0"], "excess is 0, expected a number > 0"),
+        (BALL, ["--excess", "0"], "excess is 0, expected a positive number"),
         (BALL, ["--excess", "1e-12", "--majorant", "power", "--theta", "1/9"], "no length up to"),
         (BALL, ["--length", "9", "--excess", "1e-9"], "above 1e-9"),
         (BALL, ["--length", "9", "--theta", "1/2"], "the majorant power"),

@@ -47,8 +47,8 @@ def test_what_is_stated_verifies(certattn_run: Run, folder: Path, text: str, opt
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (LONG, ["--risk", "0"], "expected a number > 0"),
-        (LONG, ["--time", "-1"], "expected a number > 0"),
+        (LONG, ["--risk", "0"], "expected a positive number"),
+        (LONG, ["--time", "-1"], "expected a positive number"),
         (LONG, ["--pieces", "0"], "expected at least 1"),
         (LONG, ["--risk", "1e-9"], "no risk <= 1e-9 could be proved for prompts of 1000 tokens"),
         (LONG.replace("b: 2", "b: 0"), ["--pieces", "5"], f"{SADDLE}; expected another start"),
@@ -94,7 +94,7 @@ def test_given_prompts(certattn_run: Run, folder: Path) -> None:
         (PROMPTS.replace(", [1]]\n", "]\n"), ["--time", "1/4"], "task.yaml: targets"),
         (f"{PROMPTS}length: 20\n", ["--time", "1/4"], "the task has a length and tokens; expected one of the two"),
         (PROMPTS, ["--time", "1/4", "--risk", "0"], "the risk of these prompts is larger at that time"),
-        (PROMPTS, ["--time", "1/4", "--risk", "-1"], "risk is -1, expected a number > 0"),
+        (PROMPTS, ["--time", "1/4", "--risk", "-1"], "risk is -1, expected a positive number"),
         (PROMPTS, ["--time", "1/4", "--plot", "transfer.svg"], "of given prompts there is none"),
     ],
 )
@@ -116,7 +116,7 @@ targets: [[1], [-1]]
 
 @pytest.mark.parametrize("options", [[], ["--risk", "0"]])
 def test_prompts_whose_risk_is_exactly_0(certattn_run: Run, folder: Path, options: list[str]) -> None:
-    """It was refused in the certificate: asserts.risk is 0, expected a number > 0."""
+    """It was refused in the certificate: asserts.risk is 0, expected a positive number."""
     done = generate(certattn_run, folder, EXACT, "--time", "1/4", *options)
     assert done.status == 0, done.err
     assert "R_L <= 0 at all times" in " ".join(done.out.split())

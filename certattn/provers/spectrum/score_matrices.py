@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flint import arb, fmpq
+from flint import arb
 
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.provers.commands import Option
-from certattn.provers.exact_inputs import Number, exact_rational
 from certattn.provers.rounding import last_place, lower_rational, round_up, upper_rational
 
 _FIRST_BITS = 128
@@ -21,14 +20,6 @@ SCORE_OPTIONS = (
     Option("--beta", "The inverse temperature of the scores.", required=True),
     Option("--lambda", "p / d, the width over the number of keys.", sets="lambda_"),
 )
-
-
-def positive(value: Number, name: str) -> fmpq:
-    """An exact number above 0. Raises UsageError."""
-    found = exact_rational(value, name)
-    if found > 0:
-        return found
-    raise UsageError(f"{name} is {describe(found)}, expected a number > 0")
 
 
 def enclosed(value: Callable[[], arb], digits: int, what: str) -> arb:
