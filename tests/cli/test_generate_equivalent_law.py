@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import fmpq
+from generating import refuses, states
 from matplotlib.figure import Figure
 
 import certattn
@@ -23,12 +24,8 @@ Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1/4")
 
 
-def generate(run: Run, *options: str) -> Any:
-    return run("generate", "equivalent-law", "-o", "law.yaml", *options)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_is_stated_verifies = states(
+    "equivalent-law",
     [
         ([*LAW], "m_8 = 1.72385196706209 up to 1e-14; the right edge"),
         ([*LAW], "from 0.316858864541769 to 0.423093213397053 up to 1e-15 at each end, with the mass 0.25"),
@@ -43,15 +40,10 @@ def generate(run: Run, *options: str) -> Any:
         (["--alpha2", "1/3", "--beta2", "2", "--lambda", "1/8"], "m_8 = 2198222/81"),
     ],
 )
-def test_what_is_stated_verifies(certattn_run: Run, folder: Path, options: list[str], said: str) -> None:
-    done = generate(certattn_run, *options)
-    assert done.status == 0, done.err
-    assert said.replace(" ", "") in "".join(done.out.split())
-    assert certattn_run("check", "law.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_cannot_be_stated_is_said = refuses(
+    "equivalent-law",
     [
         (["--lambda", "1"], "no law is given; expected beta, or alpha2 and beta2"),
         (["--lambda", "1", "--alpha2", "1"], "beta2 is missing; expected beta, or alpha2 and beta2"),
@@ -72,12 +64,8 @@ def test_what_is_stated_verifies(certattn_run: Run, folder: Path, options: list[
         ([*LAW, "--moments", "51"], "moments is 51, expected 0 to 50"),
         ([*LAW, "--plot", "law.txt"], "a figure ends in .svg, .png, .pdf"),
     ],
+    status=2,
 )
-def test_what_cannot_be_stated_is_said(certattn_run: Run, folder: Path, options: list[str], said: str) -> None:
-    done = generate(certattn_run, *options)
-    assert done.status == 2
-    assert said in " ".join(done.err.split())
-    assert not (folder / "law.yaml").exists()
 
 
 def test_numbers_that_are_too_extreme_are_not_proved(tmp_path: Path) -> None:
@@ -93,13 +81,13 @@ def test_exact_numbers_of_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("law", [LAW, ("--alpha2", "1", "--beta2", "1", "--lambda", "1")])
-def test_the_density_is_drawn(certattn_run: Run, folder: Path, law: tuple[str, ...]) -> None:
-    done = generate(certattn_run, *law, "--density", "1", "--plot", "law.svg")
+def test_the_density_is_drawn(generate: Run, folder: Path, law: tuple[str, ...]) -> None:
+    done = generate("equivalent-law", *law, "--density", "1", "--plot", "law.svg")
     assert done.status == 0, done.err
     assert done.out.endswith("drew law.svg\n")
     first = (folder / "law.svg").read_bytes()
     assert first.startswith(b"<?xml")
-    generate(certattn_run, *law, "--density", "1", "--plot", "law.svg")
+    generate("equivalent-law", *law, "--density", "1", "--plot", "law.svg")
     assert (folder / "law.svg").read_bytes() == first
 
 

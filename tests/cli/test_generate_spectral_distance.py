@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generating import refuses, states
 from matplotlib.figure import Figure
 
 import certattn
@@ -31,8 +32,8 @@ def files(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_distances_verify = states(
+    "spectral-distance",
     [
         (["weights.npz", "--scale", "1/sqrt(48)", "--unit", "1"], "beta^2 = 0.25, lambda = d_qk/d = 1 (those of"),
         (["weights.npz", "--scale", "1/sqrt(48)", *LAW, "--state", "law"], "at beta = 0.5, lambda = d_qk/d = 1,"),
@@ -57,17 +58,12 @@ def files(folder: Path) -> Path:
         (
             ["matrix.npy", "--beta", "3/2", "--lambda", "1", "--truncate-at", "5/2", "--state", "fixed-point"],
             "r = 0.13127, so"),
-    ],
+    ], "files",
 )  # fmt: skip
-def test_distances_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
-    assert done.status == 0, done.err
-    assert said.replace(" ", "") in "".join(done.out.split())
-    assert certattn_run("check", "out.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_laws_verify = states(
+    "not-marchenko-pastur",
     [
         (["--beta", "1/2", "--lambda", "1/4", "--places", "2"], "m_4 - 2 m_2^2, m_n the moments of mu, is 0.25, and 0"),
         (["--alpha2", "1/3", "--beta2", "2", "--lambda", "1/8", "--state", "excess"], "at least 5.8775 and at most"),
@@ -75,16 +71,12 @@ def test_distances_verify(certattn_run: Run, files: Path, options: list[str], sa
         ([*LAW, "--matrix", "matrix.npy", "--state", "separation", "--places", "3"], "For the 5 x 5 matrix M"),
         ([*LAW, "--matrix", "finite.yaml", "--state", "scaled-separation"], "M = ((1, 2), (3, 4))"),
     ],
+    "files",
 )
-def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
-    assert done.status == 0, done.err
-    assert said.replace(" ", "") in "".join(done.out.split())
-    assert certattn_run("check", "out.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_cannot_be_stated_of_a_matrix_is_said = refuses(
+    "spectral-distance",
     [
         (["matrix.npy"], "the law is given by nothing; expected beta and lambda, or alpha2, beta2 and lambda, or unit"),
         (["matrix.npy", "--beta", "1"], "the law is given by beta; expected beta and lambda"),
@@ -106,18 +98,13 @@ def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: s
         (["given.yaml", *LAW], "a section that is given whole takes nothing else"),
         (["weights.npz", *LAW, "--array", "keys=none"], "no array 'none'"),
     ],
+    "files",
+    status=2,
 )
-def test_what_cannot_be_stated_of_a_matrix_is_said(
-    certattn_run: Run, files: Path, options: list[str], said: str
-) -> None:
-    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
-    assert done.status == 2
-    assert said in " ".join(done.err.split()), done.err
-    assert not (files / "out.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_cannot_be_stated_of_a_law_is_said = refuses(
+    "not-marchenko-pastur",
     [
         (["--lambda", "1"], "the law is given by lambda; expected beta and lambda"),
         ([*LAW, "--state", "separation"], "separation is one of a matrix; expected a matrix, or another state"),
@@ -130,12 +117,9 @@ def test_what_cannot_be_stated_of_a_matrix_is_said(
         ([*LAW, "--matrix", "matrix.npy", "--not-centred"], "a matrix is taken as it is"),
         ([*LAW, "--plot", "x.txt"], "a figure ends in .svg, .png, .pdf"),
     ],
+    "files",
+    status=2,
 )
-def test_what_cannot_be_stated_of_a_law_is_said(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
-    assert done.status == 2
-    assert said in " ".join(done.err.split()), done.err
-    assert not (files / "out.yaml").exists()
 
 
 def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
