@@ -23,7 +23,7 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft, require_place, texts
@@ -95,13 +95,7 @@ def _arrays(
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
     found: dict[str, Any] = {}
     if source is not None:
-        file = open_array_file(Path(source))
-        for field in known:
-            name = names.get(field, field)
-            if name in file.headers:
-                found[field] = InFile(file, name)
-            elif field in names:
-                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
+        found |= by_field(open_array_file(Path(source)), known, names)
     found.update(arrays)
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(known)}")

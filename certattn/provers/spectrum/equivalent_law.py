@@ -21,7 +21,7 @@ from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, beta_at_s
 from certattn.provers.commands import Command, Option, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact_rational, positive, require_within
 from certattn.provers.output import Draft
-from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest
+from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, precisions, round_nearest
 
 DIGITS = 15
 MOMENTS = 4
@@ -66,7 +66,7 @@ class _Finder:
         """Whether there is one; None where the checker's precision does not show it."""
         if self.exact is not None and (self.exact.discriminant() <= 0) is True:
             return False
-        for bits in _precisions():
+        for bits in precisions(_FIRST_BITS):
             with working_precision(bits):
                 if self.law(bits).gap is not None:
                     return True
@@ -90,7 +90,7 @@ class _Finder:
 
     def _rounded(self, what: str, values: Sequence[_Value]) -> tuple[list[str], str]:
         """The same. Raises NotProvedError, and TooLongError for what is too long."""
-        for bits in _precisions():
+        for bits in precisions(_FIRST_BITS):
             with working_precision(bits):
                 balls = [value(self.law(bits)) for value in values]
                 if all(ball.is_finite() and ball.is_exact() for ball in balls):
@@ -109,13 +109,6 @@ class _Finder:
             return None
         largest = max(abs(midpoint(ball)) for ball in balls)
         return last_place(largest, self.digits) if largest != 0 else None
-
-
-def _precisions() -> list[int]:
-    found = [_FIRST_BITS]
-    while 2 * found[-1] <= DEFAULT_LIMITS.max_bits:
-        found.append(2 * found[-1])
-    return found
 
 
 def _short(unit: fmpq) -> str:

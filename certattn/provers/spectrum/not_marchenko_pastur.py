@@ -34,7 +34,7 @@ from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact
 from certattn.provers.output import Draft, require_place
-from certattn.provers.rounding import round_up
+from certattn.provers.rounding import precisions, round_up
 from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
 from certattn.provers.spectrum.equivalent_law import has_no_gap
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
@@ -183,13 +183,11 @@ def require_sharp(bounds: Mapping[str, Plain], places: int) -> None:
 
 def bits_of_support(stated: SpectralLaw) -> int:
     """The first precision that shows all ends of the support. Raises NotProvedError where the checker's do not."""
-    bits = DEFAULT_LIMITS.start_bits
-    while bits <= DEFAULT_LIMITS.max_bits:
+    for bits in precisions(DEFAULT_LIMITS.start_bits):
         with working_precision(bits):
             law = stated.at_precision()
             if law.right_edge.is_finite() is True and (law.gap is not None or has_no_gap(law)):
                 return bits
-        bits *= 2
     raise NotProvedError(
         f"the ends of the support of mu are not known at {DEFAULT_LIMITS.max_bits} bits, the most that a check takes "
         "by default; expected a lambda that is not as small, or numbers that are farther from where the gap closes"

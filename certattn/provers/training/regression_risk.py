@@ -40,7 +40,7 @@ from certattn.kernel.theorems.training.regression_risk import (
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_states
 from certattn.provers.output import Draft, text_rows
-from certattn.provers.rounding import decimal_exponent, nearest
+from certattn.provers.rounding import decimal_exponent, nearest, precisions
 
 RADIUS = "1e-15"
 # What `generate` states by itself where it holds; the others need a direction, or w and x.
@@ -79,8 +79,8 @@ class _Point:
 
     def endpoint(self, radius: fmpq) -> Plain:
         """The Bayes point, rounded to decimals well inside the radius, and tr(Sigma^-2)."""
-        places, bits = max(1, 1 - decimal_exponent(radius)), _BITS
-        while bits <= DEFAULT_LIMITS.max_bits:
+        places = max(1, 1 - decimal_exponent(radius))
+        for bits in precisions(_BITS):
             with working_precision(bits):
                 truth = bayes_point(self.covariance, self.at.invariant(), (self.at.b > 0) is True)
                 balls = [*truth.A.entries(), truth.b]
@@ -90,7 +90,6 @@ class _Point:
                     rows: list[Plain] = [list[Plain](entries[i * size : (i + 1) * size]) for i in range(size)]
                     trace = format_rational(inverse_squares(self.covariance))
                     return {"A": rows, "b": b, "radius": format_rational(radius), "trace": trace}
-            bits *= 2
         raise NotProvedError(
             f"the Bayes point could not be enclosed within {describe(radius)} at {DEFAULT_LIMITS.max_bits} bits, "
             "the most that a check takes by default; expected a larger radius"

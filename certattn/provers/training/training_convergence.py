@@ -15,7 +15,6 @@ from certattn.kernel.decide.proof import Answer, Outcome, Proof
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -33,7 +32,15 @@ from certattn.provers.array_inputs import placed
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft, require_place, text_rows
-from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
+from certattn.provers.rounding import (
+    last_place,
+    lower_rational,
+    nearest,
+    precisions,
+    round_down,
+    round_up,
+    upper_rational,
+)
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
 from certattn.statements.digits import show
@@ -252,14 +259,12 @@ class _Finder:
         """The obligations, all of them enclosed, with the conditions proved. Raises NotProvedError."""
         stated = self._draft.read(lambda written: ASSERTS.read(written.asserts, written.reading), asserts)
         problem = replace(self._problem, asserts=stated, enclosed=enclosed)
-        bits = 2 * _FIRST_BITS
-        while bits <= DEFAULT_LIMITS.max_bits:
+        for bits in precisions(2 * _FIRST_BITS):
             proof = Proof(list(obligations(problem)))
             proof.ask(proof.obligations, bits)
             _require_conditions(problem, proof)
             if all(_narrow(name, answer) for name, answer in proof.answers.items()):
                 return proof.answers
-            bits *= 2
         raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
 
 
