@@ -123,10 +123,6 @@ def _table_beside(out: Path) -> Iterator[dict[str, Plain]]:
 
 
 COMMAND = Command(
-    "The table of the exponential is written beside the certificate, as exponential-table.npy.",
     Option("--tail", "State the bound for the form that adds a tail to the reduced argument.", bool),
     Option("--at-most", "The bound to state; by default what is proved, rounded up to 6 digits.", metavar="R"),
-    examples="""
-        -o exponential.yaml
-        --tail -o exponential-with-tail.yaml""",
 )

@@ -229,11 +229,6 @@ def _box(text: str) -> dict[str, Plain]:
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a .npy file with the tokens.
-    The bound is for every query that is listed, or for every query of a region: a ball (--radius), a
-    box (--box) or a convex hull (--hull). A long run over listed queries that was interrupted goes on
-    where it was when the same command is given again.""",
     Argument("HEAD", Arrays()),
     SCORE_SCALE,
     QUERY_ROWS,
@@ -260,23 +255,6 @@ COMMAND = Command(
     ARRAY_OR_FILE,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --queries 0:64 --norm linf --at-most 0.9 -o head.yaml
-        model.safetensors --array keys=l0.k --array values=l0.v \\
-            --array queries=l0.q -o l0.yaml
-        prompt.npz --limit limit.yaml -o prompt.yaml
-        prompt.npz --queries 38:39 --radius 1/4 -o ball.yaml
-        prompt.npz --box "-1:1, 0:1/2, 0" --cells 1000 -o box.yaml
-        head.npz --scale "1/sqrt(32)" --queries 0:3 --hull -o hull.yaml""",
-    file="""
-        A limit file holds what certificates write under given.limit, for example
-          kind: law
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-        A region file holds what they write under given.region, for example
-          kind: box
-          lower: [-1, 0, 0]
-          upper: [1, 1/2, 0]""",
     inputs=_inputs,
     progress="parts",
 )

@@ -180,8 +180,6 @@ def _range(ends: Sequence[tuple[arb, arb]], printing: Printing) -> dict[str, Pla
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a prompt.""",
     Argument("HEAD", Arrays("given")),
     SCORE_SCALE,
     QUERY_ROWS,
@@ -195,14 +193,4 @@ COMMAND = Command(
     ARRAY,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
-    examples="""
-        head.npz --scale "1/sqrt(32)" --queries 0:4 -o mean.yaml
-        head.npz --covariance --eigenvalues --log-normaliser -o all.yaml
-        head.npz --covariance --of values-keys --radius 1e-9 -o slope.yaml
-        prompt.yaml -o mean.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          keys: [[0, 1], [1, 0]]
-          values: [[1], [2]]
-          queries: [[1, 1/2]]""",
 )

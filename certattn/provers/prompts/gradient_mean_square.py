@@ -141,20 +141,8 @@ def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
 
 
 COMMAND = Command(
-    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and `query` with `U` (or `K`, `Q`) and `scale`; for
-    the gradient in V a `tilt` is enough.""",
     Argument("PROMPT", Yaml("given")),
     GRADIENT,
     Option("--method", "How the bounds are proved; auto takes the sharpest that applies.", METHODS),
     Option("--digits", "Significant digits to state.", Whole(1, 100)),
-    examples="""
-        prompt.yaml -o gradient.yaml
-        prompt.yaml --gradient V --digits 12 -o values.yaml
-        signs.yaml --method general -o signs.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          U: [[1, 0], [0, 1]]
-          query: [1, 1/2]
-          length: 1000""",
 )

@@ -177,21 +177,10 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, `query` with any of `K`, `Q` (or `U`) and `scale`, `V`, and `length` unless it is
-    an option; for the gradient in V a `tilt` is enough. Of the three numbers two are given; the third is found.""",
     Argument("LAW", Yaml("given")),
     GRADIENT,
     Option("--exceeds", "What the norm exceeds rarely; the smallest, if left out.", metavar="EPS"),
     PROBABILITY,
     LENGTH,
-    examples="""
-        law.yaml --probability 0.01 --length 1000 -o tail.yaml
-        law.yaml --gradient V --exceeds 0.3 --length 1000 -o tail.yaml
-        law.yaml --exceeds 0.3 --probability 0.01 -o length.yaml""",
-    file="""
-        A law file holds what certificates write under given, with or without the length, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1/2, 0], [0, 1/2]]}
-          U: [[1, 0], [0, 1]]
-          query: [1, 1/2]""",
     finding=_finding,
 )

@@ -130,17 +130,9 @@ def _row(matrix: ExactMatrix) -> list[Plain]:
 
 
 COMMAND = Command(
-    "LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.",
     Argument("LAW", Yaml("given")),
     Option(
         "--query", "A query at which to state T(z).", metavar="'Z1, Z2, ...'", sets="queries", many=True, parse=entries
     ),
     Option("--radius", "Half-width of the stated values."),
-    examples="""
-        law.yaml -o operator.yaml
-        signs.yaml --query "1, 1/2" --query "0, 2" -o signs-values.yaml""",
-    file="""
-        A law file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          V: [[1, 0]]""",
 )

@@ -224,8 +224,6 @@ def _mean(mean: list[arb], digits: int) -> Plain:
 
 
 COMMAND = Command(
-    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and either `tilt`, or `query` and `U` (or
-    `K`, `Q`) and `scale`, or a Gaussian law `queries` in the place of `query`.""",
     Argument("PROMPT", Yaml("given")),
     Option(
         "--method",
@@ -236,17 +234,4 @@ COMMAND = Command(
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
     Option("--theta", "closed: exponent of 1/(L - 1); searched for by default.", metavar="THETA"),
-    examples="""
-        prompt.yaml -o mean-square.yaml
-        signs.yaml --method general -o signs.yaml
-        queries.yaml --method closed -o closed.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          tilt: [1, 1/2]
-          length: 1000
-        or, for an average over queries,
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1/4, 0], [0, 1/4]]}
-          queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-          length: 1000""",
 )

@@ -294,9 +294,6 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, and `tilt`, or `query` with any of `K`, `Q` (or `U`) and `scale`; `V`, and
-    `length` unless it is an option. Of the height, the probability and the length two are given; the third is
-    found, as small as the rules allow. A direction or norm is bounded, or several at once.""",
     Argument("LAW", Yaml("given")),
     DIRECTION,
     Option("--norm", "Bound a norm of the deviation.", NORMS),
@@ -309,17 +306,6 @@ COMMAND = Command(
         METHODS,
     ),
     to_plot("Draw the bound against the length."),
-    examples="""
-        law.yaml --direction "1, 0" --probability 0.01 --length 1000 -o tail.yaml
-        law.yaml --norm l2 --exceeds 0.3 --length 1000 -o tail.yaml
-        law.yaml --norm linf --exceeds 0.3 --probability 0.01 -o length.yaml
-        law.yaml --direction "0, 1" --exceeds 0.3 --probability 0.01 \\
-            -o tail.yaml --plot tail.svg""",
-    file="""
-        A law file holds what certificates write under given, with or without the length, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-          query: [1, 1/2]
-          U: [[1, 0], [0, 1]]""",
     inputs=_inputs,
     finding=_finding,
 )

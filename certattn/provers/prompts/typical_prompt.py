@@ -117,9 +117,6 @@ def _tail(
 
 
 COMMAND = Command(
-    """PROMPT is a .npz or .safetensors file with arrays `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and
-    `V`; or a .npy file with the tokens. Of the height and the probability at least one is given; the other is
-    found, as small as the rules allow.""",
     Argument("PROMPT", Arrays()),
     Option("--law", "The law of the tokens.", Yaml("given.law"), "FILE", required=True),
     Option("--query", "Which of the queries, counted from 0.", int),
@@ -130,12 +127,5 @@ COMMAND = Command(
     PROBABILITY,
     ARRAY_OR_FILE,
     DATA,
-    examples="""
-        prompt.npz --law law.yaml --probability 0.01 -o typical.yaml
-        prompt.npz --law law.yaml --query 5 --norm linf --exceeds 0.3 -o typical.yaml
-        prompt.npz --law law.yaml --direction "1, 0" --probability 0.01 -o typical.yaml""",
-    file="""
-        A law file holds a law as certificates write it, alone or under `law`, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}""",
     inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
 )

@@ -242,9 +242,6 @@ def _entry(norms: tuple[fmpq, fmpq], path: JointPath) -> dict[str, Plain]:
 
 
 COMMAND = Command(
-    """DATA is a YAML file with `tokens`, `labels`, `indices` and any of `W`, `lengths`. The head's max-margin
-    direction, its support inputs and the max-margin attention are found exactly; at stated norms, how near every
-    minimiser of the loss is to them.""",
     Argument("DATA", Yaml("given")),
     Option(
         "--at",
@@ -255,12 +252,4 @@ COMMAND = Command(
     ),
     Option("--loss", "The loss.", LOSSES),
     to_plot("Draw tokens in the plane, v and p."),
-    examples="""
-        data.yaml -o margins.yaml
-        data.yaml --at "40, 40" --at "100, 60" -o path.yaml --plot path.svg""",
-    file="""
-        A data file holds what certificates write under given, for example
-          tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [1/2, 1]]]
-          labels: [1, -1, 1]
-          indices: [1, 1, 1]""",
 )

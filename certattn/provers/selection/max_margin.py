@@ -245,8 +245,6 @@ def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
 
 
 COMMAND = Command(
-    """PROBLEM is a YAML file with what stands under `given`, or a .npz or .safetensors file with `keys` (or `tokens`
-    and `W`) of all inputs, one per row, and `lengths` and `indices`; or with `points` and `labels`.""",
     Argument("PROBLEM", Arrays("given")),
     Option(
         "--form",
@@ -257,12 +255,4 @@ COMMAND = Command(
     Option("--digits", "Digits of a direction; half as many of its distance from the solution.", Whole(2, 1000)),
     ARRAY,
     DATA_OR_AUTO,
-    examples="""
-        problem.yaml -o margin.yaml
-        inputs.npz -o margin.yaml
-        inputs.npz --form direction --digits 50 -o margin.yaml""",
-    file="""
-        A YAML file holds what certificates write under given, for example
-          keys: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]
-          indices: [1, 1]""",
 )

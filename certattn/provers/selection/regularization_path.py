@@ -207,8 +207,6 @@ def _inside(entries: list[fmpq], radius: fmpq) -> ExactMatrix:
 
 
 COMMAND = Command(
-    """TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and
-    `loss`.""",
     Argument("TOKENS", Yaml("given")),
     Option(
         "--radius",
@@ -219,12 +217,4 @@ COMMAND = Command(
     ),
     token_indices("The chosen token of each input, counted from 0; the best ones if left out."),
     to_plot("Draw the path into this file."),
-    examples="""
-        tokens.yaml --radius 40 --radius 400 -o path.yaml
-        tokens.yaml --plot path.svg -o path.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
-          scores: [[1, 0.9, 0.9]]
-          loss: logistic""",
 )

@@ -105,18 +105,7 @@ def _smoothness(run: Run) -> fmpq | None:
 
 
 COMMAND = Command(
-    """DESCENT is a YAML file with two inputs or more: `keys` and `scores`, or `tokens`, `v` and if need be `W`,
-    `labels`; `loss`, `descent` and `start`.""",
     Argument("DESCENT", Yaml("given")),
     token_indices("The tokens that the descent selects, one of each input, counted from 0; found if left out."),
     *STEP_OPTIONS,
-    examples="""
-        descent.yaml -o counterexample.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
-          scores: [[1, 0], [1, 0]]
-          loss: linear
-          descent: {rule: gradient, step: 1/60}
-          start: [3, 0]""",
 )

@@ -364,8 +364,6 @@ STEP_OPTIONS = (
     Option("--most-steps", "How many steps are tried.", int, "K"),
 )
 COMMAND = Command(
-    """DESCENT is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`; `loss`, `descent`
-    and `start`.""",
     Argument("DESCENT", Yaml("given")),
     token_indices("The chosen token of each input, counted from 0; where the descent goes if left out."),
     Option("--theorem", "The theorem to apply; found if left out.", metavar="NAME"),
@@ -373,16 +371,5 @@ COMMAND = Command(
     Option("--angle", "A step (time of the flow) at which to bound the angle.", metavar="K", sets="angles", many=True),
     Option("--late-rate", "State a rate even if it is below 1 only after 10^30 steps.", bool),
     to_plot("Draw the run and what is certified of it, for keys in the plane."),
-    examples="""
-        descent.yaml -o direction.yaml
-        descent.yaml --angle 1000 --angle 1000000000 -o direction.yaml
-        descent.yaml -o direction.yaml --plot direction.svg""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
-          scores: [[1, 0.9, 0.9]]
-          loss: logistic
-          descent: {rule: gradient, step: 1}
-          start: [0, -1.5]""",
     finding=_left_out,
 )

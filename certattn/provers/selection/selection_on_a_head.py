@@ -250,8 +250,6 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a head.""",
     Argument("HEAD", Arrays("given")),
     Option("--scale", "Factor of the logits, an exact number."),
     QUERY_ROWS,
@@ -271,15 +269,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw selected tokens and weights; with --per-query."),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --scale "1/sqrt(32)" --queries 1:512 --causal 2 -o causal.yaml
-        head.npz --score value-norm --separability selected -o head.yaml
-        head.npz --exposure 7 --exposure 11 --per-query -o head.yaml --plot head.svg""",
-    file="""
-        A YAML file in the place of HEAD holds what certificates write under given, for example
-          keys: [[0, 1], [1, 0], [0, 0]]
-          values: [[1], [2], [0]]
-          queries: [[1, 1/2]]""",
     inputs=_inputs,
 )

@@ -218,7 +218,6 @@ def _indices(rows: Sequence[Sequence[int]]) -> list[Plain]:
 
 
 COMMAND = Command(
-    "TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`.",
     Argument("TOKENS", Yaml("given")),
     Option(
         "--indices",
@@ -234,11 +233,4 @@ COMMAND = Command(
         bool,
         sets="enumerate_all",
     ),
-    examples="""
-        tokens.yaml -o optimality.yaml
-        tokens.yaml --indices "0, 1" --no-all -o optimality.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
-          scores: [[1, 0], [1, 0]]""",
 )

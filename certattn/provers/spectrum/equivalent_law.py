@@ -279,7 +279,6 @@ _point = pair_for("--stieltjes", "a real and an imaginary part, such as '1, 1/2'
 
 
 COMMAND = Command(
-    "",
     Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
@@ -293,8 +292,4 @@ COMMAND = Command(
     ),
     Option("--digits", "Of every number that is stated.", int),
     to_plot("Draw the density and a quarter circle."),
-    examples="""
-        --beta 1 --lambda 1 -o law.yaml
-        --beta 1/2 --lambda 1/4 --cdf 0.4 --density 1 -o gap.yaml --plot gap.svg
-        --alpha2 1/3 --beta2 2 --lambda 1/8 --stieltjes '1, 1/2' -o given.yaml""",
 )

@@ -167,14 +167,9 @@ class _Search:
 
 
 COMMAND = Command(
-    "With --within, the smallest size is looked for at which the moment of one --order is that near to its limit.",
     *SCORE_OPTIONS,
     Option("--d", "Number of queries and of keys; found with --within by default.", Whole(2)),
     Option("--order", "2k of a moment to state: 2, 4, 6 or 8; all by default.", int, sets="orders", many=True),
     Option("--within", "State that d is the smallest with the moment this near to its limit.", metavar="E"),
     Option("--digits", "Digits of bounds.", Whole(1, 30)),
-    examples="""
-        --beta 1/2 --d 1000 -o moments.yaml
-        --beta 3/4 --lambda 1/2 --d 1000 --order 4 -o fourth.yaml
-        --beta 1 --order 4 --within 0.05 -o smallest.yaml""",
 )

@@ -242,8 +242,6 @@ def singular_values(problem: StatedStages) -> list[float]:
 
 
 COMMAND = Command(
-    """TOKENS is a .npz or .safetensors file with arrays `queries` and `keys` (one per row); or a YAML file with what
-    certificates write under given.""",
     Argument("TOKENS", Arrays("given")),
     Option("--beta", "Inverse temperature; scores are beta unit^2 <q_i, k_j>/sqrt(p).", metavar="BETA"),
     Option("--unit", "What queries and keys are multiples of; 1 by default.", metavar="U"),
@@ -258,14 +256,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values of the remainder and the quarter circle."),
-    examples="""
-        weights.npz --beta 1/2 -o linear.yaml --plot linear.svg
-        weights.npz --beta 1 --unit 1/1024 --state norm --state distance -o far.yaml
-        head.npz --scale "1/sqrt(32)" -o head.yaml""",
-    file="""
-        A YAML file in the place of TOKENS holds what certificates write under given, for example
-          queries: [[1, 0], [0, 1]]
-          keys: [[1, 2], [-1, 1]]
-          beta: 1/2""",
     finding=lambda certificate, _: words_of_zeros(certificate),
 )

@@ -57,11 +57,7 @@ def generate(
 
 
 COMMAND = Command(
-    "How far normalisers may fall below their mean, and how long queries may be, is searched for.",
     *SCORE_OPTIONS,
     Option("--d", "Number of queries and of keys.", Whole(2), required=True),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    examples="""
-        --beta 1/2 --d 1000 -o normalizer.yaml
-        --beta 1 --lambda 1/2 --d 10000 -o normalizer.yaml""",
 )

@@ -195,8 +195,6 @@ def bits_of_support(stated: SpectralLaw) -> int:
 
 
 COMMAND = Command(
-    """FILE is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one per
-    row); or a YAML file with the same.""",
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
@@ -209,11 +207,4 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw densities and distribution functions of the law and of quarter circles."),
-    examples="""
-        --beta 1/2 --lambda 1 -o law.yaml
-        --alpha2 1/3 --beta2 2 --lambda 1/8 --state excess -o excess.yaml
-        --beta 1/2 --lambda 1 --matrix weights.npz --scale "1/40" -o weights.yaml""",
-    file="""
-        A YAML file for --matrix holds what certificates write under given.finite, for example
-          matrix: [[1, 2], [3, 4]]""",
 )

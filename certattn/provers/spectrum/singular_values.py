@@ -241,8 +241,6 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
-    per row); or a YAML file with the same.""",
     Argument("MATRIX", Arrays("given")),
     SCORE_SCALE,
     CENTRED_OR_NOT,
@@ -261,15 +259,5 @@ COMMAND = Command(
         metavar="U",
         picture=True,
     ),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --scale "1/sqrt(32)" --above 1 --above 2 -o counts.yaml
-        head.npz --scale "1/sqrt(32)" --causal --largest 8 -o causal.yaml
-        matrix.npy --largest 10 --radius 1e-9 -o largest.yaml
-        matrix.npy --state norm --state effective-rank -o norm.yaml
-        weights.npz --scale "1/20" --unit 1 --state norm -o weights.yaml --plot weights.svg""",
-    file="""
-        A YAML file in the place of MATRIX holds what certificates write under given, for example
-          matrix: [[1, 2], [3, 4]]""",
     inputs=_inputs,
 )

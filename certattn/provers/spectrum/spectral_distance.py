@@ -290,8 +290,6 @@ def stated_bounds(between: Between, places: int, *, signed: bool = False, limit:
 
 
 COMMAND = Command(
-    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
-    per row); or a YAML file with the same and the law.""",
     Argument("MATRIX", Arrays("given")),
     SCORE_SCALE,
     CENTRED_OR_NOT,
@@ -310,12 +308,4 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values and both densities."),
-    examples="""
-        weights.npz --scale "1/sqrt(400)" --unit 1 -o weights.yaml --plot weights.svg
-        weights.npz --scale "1/20" --beta 1/2 --lambda 1 -o weights.yaml
-        weights.npz --scale "sqrt(9/1600)" --unit 1 --truncate-at fixed-point -o cut.yaml
-        matrix.npy --alpha2 1/30 --beta2 1/4 --lambda 1 --state separation -o matrix.yaml""",
-    file="""
-        A YAML file in the place of MATRIX holds what certificates write under given, for example
-          {matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}""",
 )

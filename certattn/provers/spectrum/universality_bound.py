@@ -123,16 +123,7 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
 
 
 COMMAND = Command(
-    "TASK is a YAML file with `beta`, `eta`, and either `queries` or `lambda` and `d`.",
     Argument("TASK", Yaml("given")),
     Option("--probability", "Of the deviation from the mean that is stated."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    examples="""
-        random.yaml -o universality.yaml
-        queries.yaml --probability 0.001 -o universality.yaml""",
-    file="""
-        A task file holds what certificates write under given: sizes of random queries,
-          {beta: 1/2, eta: 1, lambda: 1, d: 1000}
-        or queries, one a row, written out or in an array file,
-          {beta: 1/2, eta: 1, queries: [[1, 0], [0, 1]]}""",
 )

@@ -129,9 +129,6 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    """TRAINING is a YAML file with the model, the covariance or laws of the tokens, `start`, `step` and `steps`. The
-    prompts are drawn, or arrays `tokens`, `labels`, `queries`, `targets` and `tasks` of a .npz or .safetensors
-    file.""",
     Argument("TRAINING", Yaml("given")),
     Option("--prompts", "Draw so many regression prompts.", int, "N"),
     Option("--length", "How many tokens a drawn prompt has.", int, "L"),
@@ -148,17 +145,6 @@ COMMAND = Command(
     Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
     DATA,
     to_plot("Draw the certified bounds of the distance."),
-    examples="""
-        training.yaml --prompts 8 --length 64 -o descent.yaml
-        training.yaml --prompts 8 --length 64 --all-tasks -o descent.yaml
-        training.yaml --arrays prompts.npz -o descent.yaml --plot descent.svg""",
-    file="""
-        The file holds what certificates write under given, but for the arrays, for example
-          model: regression
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[1/2, 0], [0, 1/2]], b: 1/2}
-          step: 1/20
-          steps: 30""",
     inputs=_inputs,
     progress="steps",
 )

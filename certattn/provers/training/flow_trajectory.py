@@ -260,7 +260,6 @@ def _entry(text: str) -> tuple[int, int] | None:
 
 
 COMMAND = Command(
-    "FLOW is a YAML file with `covariance` and `start`.",
     Argument("FLOW", Yaml("given")),
     Option("--time", "A time at which to state where the flow is.", metavar="T", sets="times", many=True),
     Option(
@@ -282,13 +281,4 @@ COMMAND = Command(
         parse=_entry,
         picture=True,
     ),
-    examples="""
-        flow.yaml --time 1 --time 10 -o points.yaml
-        flow.yaml --within 1e-6 -o arrival.yaml
-        flow.yaml --time 8 --points 16 --tube -o tube.yaml --plot tube.svg""",
-    file="""
-        The file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/10, 0], [0, 2/5]], b: 1/2}
-        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
 )

@@ -186,7 +186,6 @@ def _prediction(text: str) -> tuple[list[str], list[str]]:
 
 
 COMMAND = Command(
-    "POINT is a YAML file with `covariance` and `parameters`; DIRECTION one with `A` and `b`.",
     Argument("POINT", Yaml("given")),
     to_state("What to state; all that hold there if left out, matrices up to 8 x 8 only.", STATED),
     Option(
@@ -199,13 +198,4 @@ COMMAND = Command(
     ),
     Option("--along", "State the second derivative along it.", Yaml("along"), "DIRECTION"),
     Option("--radius", "Half-width of the endpoint."),
-    examples="""
-        point.yaml -o risk.yaml
-        point.yaml --predict "1, 0; 2, -1/2" --state stationary -o bayes.yaml
-        point.yaml --along direction.yaml -o curved.yaml""",
-    file="""
-        A point file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          parameters: {A: [[5/4, -1/2], [-1/2, 1]], b: 1}
-        and a direction file A and b in the same way.""",
 )

@@ -198,7 +198,6 @@ def _fits_witness(found: Fits) -> dict[str, Plain]:
 
 
 COMMAND = Command(
-    "TASK is a YAML file with a `covariance`, and either a `ball` of parameters or a `length` and `parameters`.",
     Argument("TASK", Yaml("given")),
     Option("--length", "Of prompts, over a ball; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
@@ -206,17 +205,5 @@ COMMAND = Command(
     Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
     Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
     Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
-    examples="""
-        ball.yaml --excess 0.1 -o gap.yaml
-        ball.yaml --length 1000 --majorant logistic -o gap.yaml
-        point.yaml -o gap.yaml""",
-    file="""
-        A task file holds what certificates write under given: a ball of parameters,
-          covariance: [[1, 0], [0, 1]]
-          ball: {A_squared: sqrt(2), b_squared: sqrt(2)}
-        or a length and parameters,
-          covariance: [[1, 0], [0, 1]]
-          length: 64
-          parameters: {A: [[1, 0], [0, 1]], b: 1}""",
     progress="points",
 )

@@ -238,20 +238,10 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    "TASK is a YAML file with `covariance` and `start`, and possibly `length`, or given prompts.",
     Argument("TASK", Yaml("given")),
     Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
     Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
     Option("--pieces", "Intervals of that time.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
-    examples="""
-        task.yaml -o transfer.yaml
-        task.yaml --risk 0.05 --pieces 200 -o transfer.yaml --plot transfer.svg""",
-    file="""
-        A task file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/5, 0], [0, 4/5]], b: 1}
-        and may name a length: then the smallest risk is found that is proved at it.
-        With tokens, labels, queries and targets, the prompts are given: state a --time.""",
     inputs=_inputs,
 )

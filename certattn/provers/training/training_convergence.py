@@ -306,7 +306,6 @@ def _up(answer: Answer) -> str:
 
 
 COMMAND = Command(
-    "TRAINING is a YAML file with `covariance`, `start` and `training`.",
     Argument("TRAINING", Yaml("given")),
     Option(
         "--from",
@@ -319,14 +318,4 @@ COMMAND = Command(
     Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
     Option("--most-steps", "How far auto looks.", int, "K"),
     to_plot("Draw the risk of the run and what is certified."),
-    examples="""
-        training.yaml -o rate.yaml
-        training.yaml --from auto -o rate.yaml --plot rate.svg
-        training.yaml --from 40 --enclosed 0 --risk-at 100 -o rate.yaml""",
-    file="""
-        A training file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/5, 0], [0, 4/5]], b: 1}
-          training: {rule: flow}
-        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
 )
