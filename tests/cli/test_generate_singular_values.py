@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from generating import refuses, states
-from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 
