@@ -268,6 +268,27 @@ def test_an_existing_certificate_survives_a_failure(certattn_run: Run, head: Pat
     assert files(folder) == ["cert.yaml", "head.npz"]
 
 
+def test_masks_and_relative_bounds_are_stated(generate: Run, head: Path) -> None:
+    options = ["--causal", "3", "--queries", "0:4", "--relative", "--per-query"]
+    assert generate("output-deviation", head, *options).status == 0
+    plain: Any = certattn.load("made.yaml").plain
+    assert plain["given"]["causal"] == "3"
+    assert set(plain["asserts"]["deviation"]) == {"norm", "at_most", "relative_at_most", "per_query"}
+    assert set(plain["asserts"]["deviation"]["per_query"]) == {"at_most", "relative_at_most"}
+    assert certattn.check("made.yaml").verdict is certattn.Verdict.VERIFIED
+
+
+test_masks_that_make_no_sense_are_refused = refuses(
+    "output-deviation",
+    [
+        (["head.npz", "--causal", "4"], "at most 3, so that the last query sees tokens that are there"),
+        (["head.npz", "--relative", "--radius", "1", "--queries", "0:1"], "relative is for listed queries"),
+    ],
+    "head",
+    status=2,
+)
+
+
 # -- infinite-prompt-operator
 
 

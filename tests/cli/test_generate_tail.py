@@ -49,6 +49,17 @@ test_what_is_left_out_is_found_and_said = states(
 )
 
 
+def test_a_norm_is_bounded_by_its_mean_square(generate: Run, certattn_run: Run) -> None:
+    tilted = LAW.replace("query: [1, 1/2]", "tilt: [1, 0]")
+    options = ["--norm", "l2", "--exceeds", "1/2", "--probability", "0.01", "--method", "mean-square"]
+    assert generate("output-tail", tilted, *options).status == 0
+    given: Any = certattn.load("made.yaml").plain["given"]
+    # (S + B) e^v / (delta eps^2) = 3 e / 0.0025
+    assert 3260 < int(given["length"]) < 3265
+    assert certattn.check("made.yaml").verdict is certattn.Verdict.VERIFIED
+    assert "expected --method rules" in generate("output-tail", tilted, *options, "--plot", "t.svg").err
+
+
 def test_nothing_is_found_where_all_is_stated(certattn_run: Run, folder: Path, law: str) -> None:
     (folder / law).write_text(LAW + "length: 1000\n")
     done = tail(certattn_run, law, *ASK)
