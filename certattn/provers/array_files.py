@@ -22,7 +22,8 @@ from certattn.kernel.errors import UsageError
 
 _MOST_HEADER_BYTES = 2**24
 _MOST_NPY_HEADER_BYTES = 2**16
-_BFLOAT16 = "bfloat16"
+# Types that numpy does not have, and the bytes of each.
+_OTHERS = {"BF16": ("bfloat16", 2), "F8_E4M3": ("float8_e4m3fn", 1), "F8_E5M2": ("float8_e5m2", 1)}
 _SAFETENSORS = {
     "F16": "<f2", "F32": "<f4", "F64": "<f8",
     "I8": "|i1", "I16": "<i2", "I32": "<i4", "I64": "<i8",
@@ -145,7 +146,7 @@ def _require_entry(name: str, entry: Any, there: int) -> None:
         raise ValueError(f"{where} has the data_offsets {offsets!r:.60}, expected where its bytes begin and end")
     if offsets[1] > there:
         raise ValueError(f"{where} ends at byte {offsets[1]} of the numbers, and there are {there}: a part is missing")
-    size = 2 if code == "BF16" else np.dtype(_SAFETENSORS[code]).itemsize if code in _SAFETENSORS else None
+    size = np.dtype(_SAFETENSORS[code]).itemsize if code in _SAFETENSORS else _OTHERS.get(code, ("", None))[1]
     taken, expected = offsets[1] - offsets[0], math.prod(shape) * (size or 0)
     if size is not None and taken != expected:
         raise ValueError(f"{where}, {code} of shape {tuple(shape)}, takes {taken} bytes, expected {expected}")
@@ -156,8 +157,8 @@ def _are_counts(found: Any) -> bool:
 
 
 def _dtype_name(code: str) -> str:
-    if code == "BF16":
-        return _BFLOAT16
+    if code in _OTHERS:
+        return _OTHERS[code][0]
     return np.dtype(_SAFETENSORS[code]).name if code in _SAFETENSORS else code
 
 
@@ -170,4 +171,6 @@ def _safetensors_array(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
     if entry["dtype"] == "BF16":
         bits = np.frombuffer(data, "<u2").reshape(entry["shape"])
         return (bits.astype(np.uint32) << 16).view(np.float32)
+    if entry["dtype"] not in _SAFETENSORS:
+        raise ValueError(f"numbers of the type {entry['dtype']}, which are read where they are: leave out --data copy")
     return np.frombuffer(data, _SAFETENSORS[entry["dtype"]]).reshape(entry["shape"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from certattn.kernel.document.matrices import MATRIX
 from certattn.kernel.document.references import DTYPES
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
@@ -55,8 +56,16 @@ def by_field(file: ArrayFile, fields: Iterable[str], names: Mapping[str, str]) -
 
 
 @contextmanager
-def placed(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[str, dict[str, Plain]]]:
+def placed(
+    out: Path,
+    arrays: Mapping[str, Source],
+    data: str,
+    dimensions: Mapping[str, tuple[int, int]] = {},
+    otherwise: tuple[int, int] = MATRIX,
+) -> Iterator[dict[str, dict[str, Plain]]]:
     """References to arrays for a certificate at `out`, by field name.
+
+    They have so many dimensions at least and at most, by field; matrices where nothing else is said.
 
     Arrays in files stay where they are if they lie in the certificate's folder and a certificate can
     refer to them as they are (or `data` says `reference`); all others are copied into one .npz beside
@@ -66,7 +75,7 @@ def placed(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[
     if data not in DATA_MODES:
         raise UsageError(f"data is {data!r}, expected one of {', '.join(DATA_MODES)}")
     for field, source in arrays.items():
-        _require_matrix(field, source)
+        _require_numbers(field, source, dimensions.get(field, otherwise))
     with _references(out, arrays, data) as references, _blaming(arrays, references):
         yield references
 
@@ -124,21 +133,25 @@ def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[
         raise
 
 
-def _require_matrix(field: str, source: Source) -> None:
-    """Two dimensions, neither empty, numbers of a type that certificates know."""
+def _require_numbers(field: str, source: Source, dimensions: tuple[int, int]) -> None:
+    """So many dimensions, none empty, of numbers of a type that certificates know."""
     if isinstance(source, InFile):
         what, shape, dtype = str(source), source.header.shape, source.header.dtype
     else:
         what, shape, dtype = field, source.shape, source.dtype.newbyteorder("=").name
-    if len(shape) != 2:
-        raise UsageError(f"{what} has the shape {shape}, expected two dimensions: one row for each of the {field}")
+    least, most = dimensions
+    if not least <= len(shape) <= most:
+        expected = (
+            f"two dimensions: one row for each of the {field}" if least == most else f"{least} to {most} dimensions"
+        )
+        raise UsageError(f"{what} has the shape {shape}, expected {expected}")
     if 0 in shape:
         place = _place(source, field, f"given.{field}")
         found = f"the shape {shape}, which has no numbers"
         raise MalformedError(place, found, "at least one row and one column", _CHANGE)
     if dtype not in DTYPES:
         raise UsageError(f"{what} has the number type {dtype}, expected floats or integers of at most 64 bits")
-    size, most = math.prod(shape) * int(dtype.lstrip("abfilnotu")) // 8, DEFAULT_LIMITS.max_tensor_bytes
+    size, most = math.prod(shape) * DTYPES[dtype], DEFAULT_LIMITS.max_tensor_bytes
     if size > most:
         raise UsageError(f"{what} has the shape {shape}, which is {size} bytes; expected at most {most}")
 

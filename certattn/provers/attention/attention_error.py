@@ -1,0 +1,212 @@
+"""State how far the stored output of an attention kernel is from exact attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flint import arb, fmpq
+
+from certattn.kernel.decide.obligation import DOUBLE
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.matrices import NUMBERS, TENSOR
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.attention.attention_error import (
+    BEYOND,
+    ERROR,
+    MEASURES,
+    OF_LSE,
+    RELATIVE,
+    RMS,
+    THEOREM,
+    AssertedErrors,
+    errors_in_binary64,
+    exact_errors,
+)
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, QUERIES, VALUES
+from certattn.provers.array_files import open_array_file
+from certattn.provers.array_inputs import Source, by_field, placed
+from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
+from certattn.provers.exact_inputs import exact_rational, require_states, require_within
+from certattn.provers.output import Draft
+from certattn.provers.prompt_sources import array_of
+from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+
+STATES = tuple(field.name for field in MEASURES)
+DIGITS = 3
+_FIELDS = (QUERIES.name, KEYS.name, VALUES.name, OUTPUT.name)
+_BITS = 128
+
+
+def generate(
+    out: Path,
+    *,
+    source: str | Path | None = None,
+    names: Mapping[str, str] = {},
+    given: Mapping[str, Plain] | None = None,
+    scale: str | None = None,
+    causal: str | int | None = None,
+    window: int | None = None,
+    lengths: Sequence[int] | None = None,
+    sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    lse_base: str = "e",
+    states: Sequence[str] = (),
+    at_most: Mapping[str, Any] = {},
+    lower: bool = False,
+    beyond: Any = None,
+    digits: int = DIGITS,
+    data: str = "auto",
+    note: str = "",
+    **arrays: Any,
+) -> Certificate:
+    """Write a certificate of `attention-error` to `out` and return it.
+
+    Parameters
+    ----------
+    source : .npz or .safetensors file holding `queries`, `keys`, `values`, `output`, and `lse` if the kernel returned
+        it: of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch and heads first); `lse` of one less.
+    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
+    names : names in the file that differ, as {"output": "o"}.
+    given : instead of all that: the section as certificates write it.
+    scale : factor of the scores, an exact number such as "1/sqrt(64)". It has to be there.
+    causal : "top-left", "bottom-right" or an offset; no mask by default.
+    window : how many tokens a query sees at most under a causal mask.
+    lengths : how many tokens each of the batch has.
+    sequences : lengths of packed sequences, of their queries and of their keys.
+    lse_base : "e" or "2", the base of the logarithms in `lse`.
+    states : what is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse
+        where there is one.
+    at_most : bounds to state, by these names, instead of the measured ones.
+    lower : state lower bounds too.
+    beyond : state how many entries are off by more than this number.
+    digits : digits of measured bounds.
+    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
+    note : a line about the certificate for its readers, kept under `provenance`.
+
+    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound.
+    """
+    require_within(1, 15, digits, "digits")
+    require_states([*states, *at_most], STATES)
+    wanted = _Wanted(states, at_most, lower, beyond, digits)
+    if given is not None:
+        return _write(Draft(THEOREM, out, dict(given), note), wanted)
+    if scale is None:
+        raise UsageError(
+            "no scale; expected the factor of the scores, such as 1/sqrt(64): a kernel's default is 1/sqrt(d)"
+        )
+    stated: dict[str, Plain] = {"scale": str(scale)}
+    mask = {"causal": causal, "window": window}
+    stated |= {name: str(value) for name, value in mask.items() if value is not None}
+    if lengths is not None:
+        stated["lengths"] = [str(length) for length in lengths]
+    if sequences is not None:
+        stated["sequences"] = {
+            name: [str(n) for n in each] for name, each in zip(("queries", "keys"), sequences, strict=True)
+        }
+    sources = _sources(source, names, arrays)
+    logarithms = {"lse": sources.pop("lse")} if "lse" in sources else {}
+    with placed(out, {**sources, **logarithms}, data, {"lse": NUMBERS}, TENSOR) as references:
+        lse: dict[str, Plain] = {LSE.name: {"value": references["lse"], "base": lse_base}} if logarithms else {}
+        described = {**{field: references[field] for field in _FIELDS}, **stated, **lse}
+        return _write(Draft(THEOREM, out, described, note), wanted)
+
+
+def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
+    known = (*_FIELDS, "lse")
+    unknown = sorted((set(arrays) | set(names)) - set(known))
+    if unknown:
+        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
+    found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
+    found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
+    missing = [field for field in _FIELDS if field not in found]
+    if missing:
+        raise UsageError(f"no array {' and no '.join(missing)}; expected {', '.join(_FIELDS)} (--array output=NAME)")
+    return found
+
+
+class _Wanted:
+    """What is to be stated."""
+
+    def __init__(
+        self, states: Sequence[str], at_most: Mapping[str, Any], lower: bool, beyond: Any, digits: int
+    ) -> None:
+        self.states = list(dict.fromkeys([*states, *at_most]))
+        self.bounds = {name: exact_rational(bound, f"at_most of {name}") for name, bound in at_most.items()}
+        self.lower, self.digits = lower, digits
+        self.beyond = None if beyond is None else exact_rational(beyond, "beyond")
+
+
+def _write(draft: Draft, wanted: _Wanted) -> Certificate:
+    """Measure, round outwards, write."""
+    probe: dict[str, Plain] = {ERROR.name: {"at_most": "0"}}
+    if wanted.beyond is not None:
+        probe[BEYOND.name] = {"radius": format_rational(wanted.beyond), "at_most": "0"}
+    stated = draft.read(THEOREM.read, probe)
+    states = wanted.states or [
+        ERROR.name,
+        RELATIVE.name,
+        RMS.name,
+        *([OF_LSE.name] if LSE in stated.heads.given else []),
+    ]
+    stated = draft.read(THEOREM.read, {**probe, **{name: {"at_most": "0"} for name in states}})
+    if stated.not_finite() != 0:
+        raise UsageError("the output has entries that are NaN or infinite: no bound of its error holds")
+    balls = _measured(stated, [*states, *([BEYOND.name] if wanted.beyond is not None else [])])
+    asserts: dict[str, Plain] = {}
+    for name in states:
+        largest = max(upper_rational(ball) for ball in balls[name])
+        most = wanted.bounds.get(name, round_up(largest, wanted.digits))
+        ends: dict[str, Plain] = {"at_most": format_rational(most)}
+        if wanted.lower:
+            least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
+            ends["at_least"] = format_rational(round_down(least, wanted.digits) if least > 0 else fmpq(0))
+        asserts[name] = ends
+    if wanted.beyond is not None:
+        count = sum(balls[BEYOND.name], arb(0))
+        ends = {"at_most": str(int(upper_rational(count).floor()))}
+        if wanted.lower:
+            ends["at_least"] = str(int(lower_rational(count).ceil()))
+        asserts[BEYOND.name] = {"radius": format_rational(wanted.beyond), **ends}
+    return draft.write(asserts)
+
+
+def _measured(stated: AssertedErrors, names: Sequence[str]) -> dict[str, list[arb]]:
+    """Every measure of every head, in binary64 where it has an answer."""
+    heads = range(stated.heads.count)
+    if stated.tiers:
+        try:
+            with working_precision(2 * DOUBLE):
+                errors = errors_in_binary64(stated, heads)
+                return {name: [errors[head][name]() for head in heads] for name in names}
+        except Binary64Error:
+            pass
+    with working_precision(_BITS):
+        exact = [exact_errors(stated, head) for head in heads]
+        return {name: [each[name]() for each in exact] for name in names}
+
+
+def _bound(text: str) -> tuple[str, str]:
+    name, separator, bound = text.partition("=")
+    if not separator or not bound:
+        raise UsageError(f"--at-most {text!r}: expected MEASURE=BOUND, such as error=1/1000")
+    return name, bound
+
+
+COMMAND = Command(
+    Argument("ARRAYS", Arrays("given")),
+    Option("--scale", "Factor of the scores, an exact number such as 1/sqrt(64).", metavar="S"),
+    Option("--causal", "A causal mask: top-left, bottom-right, or an offset.", metavar="MASK"),
+    Option("--window", "How many tokens a query sees at most under it.", Whole(1)),
+    to_state("What to bound; error, relative and rms by default.", STATES),
+    Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
+    Option("--lower", "State lower bounds too.", bool),
+    Option("--beyond", "State how many entries are off by more.", metavar="R"),
+    Option("--lse-base", "The base of the logarithms in lse.", ("e", "2")),
+    Option("--digits", "Digits of the bounds.", Whole(1, 15)),
+    ARRAY,
+    DATA_OR_AUTO,
+)
