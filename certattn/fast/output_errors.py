@@ -73,7 +73,7 @@ class OutputErrors:
         low = _above_zero(errors.middle - errors.radius * UP) / ((sizes.middle + sizes.radius) * UP + UNDERFLOW)
         least = _above_zero(sizes.middle - sizes.radius * UP)
         high = np.where(least > 0, (errors.middle + errors.radius) * UP / least * UP, np.inf)
-        return Interval(float((low * DOWN).max()), float(high.max()))
+        return _largest(low, high)
 
     def ulps(self, precision: int, least: int) -> Interval:
         """max |o - T| / ulp(T), of a format of so many bits whose normal numbers begin at 2^least.
@@ -83,20 +83,30 @@ class OutputErrors:
         size, radius = np.abs(self.means.middle), self.means.radius
         smallest = _unit(_above_zero(size - radius * UP), precision, least)
         largest = _unit((size + radius) * UP, precision, least)
-        # Quotients by powers of two; what underflows is nothing beside an ulp.
-        return Interval(float((self.low / largest * DOWN).max()), float((self.high / smallest * UP).max()))
+        return _largest(self.low / largest, self.high / smallest)
 
     def mean_square(self) -> Interval:
         """The mean of |o - T|^2 over all entries."""
         rows, columns = self.low.shape
         off = gamma(columns + 4)
         low, high = (math.fsum((side * side).sum(axis=1).tolist()) / (rows * columns) for side in (self.low, self.high))
-        return Interval(low * (1 - off) * DOWN, high * (1 + off) * UP + UNDERFLOW)
+        return _rounded(low * (1 - off), high * (1 + off))
 
     def beyond(self, number: fmpq) -> Interval:
         """How many entries have an error above a number."""
         radius = Interval.around(number)
-        return Interval(float((self.low > radius.high).sum()), float((self.high > radius.low).sum()))
+        # Written so that a NaN may be above.
+        return Interval(float((self.low > radius.high).sum()), float((~(self.high <= radius.low)).sum()))
+
+
+def _largest(low: Floats, high: Floats) -> Interval:
+    """Around the largest of some numbers, with bounds of each that were rounded."""
+    return _rounded(float(low.max()), float(high.max()))
+
+
+def _rounded(low: float, high: float) -> Interval:
+    """Around a number >= 0 whose bounds were rounded, where they may have underflowed, too."""
+    return Interval(max(0.0, low * DOWN - UNDERFLOW), high * UP + UNDERFLOW)
 
 
 def _above_zero(numbers: Floats) -> Floats:

@@ -52,7 +52,7 @@ _MEASURED: dict[str, tuple[str, str]] = {
     ERROR.name: ("largest error |o - T| of an entry", r"\max_{i,j} | o_{ij} - T_{ij} |"),
     RELATIVE.name: ("largest error |o - T|_2 / |T|_2 of a row", r"\max_i \| o_i - T_i \|_2 / \| T_i \|_2"),
     ULPS.name: (
-        "largest error of an entry in units in its last place",
+        "largest error of an entry in units in the last place of T",
         r"\max_{ij} |o_{ij} - T_{ij}| / \mathrm{ulp}(T_{ij})",
     ),
     RMS.name: ("root mean square of the errors o - T", r"\mathrm{rms}_{i,j}\,( o_{ij} - T_{ij} )"),
@@ -89,20 +89,29 @@ def _heads_words(heads: StatedHeads) -> str:
 
 
 def _sight_words(given: Values) -> str:
+    """Query i, m queries and n tokens are counted in what the mask is about: a head, a batch, a sequence."""
     seen, of = "all tokens", ""
     if CAUSAL in given:
-        offset = given[CAUSAL]
-        ends = {TOP_LEFT: "i", BOTTOM_RIGHT: "i + n - m, for m queries and n tokens"}
-        end = ends[offset] if isinstance(offset, str) else f"i + {offset}"
-        last = f", the last {given[WINDOW]} of them" if WINDOW in given else ""
-        seen = f"the tokens up to {end} (query i, counted from 0){last}"
+        end = _place(given[CAUSAL], 0)
+        begin = f"from {_place(given[CAUSAL], 1 - given[WINDOW])} " if WINDOW in given else ""
+        sizes = " of m, n tokens" if given[CAUSAL] == BOTTOM_RIGHT else ""
+        seen = f"those tokens {begin}up to {end} that there are (query i{sizes}, counted from 0)"
     if LENGTHS in given:
         lengths = given[LENGTHS]
-        of = f" among the first ones of its batch, {_list_words(lengths)}"
+        of = f", of the first n tokens of its batch, n = {_list_words(lengths)}"
     if SEQUENCES in given:
         queries, tokens = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
-        of = f" of its own sequence, of {_list_words(queries)} queries and {_list_words(tokens)} tokens"
+        of = f", in its own sequence, of m = {_list_words(queries)} queries and n = {_list_words(tokens)} tokens"
     return seen + of
+
+
+def _place(offset: int | str, moved: int) -> str:
+    """The token on the diagonal of query i, moved."""
+    if isinstance(offset, int):
+        diagonal, moved = "i", offset + moved
+    else:
+        diagonal = {TOP_LEFT: "i", BOTTOM_RIGHT: "i + n - m"}[offset]
+    return diagonal if moved == 0 else f"{diagonal} {'+' if moved > 0 else '-'} {abs(moved)}"
 
 
 def _list_words(lengths: Sequence[int]) -> str:
@@ -116,7 +125,9 @@ def _said(stated: AssertedErrors) -> Iterator[tuple[str, str]]:
     for field in MEASURES:
         if field in asserts:
             words, latex = _MEASURED[field.name]
-            yield f"the {words} is {_range_words(asserts[field], several)}", range_latex(asserts[field], latex)
+            stored = stated.heads.given[OUTPUT].stored
+            of = f", in {stored.dtype}," if field is ULPS and stored is not None else ""
+            yield f"the {words}{of} is {_range_words(asserts[field], several)}", range_latex(asserts[field], latex)
     if BEYOND in asserts:
         counts = asserts[BEYOND]
         bounds = [f"at least {counts[NO_FEWER]}"] if NO_FEWER in counts else []
