@@ -27,7 +27,7 @@ from certattn.testing.errors import AttentionError as AttentionError
 from certattn.testing.errors import Enclosed as Enclosed
 from certattn.testing.errors import Entry as Entry
 from certattn.testing.errors import HeadError as HeadError
-from certattn.testing.heads import Heads, Masks, exact_scale, heads_of
+from certattn.testing.heads import Bound, Heads, Masks, exact_bound, exact_scale, heads_of
 from certattn.testing.measuring import measured
 
 __all__ = ["AttentionError", "Enclosed", "Entry", "HeadError", "assert_attention_close", "attention_error"]
@@ -85,10 +85,10 @@ def assert_attention_close(
     k: Any,
     v: Any,
     *,
-    max_abs: float | None = None,
-    relative: float | None = None,
-    ulps: float | None = None,
-    rms: float | None = None,
+    max_abs: Bound | None = None,
+    relative: Bound | None = None,
+    ulps: Bound | None = None,
+    rms: Bound | None = None,
     keep: str | Path | None = None,
     scale: float | str | Fraction | None = None,
     causal: bool | int | str = False,
@@ -99,7 +99,8 @@ def assert_attention_close(
 ) -> AttentionError:
     """Prove that `output` is within the stated bounds of exact attention; AssertionError where that is not proved.
 
-    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`.
+    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`; a float means the
+        decimal that it is written as.
     rms : a bound of the root mean square of the errors of each head.
     keep : a folder; a certificate of the statement, with its arrays, is written there, whether it holds or not.
     The rest is as for `attention_error`.
@@ -107,7 +108,7 @@ def assert_attention_close(
     A failure says which entries are worst, and which kind of mistake gives an output like this one, where one does.
     """
     stated = {ERROR: max_abs, RELATIVE: relative, ULPS: ulps, RMS: rms}
-    bounds = {field: bound for field, bound in stated.items() if bound is not None}
+    bounds = {field: exact_bound(bound, field.name) for field, bound in stated.items() if bound is not None}
     if not bounds:
         raise UsageError("nothing to assert, expected max_abs, relative, ulps or rms")
     arrays = _arrays(output, q, k, v)
@@ -120,7 +121,7 @@ def assert_attention_close(
     return found
 
 
-def _failure(found: AttentionError, field: Field[Any], bound: float) -> str:
+def _failure(found: AttentionError, field: Field[Any], bound: Fraction) -> str:
     """What is wrong, or nothing."""
     measured = {
         ERROR: found.max_abs,
@@ -133,7 +134,7 @@ def _failure(found: AttentionError, field: Field[Any], bound: float) -> str:
     if measured.upper <= bound:
         return ""
     verdict = "exceeds" if measured.lower > bound else "is not proved to be at most"
-    return f"{field.doc}: {measured} {verdict} {bound:.6g}"
+    return f"{field.doc}: {measured} {verdict} {float(bound):.6g}"
 
 
 def _message(found: AttentionError, failures: Sequence[str], causes: Sequence[str], kept: str) -> str:

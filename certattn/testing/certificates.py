@@ -1,18 +1,84 @@
-"""A certificate of what a test asserts, with its arrays beside it."""
+"""A certificate of what a test asserts, with its arrays beside it in a .safetensors file."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from flint import fmpq
+
 from certattn.kernel.document.schema import Field
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.mathematics.reals import format_rational, format_real
+from certattn.kernel.theorems.attention.attention_error import THEOREM
+from certattn.kernel.theorems.attention.stated_heads import KEYS, OUTPUT, QUERIES, VALUES
+from certattn.provers.output import Draft
 from certattn.testing.arrays import Numbers
-from certattn.testing.heads import Heads
+from certattn.testing.heads import Heads, in_rows_by_head
+from certattn.writing import write_atomically
+
+_TYPES = {
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float16": "F16", "bfloat16": "BF16", "float32": "F32",
+    "float64": "F64", "int8": "I8", "int16": "I16", "int32": "I32", "uint8": "U8", "uint16": "U16", "uint32": "U32",
+}  # fmt: skip
+_FIELDS = (OUTPUT.name, QUERIES.name, KEYS.name, VALUES.name)
 
 
 def keep_certificate(
-    folder: Path, arrays: Sequence[Numbers], heads: Heads, layout: str, bounds: Mapping[Field[Any], float]
+    folder: Path, arrays: Sequence[Numbers], heads: Heads, layout: str, bounds: Mapping[Field[Any], Fraction]
 ) -> Path:
-    """Write it, and return its path."""
-    raise NotImplementedError
+    """Write it under a name made of its content, and return its path. The checker says whether it holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held = {
+        name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
+        for name, array in zip(_FIELDS, arrays, strict=True)
+    }
+    content = _safetensors(held)
+    digest = hashlib.sha256(content).hexdigest()
+    stored = folder / f"attention-{digest[:16]}.safetensors"
+    write_atomically(stored, content)
+    given: dict[str, Plain] = {
+        name: {"file": stored.name, "array": name, "sha256": digest, "dtype": dtype, "shape": [*map(str, bits.shape)]}
+        for name, (dtype, bits) in held.items()
+    }
+    given |= {"scale": format_real(heads.scale), **_masks(heads)}
+    asserts: dict[str, Plain] = {
+        field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
+        for field, bound in bounds.items()
+    }
+    text = Draft(THEOREM, stored.with_suffix(".yaml"), given).text(asserts)
+    path = folder / f"attention-{hashlib.sha256(text.encode()).hexdigest()[:16]}.yaml"
+    Draft(THEOREM, path, given).write(asserts)
+    return path
+
+
+def _masks(heads: Heads) -> dict[str, Plain]:
+    masks, stated = heads.masks, dict[str, Plain]()
+    if masks.offset is not None:
+        stated["causal"] = str(masks.offset)
+    if masks.window is not None:
+        stated["window"] = str(masks.window)
+    if masks.lengths is not None:
+        stated["lengths"] = [str(length) for length in masks.lengths]
+    if masks.sequences is not None:
+        names = ("queries", "keys")
+        stated["sequences"] = {n: [*map(str, each)] for n, each in zip(names, masks.sequences, strict=True)}
+    return stated
+
+
+def _safetensors(arrays: Mapping[str, tuple[str, np.ndarray[Any, Any]]]) -> bytes:
+    """The bytes of such a file: https://github.com/huggingface/safetensors#format."""
+    header, body = dict[str, Any](), b""
+    for name, (dtype, bits) in arrays.items():
+        data = bits.astype(bits.dtype.newbyteorder("<"), copy=False).tobytes()
+        offsets = [len(body), len(body) + len(data)]
+        header[name] = {"dtype": _TYPES[dtype], "shape": list(bits.shape), "data_offsets": offsets}
+        body += data
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + body

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from certattn.fast.heads import Head, attended
 from certattn.fast.units import Floats
-from certattn.kernel.errors import Binary64Error
-from certattn.kernel.mathematics.reals import square
+from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.mathematics.reals import real_root, square
+from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT
 from certattn.testing.errors import AttentionError
 from certattn.testing.heads import Heads
 
@@ -50,7 +52,7 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
     first, last = np.array(head.first), np.array(head.last)
     tokens, masked = len(head.keys), heads.masks.causal is not False
 
-    def seeing(start: Floats | np.ndarray, stop: np.ndarray) -> Head:
+    def seeing(start: NDArray[np.int64], stop: NDArray[np.int64]) -> Head:
         stop = np.clip(stop, 1, tokens)
         start = np.clip(np.minimum(start, stop - 1), 0, None)
         return replace(head, first=start.tolist(), last=stop.tolist())
@@ -66,12 +68,22 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
     if masked:
         yield "every query sees one key more: the diagonal is off by one", seeing(first, last + 1)
         yield "no mask is applied", seeing(np.zeros_like(first), np.full_like(last, tokens))
+    for alignment in (TOP_LEFT, BOTTOM_RIGHT):
+        moved = replace(heads.masks, causal=alignment)
+        if alignment != heads.masks.offset:
+            try:
+                sight = heads.sight(batch, moved)
+            except UsageError:
+                continue
+            yield f"the mask is causal, {alignment}", replace(head, first=sight.first, last=sight.last)
     if heads.masks.window is not None:
         yield "the window is one key longer", seeing(first - 1, last)
         yield "the window is ignored", seeing(np.zeros_like(first), last)
     if heads.masks.lengths is not None:
         yield "keys beyond the length are seen", seeing(first, np.full_like(last, tokens))
     yield "the scores are not scaled", replace(head, scale=fmpq(1))
+    usual = fmpq(1, head.keys.shape[1])
+    yield "the scale is 1/sqrt(d), whatever was asked for", replace(head, scale=real_root(usual))
     yield "the scale is applied twice", replace(head, scale=square(head.scale))
     shared = heads.queries.shape[1] // heads.keys.shape[1]
     for other in range(min(heads.keys.shape[1], _MOST_HEADS)):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from certattn.fast.heads import Head
 from certattn.fast.units import Floats
@@ -120,11 +122,29 @@ def heads_of(arrays: Sequence[Numbers], scale: Real | None, layout: str, masks: 
     return Heads(q, k, v, o, given["output"].dtype, scale, masks)
 
 
+def in_rows_by_head(array: NDArray[Any], layout: str) -> NDArray[Any]:
+    """With the rows of a head one below the other, whatever the layout was."""
+    return array.swapaxes(-2, -3) if layout == "bshd" and array.ndim > 2 else array
+
+
 def _four(array: Floats, layout: str) -> Floats:
-    if layout == "bshd" and array.ndim > 2:
-        array = array.swapaxes(-2, -3)
+    array = in_rows_by_head(array, layout)
     four: Floats = np.ascontiguousarray(array).reshape((1,) * (4 - array.ndim) + array.shape)
     return four
+
+
+Bound = float | str | Fraction
+
+
+def exact_bound(bound: Bound, what: str) -> Fraction:
+    """The number that is meant: of a float the decimal that it is written as. Raises UsageError."""
+    try:
+        exact = Fraction(repr(bound) if isinstance(bound, float) else bound)
+    except (ValueError, TypeError, ZeroDivisionError):
+        raise UsageError(f"{what} is {bound!r}, expected a number >= 0") from None
+    if exact < 0:
+        raise UsageError(f"{what} is {bound!r}, expected a number >= 0")
+    return exact
 
 
 def exact_scale(scale: float | str | Fraction | fmpq | None) -> Real | None:
