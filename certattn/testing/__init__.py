@@ -99,8 +99,8 @@ def assert_attention_close(
 ) -> AttentionError:
     """Prove that `output` is within the stated bounds of exact attention; AssertionError where that is not proved.
 
-    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`; a float means the
-        decimal that it is written as.
+    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`. A float means
+        the decimal that it is written as.
     rms : a bound of the root mean square of the errors of each head.
     keep : a folder; a certificate of the statement, with its arrays, is written there, whether it holds or not.
     The rest is as for `attention_error`.

@@ -38,7 +38,7 @@ def keep_certificate(
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
-    content = _safetensors(held)
+    content = safetensors_bytes(held)
     digest = hashlib.sha256(content).hexdigest()
     stored = folder / f"attention-{digest[:16]}.safetensors"
     write_atomically(stored, content)
@@ -71,7 +71,7 @@ def _masks(heads: Heads) -> dict[str, Plain]:
     return stated
 
 
-def _safetensors(arrays: Mapping[str, tuple[str, np.ndarray[Any, Any]]]) -> bytes:
+def safetensors_bytes(arrays: Mapping[str, tuple[str, np.ndarray[Any, Any]]]) -> bytes:
     """The bytes of such a file: https://github.com/huggingface/safetensors#format."""
     header, body = dict[str, Any](), b""
     for name, (dtype, bits) in arrays.items():

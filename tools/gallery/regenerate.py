@@ -30,6 +30,7 @@ import certattn
 from certattn.kernel.theorems import CHAPTERS
 from certattn.provers.exact_inputs import exact
 from tools.gallery import (
+    attention_error,
     descent_trajectory,
     gaussian_equivalence,
     gradient_mean_square,
@@ -48,7 +49,7 @@ from tools.gallery import (
 from tools.gallery.comparison import says_the_same
 
 GALLERY = Path(__file__).resolve().parents[2] / "certificates"
-SUFFIXES = (".yaml", ".npz", ".npy")
+SUFFIXES = (".yaml", ".npz", ".npy", ".safetensors")
 HEAD = "certificate of layer {} head {} of all-MiniLM-L6-v2 on the first 512 tokens of the GNU GPL version 3: {}"
 
 Given = dict[str, Any]
@@ -210,6 +211,7 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     "spectrum/linearization": linearization.write,
     "selection/max-margin": max_margin.write,
     "spectrum/not-marchenko-pastur": spectral_distance.write_laws,
+    "attention/attention-error": attention_error.write,
     "attention/output-deviation": write_deviations,
     "prompts/output-mean-square": output_mean_square.write,
     "prompts/output-tail": output_tail.write,
