@@ -14,11 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import deviation_cases
 import numpy as np
-import operator_cases
 import pytest
-from corpus import ARRAYS, FILES, Family, check, every_family
+from corpus import ARRAYS, FILES, Cases, Family, check, every_family
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -29,6 +27,9 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.proof import Outcome, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
+
+deviation_cases = Cases("deviation_cases", "region_cases", "mask_cases")
+operator_cases = Cases("operator_cases")
 
 Tool = Callable[[str], ModuleType]
 pytestmark = pytest.mark.heavy
