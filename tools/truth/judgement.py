@@ -62,8 +62,17 @@ class Comparison:
 
 def judge_all(comparisons: Sequence[Comparison]) -> Judgement:
     """A statement is all of its comparisons."""
-    require(len(comparisons) > 0, "nothing is stated")
-    found = [judge_one(comparison) for comparison in comparisons]
+    return worst([judge_one(comparison) for comparison in comparisons])
+
+
+def exactly(name: str, holds: bool) -> Judgement:
+    """Of what is compared exactly: true by far, or false."""
+    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
+
+
+def worst(found: Sequence[Judgement]) -> Judgement:
+    """A statement is all of its parts: the first that is not true, or the one that is nearest to it."""
+    require(len(found) > 0, "nothing is stated")
     for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
         for judgement in found:
             if judgement.truth is truth:

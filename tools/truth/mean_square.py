@@ -20,11 +20,14 @@ import numpy as np
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, read_gaussian, read_law
-from tools.truth.output_tail import law_in_doubles, read_count
+from tools.truth.output_tail import law_in_doubles
 from tools.truth.prompt import read_weights
 from tools.truth.reading import (
     Table,
     Vector,
+    in_doubles,
+    read_bounds,
+    read_count,
     read_number,
     read_scale,
     read_vector,
@@ -88,7 +91,7 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     else:
         require_record(given, "given", {"law", "length", "query"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
     law = read_law(given["law"], folder)
-    length = read_count(given["length"])
+    length = read_count(given["length"], 1)
     method, parameters = _method(witness, averaged, law)
     ranges, mean = _stated(asserts, folder)
     if averaged:
@@ -127,9 +130,7 @@ def _stated(asserts: Any, folder: Path) -> tuple[dict[str, dict[str, Any]], tupl
     ranges = {}
     for name in ("mean_square", "collision"):
         if name in asserts:
-            require_record(asserts[name], name, set(), {"at_least", "at_most"})
-            require(asserts[name] != {}, "no bound")
-            ranges[name] = {side: read_number(text) for side, text in asserts[name].items()}
+            ranges[name] = read_bounds(asserts[name], name)
     if "mean" not in asserts:
         return ranges, None
     require_record(asserts["mean"], "mean", {"value", "radius"})
@@ -220,10 +221,10 @@ def moments(s: float, length: int, nodes: int = 2401) -> tuple[float, float, flo
 def _at_a_query(
     law: Any, tilt: Array, V: Table, length: int, method: str, parameters: dict[str, float]
 ) -> dict[str, Any]:
-    values = np.array([[float(x) for x in row] for row in V])
+    values = in_doubles(V)
     if not isinstance(law, Gaussian):
         return {"mean_square": _simulated(law, tilt, values, length, parameters)}
-    Gamma = np.array([[float(x) for x in row] for row in law.covariance])
+    Gamma = in_doubles(law.covariance)
     moved = values @ Gamma @ tilt
     variance, spread = float(tilt @ Gamma @ tilt), float(np.trace(values @ Gamma @ values.T))
     shift = float(moved @ moved)
@@ -323,9 +324,7 @@ def _averaged(
     queries = read_gaussian(given["queries"], folder, "queries")
     U, V = read_weights(given, law.dimension, folder)
     require(len(U[0]) == queries.dimension, "queries of another dimension")
-    u, v, Gamma, S = (
-        np.array([[float(x) for x in row] for row in M]) for M in (U, V, law.covariance, queries.covariance)
-    )
+    u, v, Gamma, S = map(in_doubles, (U, V, law.covariance, queries.covariance))
     scale, mean = float(root_of(read_scale(given))), np.array([float(x) for x in queries.mean])
     spread = float(np.trace(v @ Gamma @ v.T))
     squares, frame = np.linalg.eigh(S)

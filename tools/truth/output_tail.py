@@ -7,7 +7,6 @@ simulated prompts exceed what is stated more often than is stated, the statement
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
@@ -21,13 +20,14 @@ from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
 from tools.truth.prompt import read_weights
 from tools.truth.reading import (
-    NATURAL,
     NothingShown,
     Table,
     Vector,
     applies,
+    dot,
     identity_matrix,
     is_semidefinite,
+    read_count,
     read_number,
     read_scale,
     read_table,
@@ -59,7 +59,7 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
     require_record(given, "given", {"law", "length"} | forms[form], others[form])
     law = read_law(given["law"], folder)
-    length = read_count(given["length"])
+    length = read_count(given["length"], 1)
     if form == "tilt":
         base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
         require(len(base) == law.dimension, "a tilt of another dimension")
@@ -69,7 +69,7 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         query = read_vector(given["query"], folder)
         require(len(query) == len(U[0]), "a query of another dimension")
         scale = read_scale(given)
-        base, root, square = times(U, query), float(root_of(scale)), scale.value if scale.is_root else scale.value**2
+        base, root, square = times(U, query), float(root_of(scale)), scale.square
     require_record(asserts, "asserts", set(), {"directions", "norm"})
     require(
         asserts != {} and set(asserts) == set(require_mapping(witness, "witness")), "a rule for everything asserted"
@@ -164,10 +164,7 @@ def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector
     frame, levels = read_table(hint["frame"], folder), read_vector(hint["levels"], folder)
     require(len(frame[0]) == size and len(levels) == len(frame), "a frame of another shape")
     columns = list(zip(*frame, strict=True))
-    gram = [
-        [sum(map(Fraction.__mul__, x, y), Fraction(-(i == j))) for j, y in enumerate(columns)]
-        for i, x in enumerate(columns)
-    ]
+    gram = [[dot(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
     small = min(levels) >= 0 and sum(level**2 for level in levels) <= eps**2
     return frame, levels, is_semidefinite(gram) and small
 
@@ -215,7 +212,7 @@ def _parts(law: Law) -> list[Law]:
 
 def _form(law: Gaussian, tilt: Vector) -> Fraction:
     """a'Gamma a."""
-    return _dot(tilt, times(law.covariance, tilt))
+    return dot(tilt, times(law.covariance, tilt))
 
 
 def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
@@ -242,8 +239,7 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
 def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
     """Perfectly anticorrelated with the score, or constant where the score is."""
     along, across, spread = (
-        sum((x * y for x, y in zip(u, times(law.covariance, v), strict=True)), Fraction(0))
-        for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
+        dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
     )
     return along * spread == across**2 and (across < 0 or (along == 0 and spread == 0))
 
@@ -251,19 +247,9 @@ def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
 def _constant(law: Law, direction: Vector) -> Fraction | None:
     """<v, x>, if it is the same for every token."""
     if isinstance(law, Gaussian):
-        return _dot(law.mean, direction) if not any(times(law.covariance, direction)) else None
+        return dot(law.mean, direction) if not any(times(law.covariance, direction)) else None
     if isinstance(law, Points):
-        found = {_dot(point, direction) for point in law.points}
+        found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
     assert isinstance(law, Independent)
     return Fraction(0) if not any(c * v for c, v in zip(law.sizes, direction, strict=True)) else None
-
-
-def _dot(left: Vector, right: Vector) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def read_count(text: Any) -> int:
-    require(isinstance(text, str) and re.fullmatch(NATURAL, text, re.ASCII) is not None, "a count")
-    require(int(text) > 0 and len(text) <= 18, "a count")
-    return int(text)
