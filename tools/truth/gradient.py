@@ -22,8 +22,8 @@ from scipy.optimize import minimize_scalar
 from tools.truth import output_tail as tails
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import Gaussian, Law, Points, read_law
-from tools.truth.prompt import read_weights
+from tools.truth.laws import Gaussian, Law, Points
+from tools.truth.prompt import read_random_prompt
 from tools.truth.random_prompts import Array
 from tools.truth.reading import (
     NothingShown,
@@ -35,14 +35,11 @@ from tools.truth.reading import (
     is_semidefinite,
     read_count,
     read_number,
-    read_scale,
     read_table,
     read_vector,
     require,
     require_mapping,
     require_record,
-    root_of,
-    times,
 )
 
 # How far two numbers in doubles have to be apart to count.
@@ -80,27 +77,16 @@ class Prompt:
 
 
 def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
-    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
-    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
-    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    require_record(given, "given", {"law", "length"} | forms[form], others[form])
+    found = read_random_prompt(given, folder)
     require(gradient in ("U", "V"), "the gradient")
-    require(gradient == "V" or form != "tilt", "a gradient in U needs a query")
-    law, length = read_law(given["law"], folder), read_count(given["length"], 1)
-    if form == "tilt":
-        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
-        require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-        norm_square = Fraction(1)
-    else:
-        U, V = read_weights(given, law.dimension, folder)
-        query, scale = read_vector(given["query"], folder), read_scale(given)
-        require(len(query) == len(U[0]), "a query of another dimension")
-        root, square = float(root_of(scale)), scale.square
-        base, norm_square = times(U, query), square * dot(query, query)
+    require(gradient == "V" or found.query is not None, "a gradient in U needs a query")
+    law, scale, V, norm_square = found.law, found.scale, found.V, Fraction(1)
     if gradient == "V":
-        V, norm_square = identity_matrix(law.dimension), Fraction(1)
-    return Prompt(law, base, square, root > 0, tuple(float(x) * root for x in base), V, norm_square, length)
+        V = identity_matrix(law.dimension)
+    elif found.query is not None:
+        norm_square = scale.square * dot(found.query, found.query)
+    positive = scale.is_root or scale.value > 0
+    return Prompt(law, found.base, scale.square, positive, found.tilt, V, norm_square, found.length)
 
 
 # -- mean squares

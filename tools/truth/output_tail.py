@@ -17,8 +17,8 @@ import numpy as np
 
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
-from tools.truth.prompt import read_weights
+from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points
+from tools.truth.prompt import read_random_prompt
 from tools.truth.reading import (
     NothingShown,
     Table,
@@ -29,13 +29,11 @@ from tools.truth.reading import (
     is_semidefinite,
     read_count,
     read_number,
-    read_scale,
     read_table,
     read_vector,
     require,
     require_mapping,
     require_record,
-    root_of,
     times,
 )
 
@@ -54,32 +52,19 @@ _TAIL_RULES = {
 
 def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where simulated prompts say so, proved where the rules of the witness give it."""
-    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
-    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
-    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    require_record(given, "given", {"law", "length"} | forms[form], others[form])
-    law = read_law(given["law"], folder)
-    length = read_count(given["length"], 1)
-    if form == "tilt":
-        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
-        require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-    else:
-        U, V = read_weights(given, law.dimension, folder)
-        query = read_vector(given["query"], folder)
-        require(len(query) == len(U[0]), "a query of another dimension")
-        scale = read_scale(given)
-        base, root, square = times(U, query), float(root_of(scale)), scale.square
+    prompt = read_random_prompt(given, folder)
+    law, length, base, square, V = prompt.law, prompt.length, prompt.base, prompt.scale.square, prompt.V
+    tilt, positive = prompt.tilt, prompt.scale.is_root or prompt.scale.value > 0
     require_record(asserts, "asserts", set(), {"directions", "norm"})
     require(
         asserts != {} and set(asserts) == set(require_mapping(witness, "witness")), "a rule for everything asserted"
     )
-    plain, tilt = law_in_doubles(law, 1.0), tuple(float(x) * root for x in base)
+    plain = law_in_doubles(law, 1.0)
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         direction = times([list(column) for column in zip(*V, strict=True)], u)
         try:
-            read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
+            read = _tail_rule(rule, law, base, positive, square, direction, eps)
         except NothingShown:
             return math.inf, math.inf
         named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)

@@ -177,6 +177,16 @@ def read_inputs(given: Mapping[str, Any], name: str, folder: Path) -> list[Table
     return split(rows, lengths)
 
 
+def read_lengths(given: Mapping[str, Any], total: int, count: int) -> list[int]:
+    """How long so many prompts are: as stated, or all alike."""
+    if "lengths" not in given:
+        require(total % count == 0, "prompts that are not equally long")
+        return [total // count] * count
+    lengths = read_counts(given["lengths"], 1)
+    require(len(lengths) == count and sum(lengths) == total, "lengths")
+    return lengths
+
+
 def split(rows: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
     """Parts of these lengths."""
     ends = accumulate(lengths)
