@@ -51,6 +51,7 @@ class Comparison:
     """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision.
 
     `searched`: the value is the largest that a search has found; there may be a larger one.
+    `strict`: the two may not be equal; of two that agree this is decided where they are 0.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Comparison:
     bound: Fraction
     upper: bool = True
     searched: bool = False
+    strict: bool = False
 
 
 def judge_all(comparisons: Sequence[Comparison]) -> Judgement:
@@ -97,4 +99,5 @@ def judge_one(comparison: Comparison) -> Judgement:
             if gap < -error:
                 missed = comparison.searched and not comparison.upper and -gap < _MISSED * size
                 return Judgement(Truth.OPEN if missed else Truth.FALSE, float(gap / size), comparison.name)
-    return Judgement(Truth.EQUAL, 0.0, comparison.name)
+    nothing = comparison.strict and value == bound == 0
+    return Judgement(Truth.FALSE if nothing else Truth.EQUAL, 0.0, comparison.name)

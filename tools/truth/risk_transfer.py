@@ -57,7 +57,8 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     A, b = read_table(given["start"]["A"], folder), read_number(given["start"]["b"])
     require((len(A), len(A[0])) == (size, size), "A of another shape")
     require_record(asserts, "asserts", {"risk", "time"}, set() if empirical else {"tube"})
-    risk, time = read_positive(asserts["risk"]), read_positive(asserts["time"])
+    risk, time = read_number(asserts["risk"]), read_positive(asserts["time"])
+    require(risk >= 0, "a negative risk")
     tube = read_positive(asserts["tube"]) if "tube" in asserts else None
     require_record(witness, "witness", set(), {"order", "pieces", "travel"})
     read_positive(witness.get("travel", "1"))

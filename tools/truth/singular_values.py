@@ -138,7 +138,8 @@ def _count(name: str, item: Any, sigma: Callable[[], list[mpf]], count: int) -> 
     require(threshold >= 0 and many <= count, "a threshold or a count")
     found: list[Judgement] = []
     if many > 0:
-        found.append(judge_all([Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False)]))
+        above = Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False, strict=True)
+        found.append(judge_all([above]))
     if many < count:
         found.append(judge_all([Comparison(f"{name}.not_above", lambda: sigma()[many], threshold)]))
     if "at_least" in item:
