@@ -11,10 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import joint_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, REFUTED, REJECTED, Family, check
+from corpus import ACCEPT, REFUTED, REJECTED, Cases, Family, check
 from flint import arb, fmpq
 
 import certattn
@@ -28,6 +27,8 @@ from certattn.kernel.theorems.selection.mathematics import joint_path
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import floats
+
+cases = Cases("joint_cases")
 
 Tool = Callable[[str], ModuleType]
 
