@@ -12,14 +12,7 @@ from typing import Any
 import click
 
 from certattn.cli.globs import give_up, is_pattern, matching
-from certattn.cli.options import (
-    arithmetic_option,
-    checking_limits,
-    jobs_option,
-    processors,
-    root_option,
-    take_limits,
-)
+from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.statuses import refused_by_the_system
 from certattn.isolation.sandbox import active_layers

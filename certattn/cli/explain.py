@@ -9,8 +9,8 @@ from click.shell_completion import CompletionItem
 
 from certattn.cli.options import format_option
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.report.codes.explanation import Explanation
 from certattn.report.codes.lookup import codes, general, look_up, obligations
+from certattn.report.codes.obligations import Explanation
 from certattn.report.text import WIDTH, paragraph
 
 EPILOG = """\b

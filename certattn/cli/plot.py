@@ -48,7 +48,7 @@ def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: 
     from certattn.provers.plots import draw, require_picture
     from certattn.statements.reports import exit_status
 
-    require_place(out, [Path(certificate)])
+    require_place(out, certificate)
     options = CheckOptions(take_limits(limits), root)
     loaded = load(certificate, root=root, limits=options.limits)
     require_picture(theorem_of(loaded).name)

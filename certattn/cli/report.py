@@ -79,7 +79,7 @@ def report(
     options = CheckOptions(take_limits(limits), root, detail=True, arithmetic=arithmetic)
     files = find_certificates(paths)
     require_ending(out, form)
-    require_place(out, [*files, *([source] if source else [])])
+    require_place(out, *files, source)
     require_libraries(form, pictures)
     workers = jobs or processors()
     described = describe(files, options, workers)

@@ -128,7 +128,7 @@ class _Builder:
 
     def factor(self, name: str, value: Real) -> str:
         """A factor of scores as a constant; the term for it."""
-        found = Factor(name, value)
+        found = Factor.of(name, value)
         self.constants.append(found)
         return found.term
 
@@ -212,41 +212,33 @@ class _Attention:
             builder, bits.sums_term, bits.exponentials_term, scale, keys_points, values_points, queries, stated, maps
         )
 
-    @property
-    def weighing(self) -> str:
-        """What the weights of tokens are computed with."""
-        return f"{self.precision} {self.exponentials} {self.scale}"
-
     def output(self) -> _Side:
         """Attention at each query."""
-        return _side(
-            f"(map (attention {self.scale} {self.keys.term} {self.values.term}) {self.queries.term})",
-            "prompt_rows",
-            f"{self.weighing} {self.keys.arguments} {self.values.arguments} {self.queries.arguments}",
-        )
+        return self._at_queries("attention", "prompt_rows", self.keys, self.values)
 
     def empirical(self) -> _Side:
         """The limit by the prompt's own moments."""
-        return _side(
-            f"(map (empirical_limit {self.scale} {self.keys.term} {self.values.term}) {self.queries.term})",
-            "empirical_rows",
-            f"{self.precision} {self.scale} {self.keys.arguments} {self.values.arguments} {self.queries.arguments}",
-        )
+        return self._at_queries("empirical_limit", "empirical_rows", self.keys, self.values, weighed=False)
 
     def log_normaliser(self) -> _Side:
-        return _side(
-            f"(map (log_normaliser {self.scale} {self.keys.term}) {self.queries.term})",
-            "log_rows",
-            f"{self.weighing} {self.keys.arguments} {self.queries.arguments}",
-        )
+        return self._at_queries("log_normaliser", "log_rows", self.keys)
 
     def covariance(self, of: str) -> _Side:
         sides = {"values": self.values, "keys": self.keys}
-        x, y = (sides[side] for side in COVARIANCES[of])
+        return self._at_queries("covariances", "covariance_rows", self.keys, *(sides[side] for side in COVARIANCES[of]))
+
+    def law(self, weights: Row, keys: _Points, values: _Points) -> _Side:
+        """Attention over a law with finitely many atoms."""
+        return self._at_queries("attention_over", "law_rows", weights, keys, values)
+
+    def _at_queries(self, function: str, rows: str, *of: _Points | Row, weighed: bool = True) -> _Side:
+        """A function of the scale and of these at each query; with the weights of tokens it needs exponentials."""
+        terms, arguments = " ".join(each.term for each in of), " ".join(each.arguments for each in of)
+        precision = f"{self.precision} {self.exponentials}" if weighed else self.precision
         return _side(
-            f"(map (covariances {self.scale} {self.keys.term} {x.term} {y.term}) {self.queries.term})",
-            "covariance_rows",
-            f"{self.weighing} {self.keys.arguments} {x.arguments} {y.arguments} {self.queries.arguments}",
+            f"(map ({function} {self.scale} {terms}) {self.queries.term})",
+            rows,
+            f"{precision} {self.scale} {arguments} {self.queries.arguments}",
         )
 
     def stated(self, name: str, rows: ExactMatrix) -> _Side:
@@ -266,14 +258,6 @@ class _Attention:
             "affine_rows",
             f"{self.precision} {scale} {matrix.arguments} {offset.arguments} {self.stated_queries.arguments}",
             conditions=False,
-        )
-
-    def law(self, weights: Row, keys: _Points, values: _Points) -> _Side:
-        """Attention over a law with finitely many atoms."""
-        return _side(
-            f"(map (attention_over {self.scale} {weights.term} {keys.term} {values.term}) {self.queries.term})",
-            "law_rows",
-            f"{self.weighing} {weights.arguments} {keys.arguments} {values.arguments} {self.queries.arguments}",
         )
 
 
@@ -312,7 +296,7 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     targets = [_largest(rows) for rows in stated_rows.values()]
     shape = _Size.of_prompt(prompt, targets, squared=COVARIANCE in problem.asserts)
     bits = _precision(theorem.obligations(problem), shape)
-    builder, precision = _Builder(), bits.sums_term
+    builder = _Builder()
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons = []
     sides = {
@@ -326,7 +310,7 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
         radii = builder.row(f"{name}_radius", [compared.bound.at(i) for i in range(prompt.count)])
         sums = 3 * rows.columns if name == COVARIANCE.name else None
         comparisons.append(_Comparison("linf", left, right, f"[at_most_each {radii.arguments}]", sums))
-    return _instance(builder, comparisons, precision, shape, bits, fast=fast)
+    return _instance(builder, comparisons, shape, bits, fast=fast)
 
 
 def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instance:
@@ -348,7 +332,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         )
     shape = _Size.of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
     bits = _precision(theorem.obligations(problem), shape)
-    builder, precision = _Builder(), bits.sums_term
+    builder = _Builder()
     attention = _Attention.of_prompt(builder, prompt, bits)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None
     if problem.limit_kind == "empirical":
@@ -360,7 +344,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         right = attention.law(*_atoms(builder, law, attention.maps, prompt))
     left, bounds = attention.output(), _bounds(builder, problem)
     comparison = _Comparison(problem.bounds[NORM], left, right, bounds)
-    return _instance(builder, [comparison], precision, shape, bits, says, fast=fast)
+    return _instance(builder, [comparison], shape, bits, says, fast=fast)
 
 
 def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -> Instance:
@@ -379,17 +363,25 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     truth = given.truth
     shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
     bits = _precision(theorem.obligations(stated_operator), shape)
-    builder, precision = _Builder(), bits.sums_term
+    builder = _Builder()
     scale, maps = builder.factor("scale", truth.scale), _Maps.of(builder, given.weights)
     weights, keys, outputs = _atoms(builder, law, maps, None)
     stated = builder.table("queries", queries)
     attention = _Attention(
-        builder, precision, bits.exponentials_term, scale, keys, outputs, builder.mapped(maps.Q, stated), stated, maps
+        builder,
+        bits.sums_term,
+        bits.exponentials_term,
+        scale,
+        keys,
+        outputs,
+        builder.mapped(maps.Q, stated),
+        stated,
+        maps,
     )
     right = attention.stated("values_stated", values)
     radii = builder.row("radius", [item[RADIUS] for item in asserts.items(VALUES)])
     comparison = _Comparison("linf", attention.law(weights, keys, outputs), right, f"[at_most_each {radii.arguments}]")
-    return _instance(builder, [comparison], precision, shape, bits, fast=fast)
+    return _instance(builder, [comparison], shape, bits, fast=fast)
 
 
 # -- parts of them
@@ -504,7 +496,6 @@ def _precision(obligations: Iterable[Obligation | NoProof], size: _Size) -> _Bit
 def _instance(
     builder: _Builder,
     comparisons: Sequence[_Comparison],
-    precision: str,
     size: _Size,
     bits: _Bits,
     says: str | None = None,
@@ -512,7 +503,7 @@ def _instance(
     fast: bool,
 ) -> Instance:
     library = ["Digits", "Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
-    conjuncts = [*builder.shapes, *(comparison.conjunct(precision) for comparison in comparisons)]
+    conjuncts = [*builder.shapes, *(comparison.conjunct(bits.sums_term) for comparison in comparisons)]
     return Instance(
         library, builder.constants, conjuncts, _cost(builder, comparisons, size, bits.exponentials, fast), says, fast
     )

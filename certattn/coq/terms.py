@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from flint import fmpq, fmpz
 
@@ -67,43 +67,28 @@ def integers(values: Iterable[int | fmpz]) -> str:
 
 
 class Constant(ABC):
-    """A named constant of an instance: how Coq reads it, and the symbols of its fingerprint."""
+    """A named constant of an instance: how Coq reads it, and the symbols of its fingerprint.
+
+    Integers over one denominator have that in a constant of its own, `name_den`, a positive integer.
+    """
 
     name: str
+    # Which function of library/Fingerprint.v folds it; integers, lists of them, or lists of these.
+    folding: ClassVar[str] = "of_list"
+    depth: ClassVar[int] = 0
 
-    @abstractmethod
-    def definitions(self) -> Iterator[str]:
-        """The sentences that define it."""
-
-    @abstractmethod
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        """The fingerprint of `Fingerprint.v`, going on from `accumulated`."""
-
-    @abstractmethod
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        """The term by which Coq computes the same."""
+    @property
+    def denominator(self) -> fmpz | None:
+        return None
 
     @property
     @abstractmethod
-    def literals(self) -> int:
-        """About how many literals of 24 bits Coq has to read."""
+    def symbols(self) -> Any:
+        """What is folded, behind the denominator: as deep as `depth` says."""
 
-
-class _Vectors(Constant):
-    """Several vectors over one denominator: `name_den`, a positive integer, and `name`, lists of integers."""
-
-    @property
     @abstractmethod
-    def denominator(self) -> fmpz: ...
-
-    @property
-    @abstractmethod
-    def rows(self) -> list[list[fmpz]]: ...
-
-    @property
-    def term(self) -> str:
-        """The vectors over the reals, the rows of a matrix where they are equally long."""
-        return f"(mat {self.name}_den {self.name})"
+    def body(self) -> Iterator[str]:
+        """The sentences that define it, but for the denominator."""
 
     @property
     def arguments(self) -> str:
@@ -111,19 +96,41 @@ class _Vectors(Constant):
         return f"{self.name}_den {self.name}"
 
     def definitions(self) -> Iterator[str]:
-        yield f"Definition {self.name}_den : positive := {positive(self.denominator)}."
-        yield from _long_list(self.name, "list (list Z)", list(map(integers, self.rows)))
+        """The sentences that define it."""
+        if self.denominator is not None:
+            yield f"Definition {self.name}_den : positive := {positive(self.denominator)}."
+        yield from self.body()
 
     def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_rows(point, _of_integers(point, accumulated, [self.denominator]), self.rows)
+        """The fingerprint of `Fingerprint.v`, going on from `accumulated`."""
+        if self.denominator is not None:
+            accumulated = _folded(point, accumulated, [self.denominator], 0)
+        return _folded(point, accumulated, self.symbols, self.depth)
 
     def fingerprint_term(self, point: str, accumulated: str) -> str:
-        inner = f"(of_list {point} {accumulated} [Zpos {self.name}_den])"
-        return f"(of_rows {point} {inner} {self.name})"
+        """The term by which Coq computes the same."""
+        if self.denominator is not None:
+            accumulated = f"(of_list {point} {accumulated} [Zpos {self.name}_den])"
+        return f"({self.folding} {point} {accumulated} {self.name})"
 
     @property
     def literals(self) -> int:
-        return _literals(entry for row in self.rows for entry in row)
+        """About how many literals of 24 bits Coq has to read."""
+        return _literals(self.symbols, self.depth)
+
+
+class _Vectors(Constant):
+    """Several vectors over one denominator, as lists of integers."""
+
+    folding, depth = "of_rows", 1
+
+    @property
+    def term(self) -> str:
+        """The vectors over the reals, the rows of a matrix where they are equally long."""
+        return f"(mat {self.arguments})"
+
+    def body(self) -> Iterator[str]:
+        return _long_list(self.name, "list (list Z)", list(map(integers, self.symbols)))
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ class Table(_Vectors):
         return self.matrix.denominator
 
     @property
-    def rows(self) -> list[list[fmpz]]:
+    def symbols(self) -> list[list[fmpz]]:
         found: list[list[fmpz]] = self.matrix.numerators.tolist()
         return found
 
@@ -156,58 +163,42 @@ class Parts(_Vectors):
         return self.whole.denominator
 
     @property
-    def rows(self) -> list[list[fmpz]]:
+    def symbols(self) -> list[list[fmpz]]:
         return _cut(self.whole.numerators.entries(), self.lengths)
 
 
 @dataclass(frozen=True)
 class Tables(Constant):
-    """Several exact matrices over one denominator: `name_den`, and `name`, a list of lists of rows."""
+    """Several exact matrices over one denominator, as lists of rows: so many rows of `stacked` for each."""
 
+    folding, depth = "of_tables", 2
     name: str
-    denominator: fmpz
-    parts: list[list[list[fmpz]]]
+    stacked: ExactMatrix
+    lengths: Sequence[int]
 
-    @classmethod
-    def of(cls, name: str, stacked: ExactMatrix, lengths: Sequence[int]) -> Tables:
-        """The rows of `stacked`, so many for each part."""
-        return cls(name, stacked.denominator, _cut(stacked.numerators.tolist(), lengths))
+    @property
+    def denominator(self) -> fmpz:
+        return self.stacked.denominator
+
+    @property
+    def symbols(self) -> list[list[list[fmpz]]]:
+        return _cut(self.stacked.numerators.tolist(), self.lengths)
 
     @property
     def term(self) -> str:
         """The matrices over the reals."""
         return f"(map (mat {self.name}_den) {self.name})"
 
-    @property
-    def arguments(self) -> str:
-        return f"{self.name}_den {self.name}"
-
-    def definitions(self) -> Iterator[str]:
-        yield f"Definition {self.name}_den : positive := {positive(self.denominator)}."
-        names = [f"{self.name}_{k}" for k in range(len(self.parts))]
-        for name, rows in zip(names, self.parts, strict=True):
+    def body(self) -> Iterator[str]:
+        names = [f"{self.name}_{k}" for k in range(len(self.lengths))]
+        for name, rows in zip(names, self.symbols, strict=True):
             yield from _long_list(name, "list (list Z)", list(map(integers, rows)))
         yield from _long_list(self.name, "list (list (list Z))", names)
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        found = _of_integers(point, accumulated, [self.denominator])
-        found = _step(point, found, _OPENING + 2)
-        for rows in self.parts:
-            found = _of_rows(point, found, rows)
-        return found
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        inner = f"(of_list {point} {accumulated} [Zpos {self.name}_den])"
-        return f"(of_tables {point} {inner} {self.name})"
-
-    @property
-    def literals(self) -> int:
-        return _literals(entry for rows in self.parts for row in rows for entry in row)
 
 
 @dataclass(frozen=True)
 class Row(Constant):
-    """A vector of rationals: `name_den`, and `name`, a list of integers."""
+    """A vector of rationals: integers over a denominator."""
 
     name: str
     matrix: ExactMatrix
@@ -217,33 +208,21 @@ class Row(Constant):
         return cls(name, ExactMatrix.row_vector(entries))
 
     @property
-    def entries(self) -> list[fmpz]:
+    def denominator(self) -> fmpz:
+        return self.matrix.denominator
+
+    @property
+    def symbols(self) -> list[fmpz]:
         found: list[fmpz] = self.matrix.numerators.entries()
         return found
 
     @property
     def term(self) -> str:
         """The vector over the reals."""
-        return f"(vec {self.name}_den {self.name})"
+        return f"(vec {self.arguments})"
 
-    @property
-    def arguments(self) -> str:
-        return f"{self.name}_den {self.name}"
-
-    def definitions(self) -> Iterator[str]:
-        yield f"Definition {self.name}_den : positive := {positive(self.matrix.denominator)}."
-        yield from _long_list(self.name, "list Z", list(map(entry, self.entries)))
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_integers(point, _of_integers(point, accumulated, [self.matrix.denominator]), self.entries)
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        inner = f"(of_list {point} {accumulated} [Zpos {self.name}_den])"
-        return f"(of_list {point} {inner} {self.name})"
-
-    @property
-    def literals(self) -> int:
-        return _literals(self.entries)
+    def body(self) -> Iterator[str]:
+        return _long_list(self.name, "list Z", list(map(entry, self.symbols)))
 
 
 @dataclass(frozen=True)
@@ -254,22 +233,16 @@ class Integers(Constant):
     entries: Sequence[fmpz]
 
     @property
+    def symbols(self) -> Sequence[fmpz]:
+        return self.entries
+
+    @property
     def term(self) -> str:
         """The vector over the reals."""
         return f"(vec 1 {self.name})"
 
-    def definitions(self) -> Iterator[str]:
-        return _long_list(self.name, "list Z", list(map(entry, self.entries)))
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_integers(point, accumulated, self.entries)
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return f"(of_list {point} {accumulated} {self.name})"
-
-    @property
-    def literals(self) -> int:
-        return _literals(self.entries)
+    def body(self) -> Iterator[str]:
+        return _long_list(self.name, "list Z", list(map(entry, self.symbols)))
 
 
 @dataclass(frozen=True)
@@ -280,6 +253,10 @@ class Number(Constant):
     value: fmpq
 
     @property
+    def symbols(self) -> list[fmpz]:
+        return [self.value.p, self.value.q]
+
+    @property
     def arguments(self) -> str:
         return f"{self.name}_num {self.name}_den"
 
@@ -288,67 +265,43 @@ class Number(Constant):
         """The number over the reals."""
         return f"(ratio {self.arguments})"
 
-    def definitions(self) -> Iterator[str]:
+    def body(self) -> Iterator[str]:
         yield f"Definition {self.name}_num : Z := {integer(self.value.p)}."
         yield f"Definition {self.name}_den : positive := {positive(self.value.q)}."
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_integers(point, accumulated, [self.value.p, self.value.q])
 
     def fingerprint_term(self, point: str, accumulated: str) -> str:
         return f"(of_list {point} {accumulated} [{self.name}_num; Zpos {self.name}_den])"
 
-    @property
-    def literals(self) -> int:
-        return _literals([self.value.p, self.value.q])
-
 
 @dataclass(frozen=True)
-class Factor(Constant):
-    """The factor of scores, a rational or the root of one: a term of the type `scale` made of two numbers."""
+class Factor(Number):
+    """The factor of scores, a rational or, as its square, the root of one: a term of the type `scale`."""
 
-    name: str
-    value: Real
+    is_root: bool
 
-    @property
-    def number(self) -> Number:
-        value = self.value.radicand if isinstance(self.value, Surd) else self.value
-        return Number(self.name, value)
+    @classmethod
+    def of(cls, name: str, value: Real) -> Factor:
+        return cls(name, value.radicand, True) if isinstance(value, Surd) else cls(name, value, False)
 
     @property
     def term(self) -> str:
-        form = "Root" if isinstance(self.value, Surd) else "Ratio"
-        return f"({form} {self.number.arguments})"
-
-    def definitions(self) -> Iterator[str]:
-        return self.number.definitions()
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return self.number.fingerprint(point, accumulated)
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return self.number.fingerprint_term(point, accumulated)
-
-    @property
-    def literals(self) -> int:
-        return self.number.literals
+        return f"({'Root' if self.is_root else 'Ratio'} {self.arguments})"
 
 
 @dataclass(frozen=True)
 class Marks(Constant):
     """Yes or no for each of several things."""
 
+    folding = "of_marks"
     name: str
     marks: Sequence[bool]
 
-    def definitions(self) -> Iterator[str]:
+    @property
+    def symbols(self) -> list[int]:
+        return list(map(int, self.marks))
+
+    def body(self) -> Iterator[str]:
         return _long_list(self.name, "list bool", ["true" if mark else "false" for mark in self.marks])
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_integers(point, accumulated, [int(mark) for mark in self.marks])
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return f"(of_marks {point} {accumulated} {self.name})"
 
     @property
     def literals(self) -> int:
@@ -359,64 +312,49 @@ class Marks(Constant):
 class Indices(Constant):
     """Small natural numbers."""
 
+    folding = "of_indices"
     name: str
     indices: Sequence[int]
 
-    def definitions(self) -> Iterator[str]:
-        return _long_list(self.name, "list nat", list(map(natural, self.indices)))
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_integers(point, accumulated, list(self.indices))
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return f"(of_indices {point} {accumulated} {self.name})"
-
     @property
-    def literals(self) -> int:
-        return len(self.indices)
+    def symbols(self) -> Sequence[int]:
+        return self.indices
+
+    def body(self) -> Iterator[str]:
+        return _long_list(self.name, "list nat", list(map(natural, self.symbols)))
 
 
 @dataclass(frozen=True)
 class IndexLists(Constant):
     """Lists of small natural numbers."""
 
+    folding, depth = "of_index_lists", 1
     name: str
     lists: Sequence[Sequence[int]]
 
-    def definitions(self) -> Iterator[str]:
-        return _long_list(self.name, "list (list nat)", [listed(map(natural, each)) for each in self.lists])
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_rows(point, accumulated, self.lists)
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return f"(of_index_lists {point} {accumulated} {self.name})"
-
     @property
-    def literals(self) -> int:
-        return sum(1 + len(each) for each in self.lists)
+    def symbols(self) -> Sequence[Sequence[int]]:
+        return self.lists
+
+    def body(self) -> Iterator[str]:
+        return _long_list(self.name, "list (list nat)", [listed(map(natural, each)) for each in self.symbols])
 
 
 @dataclass(frozen=True)
 class Pairs(Constant):
     """Pairs of small natural numbers, or None."""
 
+    folding, depth = "of_pairs", 1
     name: str
     pairs: Sequence[tuple[int, int] | None]
 
-    def definitions(self) -> Iterator[str]:
+    @property
+    def symbols(self) -> list[Sequence[int]]:
+        return [pair or () for pair in self.pairs]
+
+    def body(self) -> Iterator[str]:
         items = ["None" if pair is None else f"Some ({', '.join(map(natural, pair))})" for pair in self.pairs]
         return _long_list(self.name, "list (option (nat * nat))", items)
-
-    def fingerprint(self, point: int, accumulated: int) -> int:
-        return _of_rows(point, accumulated, [pair or () for pair in self.pairs])
-
-    def fingerprint_term(self, point: str, accumulated: str) -> str:
-        return f"(of_pairs {point} {accumulated} {self.name})"
-
-    @property
-    def literals(self) -> int:
-        return 2 * len(self.pairs)
 
 
 @dataclass(frozen=True)
@@ -430,7 +368,11 @@ class Hint(Constant):
     kind: str
     items: Sequence[str]
 
-    def definitions(self) -> Iterator[str]:
+    @property
+    def symbols(self) -> Sequence[int]:
+        return ()
+
+    def body(self) -> Iterator[str]:
         return _long_list(self.name, f"list {self.kind}", list(self.items))
 
     def fingerprint(self, point: int, accumulated: int) -> int:
@@ -465,34 +407,34 @@ def _lines(items: list[str]) -> str:
     return ";\n".join(items)
 
 
-def _literals(values: Iterable[int | fmpz]) -> int:
+def _literals(values: Any, depth: int) -> int:
     """A literal for every 24 bits: reading takes about as long as that."""
+    if depth > 0:
+        return sum(_literals(each, depth - 1) for each in values)
     return sum(1 + int(value).bit_length() // 24 for value in values)
 
 
 # -- fingerprints, as in library/Fingerprint.v
 
 
+def _folded(point: int, accumulated: int, values: Any, depth: int) -> int:
+    """Integers, lists of them, or lists of these."""
+    found = _step(point, accumulated, _OPENING + depth)
+    for value in values:
+        found = _folded(point, found, value, depth - 1) if depth > 0 else _integer(point, found, int(value))
+    return found
+
+
 def _step(point: int, accumulated: int, symbol: int) -> int:
     return (accumulated * point + symbol) % _MODULUS
 
 
-def _of_integers(point: int, accumulated: int, values: Sequence[int | fmpz]) -> int:
-    found = _step(point, accumulated, _OPENING)
-    for value in map(int, values):
-        size = abs(value)
-        if size >> _DIGIT_BITS == 0:
-            found = _step(point, found, value + _SMALL_OFFSET)
-            continue
-        found = _step(point, found, int(value < 0))
-        while size:
-            found = _step(point, found, size % 2**_DIGIT_BITS + 2)
-            size >>= _DIGIT_BITS
-    return found
-
-
-def _of_rows(point: int, accumulated: int, rows: Sequence[Sequence[int | fmpz]]) -> int:
-    found = _step(point, accumulated, _OPENING + 1)
-    for row in rows:
-        found = _of_integers(point, found, row)
+def _integer(point: int, accumulated: int, value: int) -> int:
+    size = abs(value)
+    if size >> _DIGIT_BITS == 0:
+        return _step(point, accumulated, value + _SMALL_OFFSET)
+    found = _step(point, accumulated, int(value < 0))
+    while size:
+        found = _step(point, found, size % 2**_DIGIT_BITS + 2)
+        size >>= _DIGIT_BITS
     return found

@@ -31,7 +31,7 @@ class KeysTerm:
 def keys_term(inputs: StatedTokens) -> KeysTerm:
     """Of keys, or of tokens."""
     form = "keys" if KEYS in inputs.given else "tokens"
-    stated = Tables.of(form, inputs.rows, inputs.tokens.lengths)
+    stated = Tables(form, inputs.rows, inputs.tokens.lengths)
     shapes = [
         Conjunct(f"wide {natural(inputs.rows.columns)} {stated.term}", f"apply wide_mat. {COMPUTED}"),
     ]

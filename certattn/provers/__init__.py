@@ -1,6 +1,7 @@
 """Provers find what a certificate should state. Nothing here is trusted: the checker re-proves it.
 
-One module per claim, each with `generate(out, **inputs) -> Certificate` and, at its end, what its command takes.
+One module per claim, each with `generate(out, **inputs) -> Certificate` and, at its end, what its command takes; the
+words of its help stand in the file of the claim's name beside it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,18 @@ class InFile:
 
 
 Source = InFile | np.ndarray[Any, Any]
+
+
+def by_field(file: ArrayFile, fields: Iterable[str], names: Mapping[str, str]) -> dict[str, Source]:
+    """The arrays of these fields in a file, some under other names. Raises UsageError where a named one is missing."""
+    found: dict[str, Source] = {}
+    for field in fields:
+        name = names.get(field, field)
+        if name in file.headers:
+            found[field] = InFile(file, name)
+        elif field in names:
+            raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
+    return found
 
 
 @contextmanager

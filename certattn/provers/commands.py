@@ -1,6 +1,7 @@
 """What `certattn generate CLAIM` asks for: the descriptions from which its commands are made.
 
-A prover's module says in its first line what its command does, and ends with `COMMAND = Command(...)`. An option hands
+A prover's module says in its first line what its command does, and ends with `COMMAND = Command(...)`; what else the
+help says stands in the file of the claim's name beside it. An option hands
 an input of its name to `generate`, and has the default of that input; what it may be is taken from the tables of prover
 and kernel. Nothing here knows the library that reads command lines: `certattn.cli.generate` does.
 """
@@ -12,8 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems import CHAPTER_OF
 
 
 @dataclass(frozen=True)
@@ -111,10 +115,7 @@ class Option:
 class Command:
     """A command. All have `--out`, and `--note` for the input `note`.
 
-    help : of the command, after the first line of the prover's module.
     takes : its argument, if it has one, and its options in the order of the help.
-    examples : one a line, without `certattn generate CLAIM`; lines that are indented go on.
-    file : what the YAML file holds, with an example.
     inputs : what is made of what was typed, by the names of inputs: the inputs of `generate`. Raises UsageError.
     finding : a sentence about what was found, from the certificate and the inputs; "" for none.
     progress : what is counted during long runs, by the input `said`.
@@ -122,19 +123,35 @@ class Command:
 
     def __init__(
         self,
-        help: str,
         *takes: Argument | Option,
-        examples: str,
-        file: str = "",
         inputs: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         finding: Callable[[Certificate, Mapping[str, Any]], str] = lambda certificate, inputs: "",
         progress: str = "",
     ) -> None:
-        self.help, self.examples, self.file = help, examples, file
         self.inputs, self.finding, self.progress = inputs, finding, progress
         self.takes = takes
         self.arguments = [argument for argument in takes if isinstance(argument, Argument)]
         self.options = [option for option in takes if isinstance(option, Option)]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the help of a command says beside its options, as it stands in `CHAPTER/CLAIM.yaml`.
+
+    examples : one a line, without `certattn generate CLAIM`; lines that are indented go on.
+    help : of the command, after the first line of the prover's module.
+    file : what the YAML file holds, with an example.
+    """
+
+    examples: str
+    help: str = ""
+    file: str = ""
+
+
+def words_of(claim: str) -> Words:
+    """The words of a claim's command."""
+    path = Path(__file__).parent / CHAPTER_OF[claim] / f"{claim}.yaml"
+    return Words(**yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 # -- what texts mean

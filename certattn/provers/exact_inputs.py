@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -13,7 +14,7 @@ from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.reals import describe, format_rational
 
 Number = str | int | Fraction | Decimal | fmpq
 
@@ -75,3 +76,30 @@ def exact_rational(value: Any, what: str) -> fmpq:
         return parse_rational(exact_text(value, what).strip(), DEFAULT_LIMITS)
     except NumberError as error:
         raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
+
+
+def positive(value: Any, what: str) -> fmpq:
+    """The same for a number above 0. Raises UsageError."""
+    found = exact_rational(value, what)
+    if found > 0:
+        return found
+    raise UsageError(f"{what} is {describe(found)}, expected a positive number")
+
+
+def require_one_of(words: Collection[str], value: str, what: str) -> None:
+    """Raises UsageError for a value that is none of the words."""
+    if value not in words:
+        raise UsageError(f"{what} is {value!r}, expected one of {', '.join(words)}")
+
+
+def require_within(least: int, most: int, value: int, what: str) -> None:
+    """Raises UsageError for a number that is not from `least` to `most`."""
+    if not least <= value <= most:
+        raise UsageError(f"{what} is {value}, expected {least} to {most}")
+
+
+def require_states(states: Collection[str], known: Collection[str]) -> None:
+    """Raises UsageError for names of what cannot be stated."""
+    for name in states:
+        if name not in known:
+            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(known)}")

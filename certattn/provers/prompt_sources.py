@@ -10,8 +10,8 @@ import numpy as np
 
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
-from certattn.provers.array_files import ONLY, ArrayFile, open_array_file
-from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.array_inputs import InFile, Source, by_field
 
 KEY_VALUE = ("keys", "values", "queries")
 TOKENS = ("tokens", "queries")
@@ -39,7 +39,8 @@ def prompt_sources(
     if source is not None:
         file = open_array_file(Path(source))
         holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
-        found |= _in_file(file, {field: names.get(field, field) for field in known}, set(names))
+        inside = {field: name for field, name in names.items() if not is_file(name)}
+        found |= {"tokens": InFile(file, ONLY)} if ONLY in file.headers else by_field(file, known, inside)
     found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if is_file(name)}
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
@@ -60,19 +61,6 @@ def prompt_sources(
             f"--array {own}={own}, or take what is not meant out of the file (U replaces K and Q)"
         )
     return {field: found[field] for field in fullest[0]}
-
-
-def _in_file(file: ArrayFile, names: Mapping[str, str], named: set[str]) -> dict[str, Source]:
-    """The arrays of those names, by field. Raises UsageError where one that was named is not there."""
-    if ONLY in file.headers:
-        return {"tokens": InFile(file, ONLY)}
-    found: dict[str, Source] = {}
-    for field, name in names.items():
-        if name in file.headers:
-            found[field] = InFile(file, name)
-        elif field in named and not is_file(name):
-            raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
-    return found
 
 
 def is_file(name: str) -> bool:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 from flint import arb, fmpq, fmpz
 
 from certattn.kernel.errors import NotProvedError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 # Numbers nearer to 0 than 2^-65536 are not written out: exponentials can be smaller than memory holds digits.
 _FINEST_BITS = 2**16
@@ -13,6 +19,13 @@ _LARGEST_BITS = 2**20
 
 class TooLongError(NotProvedError):
     """A number has more digits than a certificate could hold."""
+
+
+def precisions(first: int) -> Iterator[int]:
+    """Precisions that a check takes by default, each twice that before."""
+    while first <= DEFAULT_LIMITS.max_bits:
+        yield first
+        first *= 2
 
 
 def upper_rational(value: arb) -> fmpq:
@@ -84,3 +97,8 @@ def decimal_exponent(value: fmpq) -> int:
 def as_float(value: fmpq) -> float:
     """The double next to an exact number, or about so; 0 or inf beyond their range."""
     return float(arb(value))
+
+
+def doubles(matrix: ExactMatrix) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A matrix in doubles."""
+    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.to_rows()])

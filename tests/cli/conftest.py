@@ -17,6 +17,9 @@ import pytest
 import certattn
 from certattn.cli.main import run
 
+# pytest leaves test folders off sys.path here.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 OPERATOR = """\
 certattn: 1
 claim: infinite-prompt-operator
@@ -82,6 +85,21 @@ def certattn_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[.
         status = run([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Done(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def generate(folder: Path, certattn_run: Callable[..., Done]) -> Callable[..., Done]:
+    """Generate `made.yaml`; an argument of several lines stands for a file `task.yaml` that holds it."""
+
+    def call(claim: str, *arguments: str | Path) -> Done:
+        named = []
+        for argument in arguments:
+            if "\n" in str(argument):
+                (folder / "task.yaml").write_text(str(argument))
+            named.append("task.yaml" if "\n" in str(argument) else argument)
+        return certattn_run("generate", claim, *named, "-o", "made.yaml")
 
     return call
 

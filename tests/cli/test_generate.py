@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generating import refuses, states
 
 import certattn
 
@@ -20,7 +21,7 @@ AFFINE = "kind: affine\nmatrix: [[1, 0], [0, 1], [1, 1]]\noffset: [0, 1/3, 0]\ns
 MOMENTS = "kind: law\nlaw: {kind: box, sizes: [1, 1, 1, 1, 1]}\n"
 
 
-def generate(run: Run, *arguments: str | Path) -> Any:
+def deviation(run: Run, *arguments: str | Path) -> Any:
     return run("generate", "output-deviation", *arguments)
 
 
@@ -32,7 +33,7 @@ def files(folder: Path) -> list[str]:
 
 
 def test_generate_says_what_was_written_and_what_to_do_next(certattn_run: Run, head: Path) -> None:
-    done = generate(certattn_run, head, "-o", "cert.yaml", "--scale", "1/sqrt(32)", "--queries", "0:3")
+    done = deviation(certattn_run, head, "-o", "cert.yaml", "--scale", "1/sqrt(32)", "--queries", "0:3")
     assert done.status == 0
     first, *statement, last = done.out.splitlines()
     assert first == "wrote cert.yaml"
@@ -56,7 +57,7 @@ def test_every_option_gives_a_certificate_that_verifies(
 ) -> None:
     (folder / "affine.yaml").write_text(AFFINE)
     (folder / "law.yaml").write_text(MOMENTS)
-    assert generate(certattn_run, head, "-o", "cert.yaml", *options).status == 0
+    assert deviation(certattn_run, head, "-o", "cert.yaml", *options).status == 0
     assert certattn_run("check", "cert.yaml").status == 0
 
 
@@ -82,7 +83,7 @@ def test_every_way_to_name_a_region_gives_a_certificate_that_verifies(
     (folder / "region.yaml").write_text("kind: box\nlower: [0, 0]\nupper: [1/3, 0]\n")
     (folder / "affine.yaml").write_text(AFFINE)
     # Scores of about 1, so that the regions are not too large.
-    done = generate(certattn_run, head, "-o", "cert.yaml", "--scale", "1/16", *options)
+    done = deviation(certattn_run, head, "-o", "cert.yaml", "--scale", "1/16", *options)
     assert done.status == 0, done.err
     assert words in " ".join(done.out.split())
     assert certattn_run("check", "cert.yaml").status == 0
@@ -90,28 +91,28 @@ def test_every_way_to_name_a_region_gives_a_certificate_that_verifies(
 
 def test_a_region_that_cannot_be_done_says_what_can(certattn_run: Run, head: Path, folder: Path) -> None:
     ball = ["--centre", "0, 0", "--radius", "1", "--scale", "1/2"]
-    done = generate(certattn_run, head, "-o", "cert.yaml", *ball, "--cells", "1", "--at-most", "0.25")
+    done = deviation(certattn_run, head, "-o", "cert.yaml", *ball, "--cells", "1", "--at-most", "0.25")
     assert done.status == 1
     assert done.err == (
         "certattn: at_most 0.25 could not be proved with 1 cells: about 1.03677 can, and some query of the region "
         "deviates by about 0.241587. More cells may do (--cells)\n"
     )
-    done = generate(certattn_run, head, "-o", "cert.yaml", *ball, "--at-most", "0.2")
+    done = deviation(certattn_run, head, "-o", "cert.yaml", *ball, "--at-most", "0.2")
     assert (done.status, done.out) == (1, "")
     assert "at_most 0.2 is too small: some query of the region deviates by about 0.244498" in done.err
-    done = generate(certattn_run, head, "-o", "cert.yaml", *ball[:2], "--radius", "1e9")
+    done = deviation(certattn_run, head, "-o", "cert.yaml", *ball[:2], "--radius", "1e9")
     assert done.status == 1
     assert "the region is too large, or needs more cells (--cells)" in done.err
     assert files(folder) == ["head.npz"]
 
 
 def test_a_name_for_the_shell(certattn_run: Run, head: Path) -> None:
-    done = generate(certattn_run, head, "-o", "my cert.yaml")
+    done = deviation(certattn_run, head, "-o", "my cert.yaml")
     assert done.out.endswith("certattn check 'my cert.yaml'\n")
 
 
 def test_a_name_that_looks_like_an_option(certattn_run: Run, head: Path) -> None:
-    done = generate(certattn_run, head, "-o", "-x.yaml")
+    done = deviation(certattn_run, head, "-o", "-x.yaml")
     assert done.out.startswith("wrote -x.yaml\n")
     assert done.out.endswith("certattn check ./-x.yaml\n")
     assert certattn_run("check", "./-x.yaml").status == 0
@@ -119,7 +120,7 @@ def test_a_name_that_looks_like_an_option(certattn_run: Run, head: Path) -> None
 
 def test_a_certificate_that_is_there_is_overwritten(certattn_run: Run, head: Path, folder: Path) -> None:
     (folder / "c.yaml").write_text("something else\n")
-    assert generate(certattn_run, head, "-o", "c.yaml").status == 0
+    assert deviation(certattn_run, head, "-o", "c.yaml").status == 0
     assert certattn_run("check", "c.yaml").status == 0
 
 
@@ -138,13 +139,13 @@ def test_a_file_that_could_mean_two_prompts_is_asked_about(
 ) -> None:
     arrays = {name: np.eye(2) for name in (*names, "queries")}
     np.savez(folder / "p.npz", **arrays)  # type: ignore[arg-type]
-    done = generate(certattn_run, "p.npz", "-o", "c.yaml")
+    done = deviation(certattn_run, "p.npz", "-o", "c.yaml")
     assert (done.status, files(folder)) == (2, ["p.npz"])
     assert "p.npz holds " in done.err
     first = next(iter(AMBIGUOUS[names]))
     assert f"such as --array {first}={first}, or take what is not meant out of the file" in done.err
     for name, given in AMBIGUOUS[names].items():
-        assert generate(certattn_run, "p.npz", "-o", "c.yaml", "--array", f"{name}={name}").status == 0
+        assert deviation(certattn_run, "p.npz", "-o", "c.yaml", "--array", f"{name}={name}").status == 0
         stated = certattn.load("c.yaml").plain["given"]
         assert set(stated) == {*given, "queries", "scale", "limit"}
 
@@ -152,7 +153,7 @@ def test_a_file_that_could_mean_two_prompts_is_asked_about(
 def test_arrays_that_are_named_are_used(certattn_run: Run, folder: Path) -> None:
     arrays = {name: np.eye(2) for name in ("keys", "values", "queries", "tokens", "V")}
     np.savez(folder / "p.npz", **arrays)  # type: ignore[arg-type]
-    done = generate(certattn_run, "p.npz", "-o", "c.yaml", "--array", "keys=keys", "--array", "V=V")
+    done = deviation(certattn_run, "p.npz", "-o", "c.yaml", "--array", "keys=keys", "--array", "V=V")
     assert (done.status, files(folder)) == (2, ["p.npz"])
     assert "the arrays V, keys do not go together" in done.err
 
@@ -167,7 +168,7 @@ def test_arrays_by_name_from_safetensors(certattn_run: Run, folder: Path) -> Non
     text = json.dumps(header).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + body)
     names = ["--array", "keys=l0.k", "--array", "values=l0.v", "--array", "queries=l0.q"]
-    assert generate(certattn_run, "model.safetensors", *names, "-o", "cert.yaml").status == 0
+    assert deviation(certattn_run, "model.safetensors", *names, "-o", "cert.yaml").status == 0
     assert certattn_run("check", "cert.yaml").status == 0
 
 
@@ -176,25 +177,25 @@ def test_tokens_with_weights(certattn_run: Run, folder: Path) -> None:
     arrays = {"tokens": (5, 3), "K": (2, 3), "Q": (2, 2), "V": (1, 3), "queries": (2, 2)}
     np.savez(folder / "p.npz", **{name: rng.normal(size=shape) for name, shape in arrays.items()})  # type: ignore[arg-type]
     (folder / "limit.yaml").write_text("kind: law\nlaw: {kind: rademacher, sizes: [1, 1, 1]}\n")
-    assert generate(certattn_run, "p.npz", "-o", "cert.yaml", "--limit", "limit.yaml").status == 0
+    assert deviation(certattn_run, "p.npz", "-o", "cert.yaml", "--limit", "limit.yaml").status == 0
     assert certattn_run("check", "cert.yaml").status == 0
 
 
 def test_the_output_in_another_folder(certattn_run: Run, head: Path, folder: Path) -> None:
     (folder / "out").mkdir()
-    assert generate(certattn_run, "head.npz", "-o", "out/cert.yaml").status == 0
+    assert deviation(certattn_run, "head.npz", "-o", "out/cert.yaml").status == 0
     assert files(folder / "out") == ["cert.npz", "cert.yaml"]
     assert certattn_run("check", "out").status == 0
-    refused = generate(certattn_run, "head.npz", "-o", "out/other.yaml", "--data", "reference")
+    refused = deviation(certattn_run, "head.npz", "-o", "out/other.yaml", "--data", "reference")
     assert refused.status == 2
     assert "--data copy" in refused.err
-    again = generate(certattn_run, "head.npz", "-o", "out/cert.yaml", "--norm", "linf")
+    again = deviation(certattn_run, "head.npz", "-o", "out/cert.yaml", "--norm", "linf")
     assert again.status == 0
     assert certattn_run("check", "out").status == 0
 
 
 def test_a_bound_that_is_too_small_is_not_written(certattn_run: Run, head: Path, folder: Path) -> None:
-    done = generate(certattn_run, head, "-o", "cert.yaml", "--at-most", "1e-9")
+    done = deviation(certattn_run, head, "-o", "cert.yaml", "--at-most", "1e-9")
     assert done.status == 1
     assert "certattn: at_most 1e-9 is too small: query" in done.err
     assert files(folder) == ["head.npz"]
@@ -242,7 +243,7 @@ def test_refusals_say_where_and_leave_nothing(
 ) -> None:
     (folder / "limit.yaml").write_text(AFFINE.replace("[[1, 0], [0, 1], [1, 1]]", "[[1]]"))
     (folder / "link.yaml").symlink_to("limit.yaml")
-    done = generate(certattn_run, *arguments)
+    done = deviation(certattn_run, *arguments)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("certattn: ")
     assert words in done.err
@@ -255,110 +256,115 @@ def test_refusals_say_where_and_leave_nothing(
     "arguments", [["head.npz"], ["-o", "c.yaml"], ["head.npz", "-o", "c.yaml", "--norm", "l1"], ["head.npz", "-o", "."]]
 )
 def test_usage_errors(certattn_run: Run, head: Path, arguments: list[str]) -> None:
-    done = generate(certattn_run, *arguments)
+    done = deviation(certattn_run, *arguments)
     assert done.status == 2
     assert done.err.startswith("Usage: certattn generate output-deviation")
 
 
 def test_an_existing_certificate_survives_a_failure(certattn_run: Run, head: Path, folder: Path) -> None:
     (folder / "cert.yaml").write_text("mine\n")
-    assert generate(certattn_run, head, "-o", "cert.yaml", "--at-most", "0").status == 1
+    assert deviation(certattn_run, head, "-o", "cert.yaml", "--at-most", "0").status == 1
     assert (folder / "cert.yaml").read_text() == "mine\n"
     assert files(folder) == ["cert.yaml", "head.npz"]
+
+
+def test_masks_and_relative_bounds_are_stated(generate: Run, head: Path) -> None:
+    options = ["--causal", "3", "--queries", "0:4", "--relative", "--per-query"]
+    assert generate("output-deviation", head, *options).status == 0
+    plain: Any = certattn.load("made.yaml").plain
+    assert plain["given"]["causal"] == "3"
+    assert set(plain["asserts"]["deviation"]) == {"norm", "at_most", "relative_at_most", "per_query"}
+    assert set(plain["asserts"]["deviation"]["per_query"]) == {"at_most", "relative_at_most"}
+    assert certattn.check("made.yaml").verdict is certattn.Verdict.VERIFIED
+
+
+test_masks_that_make_no_sense_are_refused = refuses(
+    "output-deviation",
+    [
+        (["head.npz", "--causal", "4"], "at most 3, so that the last query sees tokens that are there"),
+        (["head.npz", "--relative", "--radius", "1", "--queries", "0:1"], "relative is for listed queries"),
+    ],
+    "head",
+    status=2,
+)
 
 
 # -- infinite-prompt-operator
 
 
-@pytest.mark.parametrize(
-    ("law", "options"),
+test_operators_verify = states(
+    "infinite-prompt-operator",
     [
-        (LAW, []),
-        (LAW, ["--query", "1, 1/2", "--query", "0,-2", "--radius", "1e-30"]),
-        ("law: {kind: rademacher, sizes: [1, 2]}\nscale: sqrt(2)\n", []),
-        ("law: {kind: atoms, points: [[0, 1], [1, 0]], weights: [1/3, 2/3]}\nU: [[1, 0], [0, 1]]\n", ["--note", "n"]),
-        (LAW + "queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n", []),
+        ([LAW], ""),
+        ([LAW, "--query", "1, 1/2", "--query", "0,-2", "--radius", "1e-30"], "up to 1e-30"),
+        (["law: {kind: rademacher, sizes: [1, 2]}\nscale: sqrt(2)\n"], ""),
+        (
+            ["law: {kind: atoms, points: [[0, 1], [1, 0]], weights: [1/3, 2/3]}\nU: [[1, 0], [0, 1]]\n", "--note", "n"],
+            "",
+        ),
+        ([LAW + "queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n"], ""),
     ],
 )
-def test_operators_verify(certattn_run: Run, folder: Path, law: str, options: list[str]) -> None:
-    (folder / "law.yaml").write_text(law)
-    done = certattn_run("generate", "infinite-prompt-operator", "law.yaml", "-o", "cert.yaml", *options)
-    assert done.status == 0, done.err
-    assert certattn_run("check", "cert.yaml").status == 0
 
-
-@pytest.mark.parametrize(
-    ("law", "options", "words"),
+test_bad_laws_are_blamed_on_their_file = refuses(
+    "infinite-prompt-operator",
     [
-        (LAW, ["-o", "law.yaml"], "law.yaml is an input"),
-        (LAW, ["--query", "1"], "has 1 number, expected 2"),
-        (LAW, ["--query", "1,x"], "query: 'x'"),
-        (LAW, ["--query", "1,1e20001"], "query: the exponent '20001'; the limit is 20000, expected an exact number"),
-        (LAW, ["--query", ""], "expected 2"),
-        (LAW, ["--query", "1,2", "--radius", "0"], "positive"),
-        ("V: [[1]]\n", [], "law.yaml\n  found:    no 'law'"),
-        (LAW.replace("1/2], [1/2", "2], [2"), [], "law.yaml: law.covariance\n"),
-        (LAW + "W: 1\n", [], "law.yaml: W\n"),
-        ("", [], "law.yaml\n"),
-        ("- 1\n", [], "law.yaml:1"),
-        ("law: [\n", [], "law.yaml:3"),
+        ([LAW, "--query", "1"], "has 1 number, expected 2"),
+        ([LAW, "--query", "1,x"], "query: 'x'"),
+        ([LAW, "--query", "1,1e20001"], "query: the exponent '20001'; the limit is 20000, expected an exact number"),
+        ([LAW, "--query", ""], "expected 2"),
+        ([LAW, "--query", "1,2", "--radius", "0"], "positive"),
+        (["V: [[1]]\n"], "task.yaml found: no 'law'"),
+        ([LAW.replace("1/2], [1/2", "2], [2")], "task.yaml: law.covariance found"),
+        ([LAW + "W: 1\n"], "task.yaml: W found"),
+        (["\n"], "task.yaml found"),
+        (["- 1\n"], "task.yaml:1"),
+        (["law: [\n"], "task.yaml:3"),
     ],
+    status=2,
 )
-def test_bad_laws_are_blamed_on_their_file(
-    certattn_run: Run, folder: Path, law: str, options: list[str], words: str
-) -> None:
-    (folder / "law.yaml").write_text(law)
-    out = [] if "-o" in options else ["-o", "cert.yaml"]
-    done = certattn_run("generate", "infinite-prompt-operator", "law.yaml", *out, *options)
+
+
+@pytest.mark.parametrize("claim", ["infinite-prompt-operator", "softmax-mean"])
+def test_the_file_that_is_read_is_not_overwritten(certattn_run: Run, folder: Path, claim: str) -> None:
+    (folder / "law.yaml").write_text(LAW)
+    done = certattn_run("generate", claim, "law.yaml", "-o", "law.yaml")
     assert (done.status, done.out) == (2, "")
-    assert words in done.err
-    assert files(folder) == ["law.yaml"]
-    assert (folder / "law.yaml").read_text() == law
+    assert "law.yaml is an input" in done.err
+    assert (folder / "law.yaml").read_text() == LAW
 
 
 # -- output-mean-square
 
-PROMPT = "law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}\nlength: 100\n"
+AVERAGED = "law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}\nlength: 100\n"
+RANDOM = AVERAGED + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n"
+BOX = "law: {kind: box, sizes: [1, 2]}\nlength: 500\nquery: [1/2, 0]\nscale: 1/sqrt(2)\n"
 
-
-@pytest.mark.parametrize(
-    ("prompt", "options"),
+test_mean_squares_verify = states(
+    "output-mean-square",
     [
-        (PROMPT + "tilt: [1, 0]\n", []),
-        (PROMPT + "tilt: [1, 0]\n", ["--method", "logistic", "--digits", "4"]),
-        (PROMPT + "query: [1, 0]\n", ["--method", "general", "--t", "1/2", "--rate", "1/4"]),
-        ("law: {kind: box, sizes: [1, 2]}\nlength: 500\nquery: [1/2, 0]\nscale: 1/sqrt(2)\n", ["--note", "n"]),
-        (PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n", []),
-        (
-            PROMPT + "scale: 1/4\nqueries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}\n",
-            ["--method", "closed", "--theta", "1/2"]),
-    ],
-)  # fmt: skip
-def test_mean_squares_verify(certattn_run: Run, folder: Path, prompt: str, options: list[str]) -> None:
-    (folder / "prompt.yaml").write_text(prompt)
-    done = certattn_run("generate", "output-mean-square", "prompt.yaml", "-o", "cert.yaml", *options)
-    assert done.status == 0, done.err
-    assert certattn_run("check", "cert.yaml").status == 0
-
-
-@pytest.mark.parametrize(
-    ("prompt", "options", "words"),
-    [
-        (PROMPT + "tilt: [1]\n", [], "prompt.yaml: tilt\n"),
-        (PROMPT, [], "prompt.yaml\n  found:    no 'query'"),
-        (PROMPT.replace("100", "0") + "tilt: [1, 0]\n", [], "prompt.yaml: length\n"),
-        (PROMPT + "tilt: [1, 0]\n", ["--method", "closed"], "expected exact or logistic or general"),
-        (PROMPT + "tilt: [1, 0]\n", ["--method", "guess"], "guess"),
-        (PROMPT + "tilt: [1, 0]\n", ["--method", "general", "--t", "1"], "expected 0 < t < 1"),
-        (PROMPT + "tilt: [1, 0]\n", ["--digits", "0"], "digits"),
+        ([AVERAGED + "tilt: [1, 0]\n"], "the mean of |T_L - T|^2"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--method", "logistic", "--digits", "4"], "the mean of |T_L - T|^2"),
+        ([AVERAGED + "query: [1, 0]\n", "--method", "general", "--t", "1/2", "--rate", "1/4"], "at most"),
+        ([BOX, "--note", "n"], "at most"),
+        ([RANDOM], "and the query"),
+        ([RANDOM, "--method", "closed", "--theta", "1/2"], "and the query"),
     ],
 )
-def test_bad_prompts_are_refused(certattn_run: Run, folder: Path, prompt: str, options: list[str], words: str) -> None:
-    (folder / "prompt.yaml").write_text(prompt)
-    done = certattn_run("generate", "output-mean-square", "prompt.yaml", "-o", "cert.yaml", *options)
-    assert (done.status, done.out) == (2, "")
-    assert words in done.err
-    assert files(folder) == ["prompt.yaml"]
+
+test_bad_prompts_are_refused = refuses(
+    "output-mean-square",
+    [
+        ([AVERAGED + "tilt: [1]\n"], "task.yaml: tilt found"),
+        ([AVERAGED], "task.yaml found: no 'query'"),
+        ([AVERAGED.replace("100", "0") + "tilt: [1, 0]\n"], "task.yaml: length found"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--method", "closed"], "expected exact or logistic or general"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--method", "guess"], "guess"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--method", "general", "--t", "1"], "expected 0 < t < 1"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--digits", "0"], "digits"),
+    ],
+    status=2,
+)
 
 
 @pytest.mark.parametrize(
@@ -430,30 +436,20 @@ def test_means_of_a_prompt_written_out(certattn_run: Run, folder: Path) -> None:
     assert certattn_run("check", "mean.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("prompt", "options", "words"),
+test_bad_prompts_are_blamed_on_their_file = refuses(
+    "softmax-mean",
     [
-        (PROMPT, ["-o", "prompt.yaml"], "prompt.yaml is an input"),
-        (PROMPT, ["--scale", "2"], "a prompt that is given whole takes no"),
-        (PROMPT, ["--queries", "0:1"], "a prompt that is given whole takes no"),
-        (PROMPT, ["--array", "keys=k"], "a prompt that is given whole takes no"),
-        (PROMPT, ["--radius", "0"], "expected a positive number"),
-        (PROMPT, ["--eigenvalues", "--of", "values-keys"], "has no eigenvalues"),
-        (PROMPT.replace("[[1], [2]]", "[[1]]"), [], "prompt.yaml: values\n"),
-        (PROMPT + "limit: {kind: empirical}\n", [], "prompt.yaml: limit\n"),
-        ("", [], "prompt.yaml\n"),
+        ([PROMPT, "--scale", "2"], "a prompt that is given whole takes no"),
+        ([PROMPT, "--queries", "0:1"], "a prompt that is given whole takes no"),
+        ([PROMPT, "--array", "keys=k"], "a prompt that is given whole takes no"),
+        ([PROMPT, "--radius", "0"], "expected a positive number"),
+        ([PROMPT, "--eigenvalues", "--of", "values-keys"], "has no eigenvalues"),
+        ([PROMPT.replace("[[1], [2]]", "[[1]]")], "task.yaml: values found"),
+        ([PROMPT + "limit: {kind: empirical}\n"], "task.yaml: limit found"),
+        (["\n"], "task.yaml found"),
     ],
+    status=2,
 )
-def test_bad_prompts_are_blamed_on_their_file(
-    certattn_run: Run, folder: Path, prompt: str, options: list[str], words: str
-) -> None:
-    (folder / "prompt.yaml").write_text(prompt)
-    out = [] if "-o" in options else ["-o", "mean.yaml"]
-    done = certattn_run("generate", "softmax-mean", "prompt.yaml", *out, *options)
-    assert (done.status, done.out) == (2, "")
-    assert words in done.err
-    assert files(folder) == ["prompt.yaml"]
-    assert (folder / "prompt.yaml").read_text() == prompt
 
 
 @pytest.mark.parametrize("options", [["--digits", "0"], ["--of", "queries"], ["--covariance", "values"]])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generating import refuses, states
 
 import certattn
 
@@ -36,18 +37,23 @@ def training(folder: Path) -> Path:
     return folder / "training.yaml"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--seed", "3"], ["--all-tasks", "--at", "finite"], ["--checkpoint", "2", "--gronwall", "1", "--note", "for you"]],
-    ids=lambda options: options[0],
+test_what_is_generated_verifies = states(
+    "descent-trajectory",
+    [
+        ([TRAINING, *DRAWN, "--seed", "3"], ""),
+        ([TRAINING, *DRAWN, "--all-tasks", "--at", "finite"], ""),
+        ([TRAINING, *DRAWN, "--checkpoint", "2", "--gronwall", "1", "--note", "for you"], ""),
+    ],
 )
-def test_what_is_generated_verifies(certattn_run: Run, training: Path, options: list[str]) -> None:
-    done = certattn_run("generate", "descent-trajectory", training, *DRAWN, *options, "-o", "made.yaml")
-    assert done.status == 0, done.err
-    first, *_, last = done.out.splitlines()
-    assert first == "wrote made.yaml"
-    assert last == "now prove it: certattn check made.yaml"
-    assert certattn_run("check", "made.yaml").status == 0
+test_what_cannot_be_stated_is_said = refuses(
+    "descent-trajectory",
+    [
+        ([TRAINING, "--prompts", "4"], "--prompts and --length go together"),
+        ([TRAINING.replace("[1/2, 5/4]", "[1/2, 1/8]"), *DRAWN], "task.yaml: covariance"),
+        ([TRAINING, *DRAWN, "--plot", "made.txt"], ".svg, .png, .pdf"),
+    ],
+    status=2,
+)
 
 
 def test_prompts_from_a_file(certattn_run: Run, folder: Path) -> None:
@@ -60,26 +66,6 @@ def test_prompts_from_a_file(certattn_run: Run, folder: Path) -> None:
     assert done.out.splitlines()[-1] == "drew made.svg"
     assert (folder / "made.svg").read_text().startswith("<?xml")
     assert certattn_run("check", "made.yaml").status == 0
-
-
-def test_prompts_without_a_length(certattn_run: Run, training: Path) -> None:
-    done = certattn_run("generate", "descent-trajectory", training, "--prompts", "4", "-o", "made.yaml")
-    assert done.status == 2
-    assert "--prompts and --length go together" in done.err
-
-
-def test_errors_are_in_the_file_that_was_read(certattn_run: Run, training: Path) -> None:
-    training.write_text(TRAINING.replace("[1/2, 5/4]", "[1/2, 1/8]"))
-    done = certattn_run("generate", "descent-trajectory", training, *DRAWN, "-o", "made.yaml")
-    assert done.status == 2
-    assert "training.yaml: covariance" in done.err
-
-
-def test_a_figure_of_another_kind(certattn_run: Run, training: Path) -> None:
-    done = certattn_run("generate", "descent-trajectory", training, *DRAWN, "-o", "made.yaml", "--plot", "made.txt")
-    assert done.status == 2
-    assert ".svg, .png, .pdf" in done.err
-    assert not Path("made.yaml").exists()
 
 
 # -- what is wrong in an array file is said of that file, not of the task

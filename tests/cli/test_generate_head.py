@@ -7,51 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generating import refuses, states
 
 Run = Callable[..., Any]
 
 WHOLE = "keys: [[0, 1], [1, 0], [0, 0]]\nvalues: [[1], [2], [0]]\nqueries: [[1, 3], [2, 1]]\n"
 
 
-@pytest.mark.parametrize(
-    "options",
+test_what_is_generated_verifies = states(
+    "selection-on-a-head",
     [
-        ["--scale", "1/sqrt(2)"],
-        ["--score", "value-norm", "--separability", "selected", "--separability", "best"],
-        ["--score", "1, 0, -1/2", "--exposure", "1", "--gap", "0.1"],
-        ["--queries", "1:4", "--causal", "2", "--per-query", "--note", "for you"],
+        (["head.npz", "--scale", "1/sqrt(2)"], "the selected token"),
+        (["head.npz", "--score", "value-norm", "--separability", "selected", "--separability", "best"], "one matrix W"),
+        (["head.npz", "--score", "1, 0, -1/2", "--exposure", "1", "--gap", "0.1"], "the distance of key 1"),
+        (["head.npz", "--queries", "1:4", "--causal", "2", "--per-query", "--note", "for you"], "each of 3 queries"),
+        ([WHOLE, "--exposure", "2"], "is 0, 1;"),
     ],
-    ids=lambda options: options[0],
+    "head",
 )
-def test_what_is_generated_verifies(certattn_run: Run, head: Path, options: list[str]) -> None:
-    done = certattn_run("generate", "selection-on-a-head", head, *options, "-o", "made.yaml")
-    assert done.status == 0, done.err
-    first, *_, last = done.out.splitlines()
-    assert first == "wrote made.yaml"
-    assert last == "now prove it: certattn check made.yaml"
-    assert certattn_run("check", "made.yaml").status == 0
 
-
-def test_a_whole_head_is_read_from_yaml(certattn_run: Run, folder: Path) -> None:
-    (folder / "head.yaml").write_text(WHOLE)
-    done = certattn_run("generate", "selection-on-a-head", "head.yaml", "--exposure", "2", "-o", "made.yaml")
-    assert done.status == 0, done.err
-    assert "is 0, 1;" in done.out
-    assert certattn_run("check", "made.yaml").status == 0
-
-
-def test_errors_are_in_the_file_that_was_read(certattn_run: Run, folder: Path) -> None:
-    (folder / "head.yaml").write_text(WHOLE.replace("[2]", "[2, 3]"))
-    done = certattn_run("generate", "selection-on-a-head", "head.yaml", "-o", "made.yaml")
-    assert done.status == 2
-    assert "head.yaml: values" in done.err
-
-
-def test_a_tie_is_said_to_be_one(certattn_run: Run, folder: Path) -> None:
-    (folder / "head.yaml").write_text(WHOLE.replace("[2, 1]", "[1, 1]"))
-    done = certattn_run("generate", "selection-on-a-head", "head.yaml", "-o", "made.yaml")
-    assert done.status == 1
-    assert "tokens 0 and 1 share the largest logit at query 1" in done.err
+test_what_cannot_be_stated_is_said = refuses(
+    "selection-on-a-head",
+    [
+        ([WHOLE.replace("[2]", "[2, 3]")], 2, "task.yaml: values"),
+        ([WHOLE.replace("[2, 1]", "[1, 1]")], 1, "tokens 0 and 1 share the largest logit at query 1"),
+    ],
+)
 
 
 def test_a_figure_is_drawn(certattn_run: Run, head: Path, folder: Path) -> None:

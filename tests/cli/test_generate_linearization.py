@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from generating import refuses, states
 
 import certattn
 from certattn.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 
@@ -32,8 +35,8 @@ def files(folder: Path) -> Path:
 ARRAYS = ["--array", "queries=q", "--array", "keys=k"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+test_what_is_stated_verifies = states(
+    "linearization",
     [
         (["head.npz", "--beta", "1/2"], "of the laws of the singular values of M and of T Pi is at least"),
         (["head.npz", "--beta", "1/2", "--state", "norm"], "(s <q_i, k_j>) Pi/sqrt(d): the spectral norm of M - L is"),
@@ -46,16 +49,12 @@ ARRAYS = ["--array", "queries=q", "--array", "keys=k"]
         (["alike.npz", "--beta", "1"], "the Frobenius norm of M is at least 0 and at most"),
         (["three.yaml", "--digits", "20", "--note", "for you"], "at most 0."),
     ],
+    "files",
 )
-def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list[str], said: str) -> None:
-    done = certattn_run("generate", "linearization", *arguments, "-o", "made.yaml")
-    assert done.status == 0, done.err
-    assert said in " ".join(done.out.split())
-    assert certattn_run("check", "made.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+test_what_cannot_be_stated_is_said = refuses(
+    "linearization",
     [
         (["head.npz"], 2, "expected beta (--beta), or a scale (--scale)"),
         (["head.npz", "--beta", "0"], 2, "> 0"),
@@ -65,7 +64,7 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["head.npz", "--scale", "1", "--unit", "2"], 2, "the unit 2 and no beta"),
         (["head.npz", "--scale", "1", "--state", "distance"], 2, "distance is about beta"),
         (["head.npz", "--scale", "1", "--state", "normaliser"], 2, "normaliser is about beta"),
-        (["head.npz", "--beta", "1", "--digits", "0"], 2, "0 digits: expected 1 to 30"),
+        (["head.npz", "--beta", "1", "--digits", "0"], 2, "digits is 0, expected 1 to 30"),
         (["head.npz", "--beta", "1", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
         (["one.npz", "--beta", "1"], 2, "1 of each: of one token A is 1, and M and L are 0"),
         (["head.npz", "--beta", "1", "--state", "norm", "--digits", "25"], 1, "to 25 digits, only to"),
@@ -76,14 +75,8 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["three.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
         (["missing.npz", "--beta", "1"], 2, "missing.npz: "),
     ],
+    "files",
 )
-def test_what_cannot_be_stated_is_said(
-    certattn_run: Run, files: Path, arguments: list[str], status: int, said: str
-) -> None:
-    done = certattn_run("generate", "linearization", *arguments, "-o", "made.yaml")
-    assert done.status == status, done.err
-    assert said in done.err
-    assert sorted(path.name for path in files.glob("made*")) == []
 
 
 @pytest.mark.parametrize(("arguments", "noted"), [(["alike.npz"], True), (["head.npz", "--state", "norm"], False)])

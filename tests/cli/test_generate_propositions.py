@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generating import refuses, states
 
 Run = Callable[..., Any]
 
@@ -30,17 +31,13 @@ def law(folder: Path) -> Callable[[str], Path]:
     return write
 
 
-@pytest.mark.parametrize("text", [INSTANCE, LAWS, BOXES], ids=["instance", "gaussian", "boxes"])
-@pytest.mark.parametrize("options", [["proposition-3-1"], ["proposition-3-4"], ["proposition-3-4", "--gradient", "U"]])
-def test_what_is_generated_verifies(
-    certattn_run: Run, law: Callable[[str], Path], text: str, options: list[str]
-) -> None:
-    done = certattn_run("generate", *options, law(text), "-o", "made.yaml", "--note", "for you")
-    assert done.status == 0, done.err
-    first, *_, last = done.out.splitlines()
-    assert first == "wrote made.yaml"
-    assert last == "now prove it: certattn check made.yaml"
-    assert certattn_run("check", "made.yaml").status == 0
+TEXTS = (INSTANCE, LAWS, BOXES)
+test_bounds_verify = states("proposition-3-1", [([text, "--note", "for you"], "") for text in TEXTS])
+test_bounds_of_gradients_verify = states("proposition-3-4", [([text], "") for text in TEXTS])
+test_bounds_of_gradients_in_u_verify = states("proposition-3-4", [([text, "--gradient", "U"], "") for text in TEXTS])
+test_errors_are_in_the_file_that_was_read = refuses(
+    "proposition-3-1", [([LAWS.replace("sigma: 1", "sigma: 1/2")], "task.yaml: sigma")], status=2
+)
 
 
 def test_the_constant_is_an_option(certattn_run: Run, law: Callable[[str], Path], folder: Path) -> None:
@@ -50,12 +47,6 @@ def test_the_constant_is_an_option(certattn_run: Run, law: Callable[[str], Path]
     assert done.status == 1
     assert "too large for these laws; expected at most 0.5" in done.err or "expected at most 0.499" in done.err
     assert not (folder / "other.yaml").exists()
-
-
-def test_errors_are_in_the_file_that_was_read(certattn_run: Run, law: Callable[[str], Path]) -> None:
-    done = certattn_run("generate", "proposition-3-1", law(LAWS.replace("sigma: 1", "sigma: 1/2")), "-o", "made.yaml")
-    assert done.status == 2
-    assert "law.yaml: sigma" in done.err
 
 
 @pytest.fixture
@@ -87,17 +78,8 @@ def test_a_prompt_beside_a_law(
     assert certattn_run("check", "made.yaml").status == 0
 
 
-def test_a_law_that_is_none_is_blamed_on_its_file(certattn_run: Run, law: Callable[[str], Path], prompt: Path) -> None:
-    done = certattn_run(
-        "generate",
-        "typical-prompt",
-        prompt,
-        "--law",
-        law("law: {kind: normal}"),
-        "--probability",
-        "0.1",
-        "-o",
-        "m.yaml",
-    )
+def test_a_law_that_is_none_is_blamed_on_its_file(generate: Run, law: Callable[[str], Path], prompt: Path) -> None:
+    options = ["--law", law("law: {kind: normal}"), "--probability", "0.1"]
+    done = generate("typical-prompt", prompt, *options)
     assert done.status == 2
     assert "law.yaml: kind" in done.err

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 
 Run = Callable[..., Any]
+DESCENT = """keys: [[[-0.1, 1], [1, 0], [0, 0]]]
+scores: [[1, 0.9, 0.9]]
+loss: logistic
+descent: {rule: gradient, step: 1}
+start: [0, -1.5]
+"""
 TOKENS = "keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\nscores: [[1, 0], [1, 0]]\n"
 
 
@@ -84,3 +90,20 @@ def test_bounds_that_say_nothing_are_named(certattn_run: Run, folder: Path) -> N
     done = certattn_run(*command, "again.yaml", "--late-rate")
     assert done.status == 0, done.err
     assert "left out the rate" not in done.out
+
+
+def test_a_descent_is_drawn(generate: Run, folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = generate("selection-direction", DESCENT, "--plot", "made.svg")
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[-1] == "drew made.svg"
+    assert "stated for all later steps" in (folder / "made.svg").read_text()
+    assert "a figure ends in" in generate("selection-direction", DESCENT, "--plot", "made.gif").err
+
+
+def test_what_is_not_in_the_plane_is_said_not_to_be(generate: Run) -> None:
+    pytest.importorskip("matplotlib")
+    text = DESCENT.replace("[[-0.1, 1], [1, 0], [0, 0]]", "[[1], [0], [-1]]").replace("[0, -1.5]", "[0]")
+    done = generate("selection-direction", text, "--plot", "made.svg")
+    assert done.status == 2
+    assert "keys in the plane" in done.err

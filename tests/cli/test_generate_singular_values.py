@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from generating import refuses, states
 
 import certattn
 from certattn.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 
@@ -33,8 +36,8 @@ def files(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+test_what_is_stated_verifies = states(
+    "singular-values",
     [
         (["head.npz", "--scale", "1/2"], "M = sqrt(d) (A - 11'/d), d = 30"),
         (["head.npz", "--scale", "1/2", "--not-centred", "--radius", "1e-9"], "M = sqrt(d) A, d = 30"),
@@ -51,16 +54,12 @@ def files(folder: Path) -> Path:
         (["plane.yaml", "--radius", "1e-30", "--note", "for you"], "up to 1e-30;"),
         (["three.yaml", "--above", "1"], "exactly 1 of the 3 singular values > 1"),
     ],
+    "files",
 )
-def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list[str], said: str) -> None:
-    done = certattn_run("generate", "singular-values", *arguments, "-o", "made.yaml")
-    assert done.status == 0, done.err
-    assert said in " ".join(done.out.split())
-    assert certattn_run("check", "made.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+test_what_cannot_be_stated_is_said = refuses(
+    "singular-values",
     [
         (["m.npy", "--radius", "0"], 2, "expected a positive number"),
         (["m.npy", "--radius", "1e-30"], 1, "expected a radius of at least that"),
@@ -85,14 +84,8 @@ def test_what_is_stated_verifies(certattn_run: Run, files: Path, arguments: list
         (["broken.npy"], 2, "a NaN at row 1, column 2 (counted from 0)"),
         (["missing.npy"], 2, "missing.npy: "),
     ],
+    "files",
 )
-def test_what_cannot_be_stated_is_said(
-    certattn_run: Run, files: Path, arguments: list[str], status: int, said: str
-) -> None:
-    done = certattn_run("generate", "singular-values", *arguments, "-o", "made.yaml")
-    assert done.status == status, done.err
-    assert said in done.err
-    assert sorted(path.name for path in files.glob("made*")) == []
 
 
 def test_a_value_at_a_threshold_cannot_be_counted(certattn_run: Run, folder: Path) -> None:

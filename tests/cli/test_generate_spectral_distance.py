@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from generating import refuses, states
 
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1")
@@ -31,8 +34,8 @@ def files(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_distances_verify = states(
+    "spectral-distance",
     [
         (["weights.npz", "--scale", "1/sqrt(48)", "--unit", "1"], "beta^2 = 0.25, lambda = d_qk/d = 1 (those of"),
         (["weights.npz", "--scale", "1/sqrt(48)", *LAW, "--state", "law"], "at beta = 0.5, lambda = d_qk/d = 1,"),
@@ -57,17 +60,12 @@ def files(folder: Path) -> Path:
         (
             ["matrix.npy", "--beta", "3/2", "--lambda", "1", "--truncate-at", "5/2", "--state", "fixed-point"],
             "r = 0.13127, so"),
-    ],
+    ], "files",
 )  # fmt: skip
-def test_distances_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
-    assert done.status == 0, done.err
-    assert said.replace(" ", "") in "".join(done.out.split())
-    assert certattn_run("check", "out.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_laws_verify = states(
+    "not-marchenko-pastur",
     [
         (["--beta", "1/2", "--lambda", "1/4", "--places", "2"], "m_4 - 2 m_2^2, m_n the moments of mu, is 0.25, and 0"),
         (["--alpha2", "1/3", "--beta2", "2", "--lambda", "1/8", "--state", "excess"], "at least 5.8775 and at most"),
@@ -75,16 +73,12 @@ def test_distances_verify(certattn_run: Run, files: Path, options: list[str], sa
         ([*LAW, "--matrix", "matrix.npy", "--state", "separation", "--places", "3"], "For the 5 x 5 matrix M"),
         ([*LAW, "--matrix", "finite.yaml", "--state", "scaled-separation"], "M = ((1, 2), (3, 4))"),
     ],
+    "files",
 )
-def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
-    assert done.status == 0, done.err
-    assert said.replace(" ", "") in "".join(done.out.split())
-    assert certattn_run("check", "out.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_cannot_be_stated_of_a_matrix_is_said = refuses(
+    "spectral-distance",
     [
         (["matrix.npy"], "the law is given by nothing; expected beta and lambda, or alpha2, beta2 and lambda, or unit"),
         (["matrix.npy", "--beta", "1"], "the law is given by beta; expected beta and lambda"),
@@ -101,41 +95,33 @@ def test_laws_verify(certattn_run: Run, files: Path, options: list[str], said: s
         (["matrix.npy", *LAW, "--scale", "2"], "a matrix has no scale of scores"),
         (["matrix.npy", "--beta", "0", "--lambda", "1"], "a number > 0"),
         (["wide.npy", *LAW], "5 x 5 (square, as the matrices are whose limit law is compared)"),
-        (["matrix.npy", *LAW, "--places", "10"], "places is 10, expected a number from 1 to 9"),
+        (["matrix.npy", *LAW, "--places", "10"], "places is 10, expected 1 to 9"),
         (["matrix.npy", *LAW, "--plot", "x.txt"], "a figure ends in .svg, .png, .pdf"),
         (["given.yaml", *LAW], "a section that is given whole takes nothing else"),
         (["weights.npz", *LAW, "--array", "keys=none"], "no array 'none'"),
     ],
+    "files",
+    status=2,
 )
-def test_what_cannot_be_stated_of_a_matrix_is_said(
-    certattn_run: Run, files: Path, options: list[str], said: str
-) -> None:
-    done = certattn_run("generate", "spectral-distance", *options, "-o", "out.yaml")
-    assert done.status == 2
-    assert said in " ".join(done.err.split()), done.err
-    assert not (files / "out.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+test_what_cannot_be_stated_of_a_law_is_said = refuses(
+    "not-marchenko-pastur",
     [
         (["--lambda", "1"], "the law is given by lambda; expected beta and lambda"),
         ([*LAW, "--state", "separation"], "separation is one of a matrix; expected a matrix, or another state"),
         ([*LAW, "--matrix", "matrix.npy", "--state", "excess"], "a matrix is given of which nothing is stated"),
         ([*LAW, "--matrix", "finite.yaml", "--scale", "2"], "a matrix that is given whole takes nothing else"),
-        ([*LAW, "--places", "0"], "places is 0, expected a number from 1 to 9"),
+        ([*LAW, "--places", "0"], "places is 0, expected 1 to 9"),
         ([*LAW, "--matrix", "wide.npy"], "5 x 5 (square"),
         ([*LAW, "--matrix", "zeros.npy"], "the matrix is 0: at every scale of a law all of it lies above"),
         ([*LAW, "--matrix", "alike.npz", "--state", "scaled-separation"], "the matrix is 0: at every scale"),
         ([*LAW, "--matrix", "matrix.npy", "--not-centred"], "a matrix is taken as it is"),
         ([*LAW, "--plot", "x.txt"], "a figure ends in .svg, .png, .pdf"),
     ],
+    "files",
+    status=2,
 )
-def test_what_cannot_be_stated_of_a_law_is_said(certattn_run: Run, files: Path, options: list[str], said: str) -> None:
-    done = certattn_run("generate", "not-marchenko-pastur", *options, "-o", "out.yaml")
-    assert done.status == 2
-    assert said in " ".join(done.err.split()), done.err
-    assert not (files / "out.yaml").exists()
 
 
 def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+from generating import refuses, states
 
 import certattn
 
@@ -26,73 +27,70 @@ def law(folder: Path) -> str:
     return "law.yaml"
 
 
-def generate(run: Run, *arguments: str) -> Any:
+def tail(run: Run, *arguments: str) -> Any:
     return run("generate", "output-tail", *arguments, "-o", "tail.yaml")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
+test_what_is_left_out_is_found_and_said = states(
+    "output-tail",
     [
-        (ASK, "smallest length found: 40"),
-        (["--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest height found: 0.319"),
-        (["--direction", "1,0", "--direction", "-1, 0", "--exceeds", "1/2", "--length", "1000"],
-         "smallest probability found: 0.00086"),
-        (["--norm", "l2", "--exceeds", "1/2", "--length", "1000"], "smallest probability found: 0.0041"),
-        (["--norm", "linf", "--direction", "0, 1", "--probability", "0.1", "--length", "99", "--note", "for you"],
-         "smallest height found: 0."),
+        ([LAW, *ASK], "smallest length found: 40"),
+        ([LAW, "--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest height found: 0.319"),
+        (
+            [LAW, "--direction", "1,0", "--direction", "-1, 0", "--exceeds", "1/2", "--length", "1000"],
+            "smallest probability found: 0.00086",
+        ),
+        ([LAW, "--norm", "l2", "--exceeds", "1/2", "--length", "1000"], "smallest probability found: 0.0041"),
+        (
+            [LAW, "--norm", "linf", "--direction", "0, 1", "--probability", "0.1", "--length", "99", "--note", "n"],
+            "smallest height found: 0.",
+        ),
     ],
-    ids=lambda item: " ".join(item) if isinstance(item, list) else "",
-)  # fmt: skip
-def test_what_is_left_out_is_found_and_said(certattn_run: Run, law: str, options: list[str], words: str) -> None:
-    done = generate(certattn_run, law, *options)
-    assert (done.status, done.err) == (0, "")
-    first, second, *_, last = done.out.splitlines()
-    assert first.startswith(words)
-    assert second == "wrote tail.yaml"
-    assert last == "now prove it: certattn check tail.yaml"
-    assert certattn_run("check", "tail.yaml").status == 0
+)
+
+
+def test_a_norm_is_bounded_by_its_mean_square(generate: Run, certattn_run: Run) -> None:
+    tilted = LAW.replace("query: [1, 1/2]", "tilt: [1, 0]")
+    options = ["--norm", "l2", "--exceeds", "1/2", "--probability", "0.01", "--method", "mean-square"]
+    assert generate("output-tail", tilted, *options).status == 0
+    given: Any = certattn.load("made.yaml").plain["given"]
+    # (S + B) e^v / (delta eps^2) = 3 e / 0.0025
+    assert 3260 < int(given["length"]) < 3265
+    assert certattn.check("made.yaml").verdict is certattn.Verdict.VERIFIED
+    assert "expected --method rules" in generate("output-tail", tilted, *options, "--plot", "t.svg").err
 
 
 def test_nothing_is_found_where_all_is_stated(certattn_run: Run, folder: Path, law: str) -> None:
     (folder / law).write_text(LAW + "length: 1000\n")
-    done = generate(certattn_run, law, *ASK)
+    done = tail(certattn_run, law, *ASK)
     assert done.out.splitlines()[0] == "wrote tail.yaml"
     assert certattn_run("check", "tail.yaml").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "words"),
+test_bad_requests_are_errors_and_leave_nothing = refuses(
+    "output-tail",
     [
-        ([], 2, "expected two of exceeds, probability and length"),
-        (["--exceeds", "1", "--length", "9"], 2, "nothing to bound: expected directions, or a norm"),
-        (["--direction", "1", "--exceeds", "1", "--length", "9"], 2, "the direction (1) has 1 number, expected 2"),
-        (["--direction", "1, x", "--exceeds", "1", "--length", "9"], 2, "direction: 'x'"),
-        (["--norm", "l3", "--exceeds", "1", "--length", "9"], 2, "'l3' is not one of"),
-        (["--norm", "l2", "--probability", "2", "--length", "9"], 2, "probability is 2, expected a number above 0"),
-        (["--norm", "l2", "--exceeds", "-1", "--length", "9"], 2, "exceeds is -1, expected a positive number"),
-        (["--norm", "l2", "--exceeds", "1", "--length", "0"], 2, "length is 0, expected a whole number"),
-        ([*ASK, "--length", "10"], 1, "probability 0.01 is not proved in the direction (1, 0): 0."),
-        (["--direction", "1, 0", "--exceeds", "1e-8", "--probability", "0.01"], 1, "no length up to 1e+12"),
-        ([*ASK, "--plot", "tail.txt"], 2, "a figure ends in .svg, .png, .pdf"),
-        ([*ASK, "--plot", "no/tail.svg"], 2, "no: no such folder"),
-        ([*ASK, "--norm", "l2", "--plot", "tail.svg"], 2, "--plot shows one direction or one norm"),
+        ([LAW], 2, "expected two of exceeds, probability and length"),
+        ([LAW, "--exceeds", "1", "--length", "9"], 2, "nothing to bound: expected directions, or a norm"),
+        ([LAW, "--direction", "1", "--exceeds", "1", "--length", "9"], 2, "the direction (1) has 1 number, expected 2"),
+        ([LAW, "--direction", "1, x", "--exceeds", "1", "--length", "9"], 2, "direction: 'x'"),
+        ([LAW, "--norm", "l3", "--exceeds", "1", "--length", "9"], 2, "'l3' is not one of"),
+        (
+            [LAW, "--norm", "l2", "--probability", "2", "--length", "9"],
+            2,
+            "probability is 2, expected a number above 0",
+        ),
+        ([LAW, "--norm", "l2", "--exceeds", "-1", "--length", "9"], 2, "exceeds is -1, expected a positive number"),
+        ([LAW, "--norm", "l2", "--exceeds", "1", "--length", "0"], 2, "length is 0, expected a whole number"),
+        ([LAW, *ASK, "--length", "10"], 1, "probability 0.01 is not proved in the direction (1, 0): 0."),
+        ([LAW, "--direction", "1, 0", "--exceeds", "1e-8", "--probability", "0.01"], 1, "no length up to 1e+12"),
+        ([LAW, *ASK, "--plot", "made.txt"], 2, "a figure ends in .svg, .png, .pdf"),
+        ([LAW, *ASK, "--plot", "no/made.svg"], 2, "no: no such folder"),
+        ([LAW, *ASK, "--norm", "l2", "--plot", "made.svg"], 2, "--plot shows one direction or one norm"),
+        ([LAW.replace("[0, 1]]", "[0, -1]]"), *ASK], 2, "task.yaml: law.covariance"),
+        ([LAW.replace("[0, 1]]", "[0, -1]]"), *ASK], 2, "semidefinite"),
     ],
-)  # fmt: skip
-def test_bad_requests_are_errors_and_leave_nothing(
-    certattn_run: Run, folder: Path, law: str, options: list[str], status: int, words: str
-) -> None:
-    done = generate(certattn_run, law, *options)
-    assert (done.status, done.out) == (status, "")
-    assert words in " ".join(done.err.split())
-    assert [path.name for path in folder.iterdir() if path.name.startswith("tail")] == []
-
-
-def test_an_error_in_the_law_is_one_in_its_file(certattn_run: Run, folder: Path, law: str) -> None:
-    (folder / law).write_text(LAW.replace("[0, 1]]", "[0, -1]]"))
-    done = generate(certattn_run, law, *ASK)
-    assert done.status == 2
-    assert "law.yaml: law.covariance" in done.err
-    assert "semidefinite" in done.err
+)
 
 
 @pytest.mark.parametrize("name", ["tail.svg", "tail.png"])
@@ -104,7 +102,7 @@ def test_a_figure_of_the_bound_and_of_simulated_prompts(
     monkeypatch.setattr(tail_figures, "_MOST_NUMBERS", 400_000)
     monkeypatch.setattr(tail_figures, "_LENGTHS", 4)
     what = ["--norm", "l2"] if name == "tail.png" else ["--direction", "1, 0"]
-    done = generate(certattn_run, law, *what, "--probability", "0.1", "--length", "60", "--plot", name)
+    done = tail(certattn_run, law, *what, "--probability", "0.1", "--length", "60", "--plot", name)
     assert (done.status, done.err) == (0, "")
     assert done.out.endswith(f"drew {name}\n")
     assert (folder / name).read_bytes().startswith(b"\x89PNG" if name == "tail.png" else b"<?xml")
@@ -122,7 +120,7 @@ def test_a_figure_is_drawn_although_nobody_reads_what_is_said(
     monkeypatch.setattr(tail_figures, "_LENGTHS", 3)
     monkeypatch.setattr(click, "echo", nobody_listens)
     what = ["--direction", "1, 0", "--probability", "0.1", "--length", "60"]
-    assert generate(certattn_run, law, *what, "--plot", "tail.svg").status == 128 + signal.SIGPIPE
+    assert tail(certattn_run, law, *what, "--plot", "tail.svg").status == 128 + signal.SIGPIPE
     assert (folder / "tail.svg").read_bytes().startswith(b"<?xml")
     assert (folder / "tail.yaml").exists()
 
@@ -131,7 +129,7 @@ def test_a_figures_curve_lies_above_the_simulated_intervals(certattn_run: Run, f
     from certattn.kernel.theorems.prompts.output_tail import read
     from certattn.provers.prompts import tail_figures
 
-    generate(certattn_run, law, "--direction", "1, 0", "--probability", "0.1", "--length", "60")
+    tail(certattn_run, law, "--direction", "1, 0", "--probability", "0.1", "--length", "60")
     figure = tail_figures.figure_of(read(certattn.load(folder / "tail.yaml")))
     bounds = dict(zip(figure.curve.lengths, figure.curve.bounds, strict=True))
     assert len(figure.curve.simulated) >= 4
@@ -145,7 +143,7 @@ def test_a_figures_curve_is_that_of_the_method(certattn_run: Run, folder: Path, 
     from certattn.provers.prompts import tail_figures
 
     ask = ["--norm", "l2", "--method", "mean-square", "--probability", "0.01", "--length", "60"]
-    assert generate(certattn_run, law, *ask).status == 0
+    assert tail(certattn_run, law, *ask).status == 0
     figure = tail_figures.figure_of(read(certattn.load(folder / "tail.yaml")))
     at, height = figure.stated
     assert height == pytest.approx(np.interp(at, figure.curve.lengths, figure.curve.bounds), rel=0.15)
@@ -156,7 +154,7 @@ def test_without_matplotlib_a_figure_is_refused_before_any_work(
     certattn_run: Run, folder: Path, law: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = generate(certattn_run, law, *ASK, "--plot", "tail.svg")
+    done = tail(certattn_run, law, *ASK, "--plot", "tail.svg")
     assert (done.status, done.out) == (2, "")
     assert "a figure needs matplotlib: pip install 'certattn[plot]'" in done.err
     assert not (folder / "tail.yaml").exists()

@@ -220,7 +220,7 @@ CONSTANTS: list[Constant] = [
     Parts("i", row([fmpq(k, 3) for k in range(-2, 3)]), [2, 1, 2]),
     IndexLists("j", [[0, 300], [], [1]]),
     Pairs("k", [None, (0, 0), (2, 1)]),
-    Tables.of("f", ExactMatrix.rational([[fmpq(k, 3)] for k in range(-2, 3)]), [2, 1, 2]),
+    Tables("f", ExactMatrix.rational([[fmpq(k, 3)] for k in range(-2, 3)]), [2, 1, 2]),
 ]
 
 

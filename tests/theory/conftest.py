@@ -1,20 +1,11 @@
-"""Shared by the tests of derivations: this folder's helper module, and which tests are heavy."""
+"""Which tests of derivations are heavy."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-# pytest leaves test folders off sys.path here.
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 # Each proves steps: as they are, or to see that they fail with another formula in the kernel.
-HEAVY = (
-    "test_every_step", "test_the_steps_hold", "test_the_kernel_as_it_is", "test_a_wrong_formula",
-    "test_another_formula", "test_another_function",
-)  # fmt: skip
+HEAVY = ("test_every_step", "test_a_wrong_formula")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

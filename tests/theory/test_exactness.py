@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from certattn.theory.exactness import (
-    equal,
-    equal_logarithms,
-    equal_matrices,
-    equal_series,
-    positive,
-    same,
-    vanishes,
-)
+from certattn.theory.exactness import equal, equal_logarithms, equal_matrices, equal_series, positive, same, vanishes
 from certattn.theory.special_functions import elementary
 
 x, y = sympy.symbols("x y", real=True)

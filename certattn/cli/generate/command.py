@@ -16,7 +16,7 @@ import click
 from certattn.cli.generate.making import blaming, default_limits, draw_into, make_certificate, read_mapping
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems import module_of
-from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Yaml
+from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
 from certattn.provers.figures import require_figure
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line
@@ -35,7 +35,7 @@ def command_of(claim: str) -> click.Command:
     described: Command = prover.COMMAND
     inputs = inspect.signature(prover.generate).parameters
     defaults = {name: None if of.default is of.empty else of.default for name, of in inputs.items()}
-    first = str(prover.__doc__).partition("\n")[0]
+    first, words = str(prover.__doc__).partition("\n")[0], words_of(claim)
     return click.Command(
         claim,
         params=[
@@ -44,8 +44,8 @@ def command_of(claim: str) -> click.Command:
             *(_option(option, defaults) for option in described.options),
             _NOTE,
         ],
-        help=f"{first}\n\n{inspect.cleandoc(described.help)}",
-        epilog=_epilog(claim, described),
+        help=f"{first}\n\n{words.help}",
+        epilog=_epilog(claim, words),
         callback=partial(_generate, claim, described, "plot" in inputs),
     )
 
@@ -79,13 +79,13 @@ def _type(kind: Kind) -> Any:
     return kind if isinstance(kind, type) else click.Choice(list(kind))
 
 
-def _epilog(claim: str, described: Command) -> str:
+def _epilog(claim: str, words: Words) -> str:
     """The examples, and what the YAML file holds. Below a line with a backspace, click keeps lines as they are."""
-    lines = inspect.cleandoc(described.examples).splitlines()
+    lines = words.examples.splitlines()
     typed = [f"  {line}" if line.startswith(" ") else f"  certattn generate {claim} {line}" for line in lines]
     count = sum(not line.startswith(" ") for line in lines)
     examples = "\n".join(["\b", "Examples:" if count > 1 else "Example:", *typed])
-    return f"{examples}\n\n\b\n{inspect.cleandoc(described.file)}" if described.file else examples
+    return f"{examples}\n\n\b\n{words.file}" if words.file else examples
 
 
 def _generate(claim: str, described: Command, draws_itself: bool, out: Path, note: str, **typed: Any) -> None:

@@ -58,7 +58,7 @@ def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
 
 def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
     """A YAML file, read as strictly as a certificate."""
-    require_place(out, [path])
+    require_place(out, path)
     plain = read_tree(path, DEFAULT_LIMITS).plain()
     if isinstance(plain, dict) and {"certattn", "claim", "given"} <= plain.keys():
         raise UsageError(f"{path} is a whole certificate; expected a file with what stands under its given")

@@ -17,17 +17,16 @@ from flint import arb, fmpq
 from certattn.fast.exponential import L1, L2, TABLE, Work, exp_shifted, own_exponential
 from certattn.fast.exponential_bound import PROOF_BITS, SIZE, Exponential, relative_error_bound, table_errors
 from certattn.fast.units import Floats
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.arithmetic.binary64_exponential import MOST, THEOREM, relative_error_at
 from certattn.provers.commands import Command, Option
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate, write_file
+from certattn.provers.output import Draft, require_place, write_file
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.statements.digits import hexadecimal
-from certattn.writing import to_text
 
 DIGITS = 6
 TABLE_FILE = "exponential-table.npy"
@@ -48,7 +47,7 @@ def generate(out: Path, *, tail: bool = False, at_most: str | None = None, note:
     The table is written beside the certificate, as exponential-table.npy. Raises UsageError, and
     NotProvedError if `at_most` is too small.
     """
-    require_place(out, [])
+    require_place(out)
     function = own_exponential(tail=tail)
     with working_precision(PROOF_BITS):
         bound = upper_rational(relative_error_bound(function))
@@ -67,19 +66,13 @@ def generate(out: Path, *, tail: bool = False, at_most: str | None = None, note:
         given["scores_up_to"] = format_rational(function.score_limit)
         if tail:
             given["tail_up_to"] = hexadecimal(function.tail_limit)
-        certificate: dict[str, Plain] = {
-            "certattn": FORMAT_VERSION,
-            "claim": THEOREM.name,
-            "given": given,
-            "asserts": {"relative_error": {"at_most": stated, "at": at}, "used_by": "kernel"},
-            "provenance": provenance(note),
-        }
-        with not_yet_written(out):
-            asserted = THEOREM.read(loads(to_text(certificate), out)).error.get(MOST)
+        draft = Draft(THEOREM, out, given, note)
+        asserts: dict[str, Plain] = {"relative_error": {"at_most": stated, "at": at}, "used_by": "kernel"}
+        asserted = draft.read(THEOREM.read, asserts).error.get(MOST)
         if asserted is not None and asserted < bound:
             proved = arb(bound).str(10, radius=False)
             raise NotProvedError(f"at_most {stated} is too small: what is proved is about {proved}")
-        return write_certificate(certificate, THEOREM, out)
+        return draft.write(asserts)
 
 
 def _worst(function: Exponential) -> tuple[fmpq, fmpq]:
@@ -130,10 +123,6 @@ def _table_beside(out: Path) -> Iterator[dict[str, Plain]]:
 
 
 COMMAND = Command(
-    "The table of the exponential is written beside the certificate, as exponential-table.npy.",
     Option("--tail", "State the bound for the form that adds a tail to the reduced argument.", bool),
     Option("--at-most", "The bound to state; by default what is proved, rounded up to 6 digits.", metavar="R"),
-    examples="""
-        -o exponential.yaml
-        --tail -o exponential-with-tail.yaml""",
 )

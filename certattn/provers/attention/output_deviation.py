@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import ARITHMETICS
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import NORMS
@@ -45,11 +45,10 @@ from certattn.provers.commands import (
     entries,
     in_arithmetic,
 )
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
+from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import round_up
-from certattn.writing import to_text
 
 
 def generate(
@@ -114,26 +113,21 @@ def generate(
         stated["causal"] = str(causal)
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
-    line = exact_text(note, "note")
-    if arithmetic not in ARITHMETICS:
-        raise UsageError(f"arithmetic is {arithmetic!r}, expected one of {', '.join(ARITHMETICS)}")
+    require_one_of(ARITHMETICS, arithmetic, "arithmetic")
     over = stated_region(region) if region is not None else None
     of_queries = {"per_query": per_query, "relative": relative, "causal": causal is not None}
     _require_options(over, cells, lower_bound, [name for name, there in of_queries.items() if there], arithmetic, rows)
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     sources = prompt_sources(source, names or {}, arrays, queries=needs_queries(over))
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
         given: dict[str, Plain] = {**references, **stated}
-        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
         if over is None:
-            certificate |= _listed(out, certificate, norm, bound, (per_query, relative), arithmetic, said)
-        else:
-            certificate["given"] = place_region(given, over)
-            certificate |= over_region(out, certificate, norm, bound, cells, lower_bound)
-        certificate["provenance"] = provenance(line)
-        return write_certificate(certificate, THEOREM, out)
+            draft = Draft(THEOREM, out, given, note)
+            return draft.write(*_listed(draft, norm, bound, (per_query, relative), arithmetic, said))
+        draft = Draft(THEOREM, out, place_region(given, over), note)
+        return draft.write(*over_region(draft, norm, bound, cells, lower_bound))
 
 
 def _require_options(
@@ -175,25 +169,16 @@ def _require_within(problem: AssertedDeviation, bounds: list[fmpq], at_most: fmp
 
 
 def _listed(
-    out: Path,
-    certificate: dict[str, Plain],
-    norm: str,
-    at_most: str | None,
-    also: tuple[bool, bool],
-    arithmetic: str,
-    said: Said,
-) -> dict[str, Plain]:
+    draft: Draft, norm: str, at_most: str | None, also: tuple[bool, bool], arithmetic: str, said: Said
+) -> tuple[dict[str, Plain], dict[str, Plain]]:
     """What is asserted of listed queries: enclose the deviations, state the bounds.
 
     also: whether for each query, and whether in units of |T(q)|.
     """
     per_query, relative = also
-    draft: dict[str, Plain] = {
-        **certificate,
-        "asserts": {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}},
-    }
-    problem = THEOREM.read(loads(to_text(draft), out))
-    bounds, bits = upper_bounds(problem, out, to_text(draft), arithmetic, said)
+    anything: dict[str, Plain] = {"deviation": {"norm": norm, "at_most": "0" if at_most is None else at_most}}
+    problem = draft.read(THEOREM.read, anything)
+    bounds, bits = upper_bounds(problem, draft.out, draft.text(anything), arithmetic, said)
     asserts: dict[str, Plain] = {"norm": norm}
     asserts["at_most"] = format_rational(round_up(max(bounds), DIGITS)) if at_most is None else at_most
     if at_most is not None:
@@ -208,8 +193,7 @@ def _listed(
             each["relative_at_most"] = [format_rational(ratio) for ratio in ratios]
     if each:
         asserts["per_query"] = each
-    added: dict[str, Plain] = {"asserts": {"deviation": asserts}}
-    return added if bits == BITS[0] else {**added, "witness": {"bits": str(bits)}}
+    return {"deviation": asserts}, {} if bits == BITS[0] else {"bits": str(bits)}
 
 
 def _inputs(options: dict[str, Any]) -> dict[str, Any]:
@@ -245,11 +229,6 @@ def _box(text: str) -> dict[str, Plain]:
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a .npy file with the tokens.
-    The bound is for every query that is listed, or for every query of a region: a ball (--radius), a
-    box (--box) or a convex hull (--hull). A long run over listed queries that was interrupted goes on
-    where it was when the same command is given again.""",
     Argument("HEAD", Arrays()),
     SCORE_SCALE,
     QUERY_ROWS,
@@ -276,23 +255,6 @@ COMMAND = Command(
     ARRAY_OR_FILE,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --queries 0:64 --norm linf --at-most 0.9 -o head.yaml
-        model.safetensors --array keys=l0.k --array values=l0.v \\
-            --array queries=l0.q -o l0.yaml
-        prompt.npz --limit limit.yaml -o prompt.yaml
-        prompt.npz --queries 38:39 --radius 1/4 -o ball.yaml
-        prompt.npz --box "-1:1, 0:1/2, 0" --cells 1000 -o box.yaml
-        head.npz --scale "1/sqrt(32)" --queries 0:3 --hull -o hull.yaml""",
-    file="""
-        A limit file holds what certificates write under given.limit, for example
-          kind: law
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-        A region file holds what they write under given.region, for example
-          kind: box
-          lower: [-1, 0, 0]
-          upper: [1, 1/2, 0]""",
     inputs=_inputs,
     progress="parts",
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -17,9 +15,9 @@ from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, T
 from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
-from certattn.provers.exact_inputs import exact
+from certattn.provers.exact_inputs import exact, require_within
+from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.writing import to_text
 
 CELLS = 200
 # A bound above this is none. Written out, it could fill the memory.
@@ -69,24 +67,20 @@ def _require_one(queries: dict[str, Plain]) -> None:
 
 
 def over_region(
-    out: Path, certificate: dict[str, Plain], norm: str, at_most: str | None, cells: int, lower_bound: bool
-) -> dict[str, Plain]:
+    draft: Draft, norm: str, at_most: str | None, cells: int, lower_bound: bool
+) -> tuple[dict[str, Plain], dict[str, Plain]]:
     """What is asserted, and the witness. Raises NotProvedError where `at_most` is not proved."""
-    if not 1 <= cells <= MOST_CELLS:
-        raise UsageError(f"cells is {cells}, expected 1 to {MOST_CELLS}")
+    require_within(1, MOST_CELLS, cells, "cells")
     asserts: dict[str, Plain] = {"norm": norm, "at_most": "0" if at_most is None else at_most}
-    problem = _read(out, {**certificate, "asserts": {"deviation": asserts}})
+    problem = draft.read(THEOREM.read, {"deviation": asserts})
     assert problem.region is not None
     bound = problem.bounds[AT_MOST] if at_most is not None else None
     enough = float(int(bound.p) / int(bound.q)) if bound is not None else None
     found = search(problem.region.exact, problem.around, norm, cells, enough)
     witness: dict[str, Plain] = {"cells": found.words()} if len(found.bisections) > 1 else {}
     if found.suspect is not None:
-        witness["weights" if isinstance(problem.region.exact, Hull) else "query"] = [
-            format_rational(entry) for entry in found.suspect
-        ]
-    draft: dict[str, Plain] = {**certificate, "asserts": {"deviation": asserts}, "witness": witness}
-    upper, lower, bits = _bounds(_read(out, draft), cells)
+        witness["weights" if isinstance(problem.region.exact, Hull) else "query"] = texts(found.suspect)
+    upper, lower, bits = _bounds(draft.read(THEOREM.read, {"deviation": asserts}, witness), cells)
     if bound is not None and upper > bound:
         raise NotProvedError(_too_small(str(at_most), lower > bound, upper, lower, cells))
     if bound is None and 0 < _USELESS * lower < upper:
@@ -99,8 +93,7 @@ def over_region(
         witness = {name: value for name, value in witness.items() if name == "cells"}
     if bits != BITS[0]:
         witness["bits"] = str(bits)
-    added: dict[str, Plain] = {"asserts": {"deviation": asserts}}
-    return {**added, "witness": witness} if witness else added
+    return {"deviation": asserts}, witness
 
 
 def _too_small(asked: str, false: bool, upper: fmpq, lower: fmpq, cells: int) -> str:
@@ -120,10 +113,6 @@ def _too_large(upper: fmpq, lower: fmpq, cells: int) -> str:
         f"by more than about {low}: the region is too large, or needs more cells (--cells); to state a bound as large "
         "as that, give it (--at-most)"
     )
-
-
-def _read(out: Path, draft: dict[str, Plain]) -> AssertedDeviation:
-    return THEOREM.read(loads(to_text(draft), out))
 
 
 def _bounds(problem: AssertedDeviation, cells: int) -> tuple[fmpq, fmpq, int]:

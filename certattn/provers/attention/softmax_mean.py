@@ -10,11 +10,9 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import ARITHMETICS
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
@@ -41,10 +39,10 @@ from certattn.provers.commands import (
     Whole,
     in_arithmetic,
 )
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import positive, require_one_of, require_within
+from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.writing import to_text
 
 DIGITS = 12
 _ORDER = (MEAN.name, COVARIANCE.name, EIGENVALUES.name, LOG_NORMALISER.name)
@@ -97,58 +95,40 @@ def generate(
     Means and covariances of more than 4096 numbers are stated as doubles in a .npz file beside the
     certificate. Raises UsageError, MalformedError, and NotProvedError if `radius` is too small.
     """
-    printing = Printing(digits, _positive(radius), per_query)
+    printing = Printing(digits, None if radius is None else positive(radius, "radius"), per_query)
     wanted = Wanted(covariance, eigenvalues, log_normaliser, of, printing)
     _require(wanted)
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None:
             raise UsageError("a prompt that is given whole takes no arrays, names, scale or rows of queries beside it")
-        with not_yet_written(out):
-            return _write(out, dict(given), wanted, arithmetic, note)
-    with not_yet_written(out), placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+        return _write(out, dict(given), wanted, arithmetic, note)
+    with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
             references["queries"]["rows"] = query_rows
         return _write(out, {**references, "scale": scale}, wanted, arithmetic, note)
 
 
 def _require(wanted: Wanted) -> None:
-    if wanted.of not in COVARIANCES:
-        raise UsageError(f"of is {wanted.of!r}, expected one of {', '.join(COVARIANCES)}")
+    require_one_of(COVARIANCES, wanted.of, "of")
     if wanted.of != "values" and not wanted.second:
         raise UsageError(f"of is {wanted.of}, whose covariance is not stated; expected covariance or eigenvalues too")
     if wanted.eigenvalues and wanted.of == "values-keys":
         raise UsageError("the covariance of values and keys has no eigenvalues; expected of values, or of keys")
-    if not 1 <= wanted.printing.digits <= 1000:
-        raise UsageError(f"digits is {wanted.printing.digits}, expected 1 to 1000")
-
-
-def _positive(radius: str | None) -> fmpq | None:
-    if radius is None:
-        return None
-    try:
-        value = parse_rational(radius, DEFAULT_LIMITS)
-    except NumberError as error:
-        raise UsageError(f"radius: {error}, expected {RATIONAL_FORMS}") from None
-    if value > 0:
-        return value
-    raise UsageError(f"radius is {radius}, expected a positive number")
+    require_within(1, 1000, wanted.printing.digits, "digits")
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, note: str) -> Certificate:
     """Enclose, round, write the file, and beside it the tables that are too long for it."""
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    prompt = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    draft = Draft(THEOREM, out, given, note)
+    prompt = draft.read(read_given)
     found, bits = enclosures(prompt, wanted, arithmetic)
     # Logarithms are a vector, one number for each query: they are written out.
     tables = [table for table in found.tables if table.name != LOG_NORMALISER.name]
     long = {table.name: array for table in tables if (array := table.doubles(wanted.printing)) is not None}
     with _beside(out, long) as references, working_precision(2 * bits):
-        certificate["asserts"] = _asserts(found, wanted, references, long)
-        if bits > FIRST_BITS:
-            certificate["witness"] = {"bits": str(bits)}
-        certificate["provenance"] = provenance(note)
-        return write_certificate(certificate, THEOREM, out)
+        asserts = _asserts(found, wanted, references, long)
+        return draft.write(asserts, {"bits": str(bits)} if bits > FIRST_BITS else {})
 
 
 @contextmanager
@@ -200,8 +180,6 @@ def _range(ends: Sequence[tuple[arb, arb]], printing: Printing) -> dict[str, Pla
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a prompt.""",
     Argument("HEAD", Arrays("given")),
     SCORE_SCALE,
     QUERY_ROWS,
@@ -215,14 +193,4 @@ COMMAND = Command(
     ARRAY,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
-    examples="""
-        head.npz --scale "1/sqrt(32)" --queries 0:4 -o mean.yaml
-        head.npz --covariance --eigenvalues --log-normaliser -o all.yaml
-        head.npz --covariance --of values-keys --radius 1e-9 -o slope.yaml
-        prompt.yaml -o mean.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          keys: [[0, 1], [1, 0]]
-          values: [[1], [2]]
-          queries: [[1, 1/2]]""",
 )

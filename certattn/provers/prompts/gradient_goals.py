@@ -19,11 +19,12 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.random_prompts import GradientError
+from certattn.provers.output import text_rows
 from certattn.provers.prompts.entry_tails import entry_families, output_families
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_frames import frame_of
 from certattn.provers.prompts.tail_goals import Goal, goals_of
-from certattn.provers.prompts.tail_rules import Family
+from certattn.provers.prompts.tail_rules import Candidate, Family
 from certattn.provers.rounding import round_down
 
 _LEVEL_DIGITS = 5
@@ -106,7 +107,8 @@ class SearchInU:
 
     def log_bound(self, eps: float, length: float) -> float:
         levels = self._levels(eps / math.sqrt(self.factor))
-        return float(np.logaddexp.reduce([self._frames(levels, length), self._entries(levels[0], length)]))
+        logs = [candidate.log_bound for candidate in self._of_entries(levels[0], length)]
+        return float(np.logaddexp.reduce([self._frames(levels, length), float(np.logaddexp.reduce(logs))]))
 
     def tuned(self, eps: float, length: float) -> SearchInU:
         """With the best of some shares for the product of the outputs' errors."""
@@ -119,11 +121,8 @@ class SearchInU:
         if self.outputs is not None:
             found["outputs"] = _framed(self.outputs, a, length)
         rows = [[_level(level) for level in row] for row in entries]
-        rules: list[Plain] = []
-        for row, families in zip(entries, self.entries, strict=True):
-            for level, pair in zip(row[len(row) - len(families) :], families, strict=True):
-                rules += [family.best(float(level), length).rule for family in pair]
-        return {**found, "entries": {"levels": [list(row) for row in rows], "bounds": rules}}
+        rules = [candidate.rule for candidate in self._of_entries(entries, length)]
+        return {**found, "entries": {"levels": [list(row) for row in rows], "bounds": list(rules)}}
 
     def _levels(self, height: float) -> tuple[Array, Array, Array]:
         """Of the entries, the outputs and the tokens."""
@@ -141,14 +140,16 @@ class SearchInU:
             found.append(_log_bound(self.outputs, levels[1], length))
         return float(np.logaddexp.reduce(found))
 
-    def _entries(self, levels: Array, length: float) -> float:
-        logs = [
-            family.best(float(level), length).log_bound
-            for row, families in zip(levels, self.entries, strict=True)
-            for level, pair in zip(row[len(row) - len(families) :], families, strict=True)
-            for family in pair
-        ]
-        return float(np.logaddexp.reduce(logs))
+    def _of_entries(self, levels: Array, length: float) -> list[Candidate]:
+        """The best rules of the entries that there are: of each row the last ones."""
+        rows = zip(levels, self.entries, strict=True)
+        return [found for row, of in rows for found in _best(of, row[len(row) - len(of) :], length)]
+
+
+def _best(families: Sequence[Sequence[Family]], levels: Array, length: float) -> list[Candidate]:
+    """The best rule of every family, those of a level one after the other."""
+    pairs = zip(levels, families, strict=True)
+    return [family.best(float(level), length) for level, pair in pairs for family in pair]
 
 
 def search_in_u(error: GradientError) -> SearchInU:
@@ -196,22 +197,12 @@ def _size(frame: Frame) -> float:
 
 
 def _log_bound(frame: Frame, levels: Array, length: float) -> float:
-    logs = [
-        family.best(float(level), length).log_bound
-        for level, pair in zip(levels, frame.families, strict=True)
-        for family in pair
-    ]
-    return float(np.logaddexp.reduce(logs))
+    return float(np.logaddexp.reduce([found.log_bound for found in _best(frame.families, levels, length)]))
 
 
 def _framed(frame: Frame, levels: Array, length: int) -> Plain:
-    rules: list[Plain] = [
-        family.best(float(level), length).rule
-        for level, pair in zip(levels, frame.families, strict=True)
-        for family in pair
-    ]
-    rows: list[Plain] = [[format_rational(entry) for entry in row] for row in frame.frame.to_rows()]
-    return {"frame": rows, "levels": [_level(level) for level in levels], "bounds": rules}
+    rules = [found.rule for found in _best(frame.families, levels, length)]
+    return {"frame": text_rows(frame.frame), "levels": [_level(level) for level in levels], "bounds": list(rules)}
 
 
 def _level(level: float) -> Plain:

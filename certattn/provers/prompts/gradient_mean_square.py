@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -18,11 +18,10 @@ from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, enclo
 from certattn.kernel.theorems.prompts.mean_squares import Method
 from certattn.kernel.theorems.prompts.random_prompts import GradientError
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact, require_one_of, require_within
+from certattn.provers.output import Draft
 from certattn.provers.prompts.options import GRADIENT
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
-from certattn.writing import to_text
 
 METHODS = ("auto", "exact", "logistic", "general")
 _BITS = (64, 128, 256, 512)
@@ -55,29 +54,17 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no number could be enclosed.
     """
-    require_place(out, [])
-    if method not in METHODS:
-        raise UsageError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
-    if not 1 <= digits <= 100:
-        raise UsageError(f"digits is {digits}, expected 1 to 100")
-    certificate: dict[str, Plain] = {
-        "certattn": FORMAT_VERSION,
-        "claim": THEOREM.name,
-        "given": exact(given, "given"),
-        "asserts": {"gradient": gradient, "mean_square": {"at_most": "0"}},
-        "witness": {"method": "general", "t": "1/2", "lambda": "1"},
-    }
-    with not_yet_written(out):
-        error = read(loads(to_text(certificate), out)).error
+    require_one_of(METHODS, method, "method")
+    require_within(1, 100, digits, "digits")
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    asserted: dict[str, Plain] = {"gradient": gradient, "mean_square": {"at_most": "0"}}
+    error = draft.read(read, asserted, {"method": "general", "t": "1/2", "lambda": "1"}).error
     tried = [method] if method != "auto" else _methods(error)
     for name in tried:
         found = _stated(error, name, digits)
         if found is not None:
             asserts, witness = found
-            certificate["asserts"] = {"gradient": gradient, "mean_square": asserts}
-            certificate["witness"] = witness
-            certificate["provenance"] = provenance(exact_text(note, "note"))
-            return write_certificate(certificate, THEOREM, out)
+            return draft.write({"gradient": gradient, "mean_square": asserts}, witness)
     raise NotProvedError(
         f"the mean square could not be enclosed by the method {' or '.join(tried)}: "
         "the scores vary too much for this length of prompt"
@@ -154,20 +141,8 @@ def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
 
 
 COMMAND = Command(
-    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and `query` with `U` (or `K`, `Q`) and `scale`; for
-    the gradient in V a `tilt` is enough.""",
     Argument("PROMPT", Yaml("given")),
     GRADIENT,
     Option("--method", "How the bounds are proved; auto takes the sharpest that applies.", METHODS),
     Option("--digits", "Significant digits to state.", Whole(1, 100)),
-    examples="""
-        prompt.yaml -o gradient.yaml
-        prompt.yaml --gradient V --digits 12 -o values.yaml
-        signs.yaml --method general -o signs.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          U: [[1, 0], [0, 1]]
-          query: [1, 1/2]
-          length: 1000""",
 )

@@ -14,22 +14,21 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.proof import Proof
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
 from certattn.kernel.theorems.prompts.random_prompts import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact
+from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.gradient_goals import Search, search_of
 from certattn.provers.prompts.heavy_scores import require_light_scores
 from certattn.provers.prompts.options import GRADIENT, LENGTH, PROBABILITY, left_out
 from certattn.provers.prompts.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
 from certattn.provers.prompts.tail_search import smallest_eps, smallest_length
 from certattn.provers.rounding import round_up, upper_rational
-from certattn.writing import to_text
 
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 2000, then by twice that, and so on.
@@ -78,32 +77,22 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
     """
-    require_place(out, [])
+    require_place(out)
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, query, U, V as certificates write them")
     wanted = wanted_numbers(section, exceeds, probability, length)
-    line = exact_text(note, "note")
-    with not_yet_written(out):
-        draft = _certificate(section, gradient, fmpq(1), _SOME, wanted.length or 1, {})
-        error, _ = read_gradient(loads(to_text(draft), out), ASSERTS)
-        if error.factor == 0:
-            raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
-        require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])
-        found = _proved(section, gradient, _solved(search_of(error), wanted), wanted, out)
-    return write_certificate({**found, "provenance": provenance(line)}, THEOREM, out)
+    draft = Draft(THEOREM, out, {**section, "length": str(wanted.length or 1)}, note)
+    asserted = _asserts(gradient, fmpq(1), _SOME)
+    error, _ = draft.read(lambda written: read_gradient(written, ASSERTS), asserted)
+    if error.factor == 0:
+        raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
+    require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])
+    return _proved(draft, section, gradient, _solved(search_of(error), wanted), wanted)
 
 
-def _certificate(
-    section: dict[str, Plain], gradient: str, eps: fmpq, delta: fmpq, length: int, witness: dict[str, Plain]
-) -> dict[str, Plain]:
-    return {
-        "certattn": FORMAT_VERSION,
-        "claim": THEOREM.name,
-        "given": {**section, "length": str(length)},
-        "asserts": {"gradient": gradient, "exceeds": format_rational(eps), "probability": format_rational(delta)},
-        "witness": witness,
-    }
+def _asserts(gradient: str, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
+    return {"gradient": gradient, "exceeds": format_rational(eps), "probability": format_rational(delta)}
 
 
 def _solved(search: Search, wanted: Wanted) -> Found:
@@ -134,14 +123,14 @@ def _smallest_height(search: Search, length: float, log_delta: float, unit: floa
     return smallest_eps(lambda eps: search.log_bound(eps, length), log_delta, unit)
 
 
-def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Wanted, out: Path) -> dict[str, Plain]:
+def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found, wanted: Wanted) -> Certificate:
     """The certificate, once the kernel has proved it. Raises NotProvedError."""
     slack = _SLACK
     for _ in range(_ATTEMPTS):
         witness = found.search.witness(found.eps, found.length)
-        body = _certificate(section, gradient, found.eps, found.delta or _SOME, found.length, witness)
-        bound = _bound(body, out)
-        stated = found.delta
+        draft = draft.about({**section, "length": str(found.length)})
+        asserts = _asserts(gradient, found.eps, found.delta or _SOME)
+        bound, stated = _bound(draft, asserts, witness), found.delta
         if stated is None:
             delta = round_up(bound, _DELTA_DIGITS)
             if not 0 < delta < 1:
@@ -149,9 +138,9 @@ def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Want
                     f"no rule proves a probability below 1 for exceeding {describe(found.eps)}: "
                     "expected a larger height, or a longer prompt"
                 )
-            return _certificate(section, gradient, found.eps, delta, found.length, witness)
+            return draft.write(_asserts(gradient, found.eps, delta), witness)
         if bound < stated:
-            return body
+            return draft.write(asserts, witness)
         if wanted.eps is None:
             found = replace(found, eps=round_up(found.eps * (1 + slack), _EPS_DIGITS))
         elif wanted.length is None:
@@ -163,9 +152,9 @@ def _proved(section: dict[str, Plain], gradient: str, found: Found, wanted: Want
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
 
 
-def _bound(certificate: dict[str, Plain], out: Path) -> fmpq:
+def _bound(draft: Draft, asserts: dict[str, Plain], witness: dict[str, Plain]) -> fmpq:
     """The probability that the kernel proves, from above."""
-    proof = Proof(list(THEOREM.obligations(THEOREM.read(loads(to_text(certificate), out)))))
+    proof = Proof(list(THEOREM.obligations(draft.read(THEOREM.read, asserts, witness))))
     proof.ask(["probability"], _BITS)
     bound = proof.answers["probability"].left
     return upper_rational(bound if isinstance(bound, arb) else arb.nan())
@@ -188,21 +177,10 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, `query` with any of `K`, `Q` (or `U`) and `scale`, `V`, and `length` unless it is
-    an option; for the gradient in V a `tilt` is enough. Of the three numbers two are given; the third is found.""",
     Argument("LAW", Yaml("given")),
     GRADIENT,
     Option("--exceeds", "What the norm exceeds rarely; the smallest, if left out.", metavar="EPS"),
     PROBABILITY,
     LENGTH,
-    examples="""
-        law.yaml --probability 0.01 --length 1000 -o tail.yaml
-        law.yaml --gradient V --exceeds 0.3 --length 1000 -o tail.yaml
-        law.yaml --exceeds 0.3 --probability 0.01 -o length.yaml""",
-    file="""
-        A law file holds what certificates write under given, with or without the length, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1/2, 0], [0, 1/2]]}
-          U: [[1, 0], [0, 1]]
-          query: [1, 1/2]""",
     finding=_finding,
 )

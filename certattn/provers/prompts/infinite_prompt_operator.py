@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -20,10 +20,9 @@ from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import describe, format_rational, square
 from certattn.kernel.theorems.prompts.infinite_prompt_operator import THEOREM, GivenOperator, read_given
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
+from certattn.provers.output import Draft, text_rows, texts
 from certattn.provers.rounding import decimal_exponent, nearest
-from certattn.writing import to_text
 
 RADIUS = "1e-15"
 _BITS = 256
@@ -52,22 +51,18 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does
     not prove a value within the radius.
     """
-    require_place(out, [])
-    half_width = _positive(radius)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        truth = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    half_width = positive(radius, "radius")
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    truth = draft.read(read_given)
     asserts: dict[str, Plain] = {}
     if truth.affine is not None:
-        asserts["operator"] = {"matrix": _rows(truth.affine.matrix), "offset": _row(truth.affine.offset)}
+        asserts["operator"] = {"matrix": text_rows(truth.affine.matrix), "offset": _row(truth.affine.offset)}
         if truth.query_law is not None:
             asserts["pushforward"] = _pushforward(truth.query_law, truth.affine)
     stated = exact(queries, "queries")
     if truth.affine is None or stated:
         asserts["values"] = _values(truth, _points(stated, truth.weights.query_dimension), half_width)
-    certificate["asserts"] = asserts
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts)
 
 
 def _points(queries: Plain, dimension: int) -> list[list[fmpq]]:
@@ -83,13 +78,6 @@ def _points(queries: Plain, dimension: int) -> list[list[fmpq]]:
             raise UsageError(f"the query ({shown}) has {counted(len(query), 'number')}, expected {dimension}")
         points.append([exact_rational(entry, "query") for entry in query])
     return points
-
-
-def _positive(radius: Number) -> fmpq:
-    value = exact_rational(radius, "radius")
-    if value > 0:
-        return value
-    raise UsageError(f"radius is {describe(value)}, expected a positive number")
 
 
 def _values(truth: GivenOperator, points: list[list[fmpq]], radius: fmpq) -> list[Plain]:
@@ -134,29 +122,17 @@ def _pushforward(law: Gaussian[fmpq], affine: AffineMap) -> dict[str, Plain]:
     else:
         raise UsageError("the pushforward's mean is irrational with this scale; centre the law of the queries")
     covariance = affine.matrix @ ExactMatrix.rational(law.covariance) @ affine.matrix.T
-    return {"mean": _row(mean), "covariance": _rows(covariance.scaled(square(affine.scale)))}
+    return {"mean": _row(mean), "covariance": text_rows(covariance.scaled(square(affine.scale)))}
 
 
 def _row(matrix: ExactMatrix) -> list[Plain]:
-    return [format_rational(entry) for entry in matrix.row(0)]
-
-
-def _rows(matrix: ExactMatrix) -> list[Plain]:
-    return [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
+    return texts(matrix.row(0))
 
 
 COMMAND = Command(
-    "LAW is a YAML file with `law`, and any of `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`.",
     Argument("LAW", Yaml("given")),
     Option(
         "--query", "A query at which to state T(z).", metavar="'Z1, Z2, ...'", sets="queries", many=True, parse=entries
     ),
     Option("--radius", "Half-width of the stated values."),
-    examples="""
-        law.yaml -o operator.yaml
-        signs.yaml --query "1, 1/2" --query "0, 2" -o signs-values.yaml""",
-    file="""
-        A law file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          V: [[1, 0]]""",
 )

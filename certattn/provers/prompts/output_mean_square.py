@@ -7,8 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -24,8 +23,8 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational
+from certattn.provers.output import Draft
 from certattn.provers.rounding import (
     decimal_exponent,
     lower_rational,
@@ -36,7 +35,6 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
-from certattn.writing import to_text
 
 AUTO = "auto"
 DIGITS = 9
@@ -72,22 +70,17 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
-    require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        prompt = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    prompt = draft.read(read_given)
     stated = {"t": t, "lambda": rate, "theta": theta}
-    hints = {name: _parameter(exact_text(value, name), name) for name, value in stated.items() if value is not None}
+    hints = {name: _parameter(value, name) for name, value in stated.items() if value is not None}
     with working_precision(_bits(digits)):
         chosen = _method(prompt, method, hints, digits)
         asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES), digits)
     if not asserts:
         raise NotProvedError(f"the method {chosen.name} finds no bound here")
-    certificate["asserts"] = asserts
-    parameters: dict[str, Plain] = {name: format_rational(value) for name, value in chosen.parameters.items()}
-    certificate["witness"] = {"method": chosen.name, **parameters}
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
+    return draft.write(asserts, {"method": chosen.name, **parameters})
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -101,12 +94,9 @@ def _bits(digits: int) -> int:
     return min(bits, DEFAULT_LIMITS.max_bits)
 
 
-def _parameter(text: str, name: str) -> fmpq:
+def _parameter(stated: Number, name: str) -> fmpq:
     """A parameter of a witness, in its range."""
-    try:
-        value = parse_rational(text.strip(), DEFAULT_LIMITS)
-    except NumberError as error:
-        raise UsageError(f"{name}: {error}, expected {RATIONAL_FORMS}") from None
+    value = exact_rational(stated, name)
     fits = {"t": 0 < value < 1, "lambda": value > 0, "theta": 0 < value <= 1}
     if fits[name]:
         return value
@@ -234,8 +224,6 @@ def _mean(mean: list[arb], digits: int) -> Plain:
 
 
 COMMAND = Command(
-    """PROMPT is a YAML file with `law`, `length`, optionally `V`, and either `tilt`, or `query` and `U` (or
-    `K`, `Q`) and `scale`, or a Gaussian law `queries` in the place of `query`.""",
     Argument("PROMPT", Yaml("given")),
     Option(
         "--method",
@@ -246,17 +234,4 @@ COMMAND = Command(
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
     Option("--theta", "closed: exponent of 1/(L - 1); searched for by default.", metavar="THETA"),
-    examples="""
-        prompt.yaml -o mean-square.yaml
-        signs.yaml --method general -o signs.yaml
-        queries.yaml --method closed -o closed.yaml""",
-    file="""
-        A prompt file holds what certificates write under given, for example
-          law: {kind: gaussian, mean: [0, 1], covariance: [[1, 1/2], [1/2, 1]]}
-          tilt: [1, 1/2]
-          length: 1000
-        or, for an average over queries,
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1/4, 0], [0, 1/4]]}
-          queries: {mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-          length: 1000""",
 )

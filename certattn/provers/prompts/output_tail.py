@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.proof import Outcome, Proof
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -22,14 +22,13 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational
+from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.heavy_scores import require_light_scores
 from certattn.provers.prompts.options import DIRECTION, HEIGHT, LENGTH, PROBABILITY, left_out
 from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
-from certattn.writing import to_text
 
 RULES, MEAN_SQUARE = METHODS = ("rules", "mean-square")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
@@ -101,18 +100,15 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq. Raises
     UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
     """
-    require_place(out, [])
+    require_place(out)
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
     wanted = wanted_numbers(section, exceeds, probability, length)
-    line = exact_text(note, "note")
-    with not_yet_written(out):
-        prompt = read_given(loads(to_text(_certificate(_with_length(section, wanted.length or 1), {})), out))
-        require_light_scores(prompt, MOST_HEAVINESS)
-        goals = _goals(prompt, exact(directions, "directions"), norm, method)
-        body = _stated(section, goals, wanted, out)
-    return write_certificate({**body, "provenance": provenance(line)}, THEOREM, out)
+    draft = Draft(THEOREM, out, _with_length(section, wanted.length or 1), note)
+    prompt = draft.read(read_given)
+    require_light_scores(prompt, MOST_HEAVINESS)
+    return _stated(draft, section, _goals(prompt, exact(directions, "directions"), norm, method), wanted)
 
 
 # -- what is wanted
@@ -151,7 +147,7 @@ def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, le
 # -- the search
 
 
-def _stated(section: dict[str, Plain], goals: list[Goal], wanted: Wanted, out: Path) -> dict[str, Plain]:
+def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: Wanted) -> Certificate:
     """The certificate with what is found, once the kernel has proved it. Raises NotProvedError."""
     if wanted.length is None:
         assert wanted.eps is not None
@@ -163,12 +159,13 @@ def _stated(section: dict[str, Plain], goals: list[Goal], wanted: Wanted, out: P
         parts = [_solve_at(goal, wanted, length) for goal in goals]
     slack = _SLACK
     for _ in range(_ATTEMPTS):
-        bounds = _bounds(_compose(section, parts, length), out, wanted.delta is not None)
+        draft = draft.about(_with_length(section, length))
+        bounds = _bounds(draft.read(THEOREM.read, *_composed(parts, length)), wanted.delta is not None)
         if wanted.delta is None:
-            return _compose(section, _read_off(parts, bounds), length)
+            return draft.write(*_composed(_read_off(parts, bounds), length))
         missed = [bound > wanted.delta for bound in bounds]
         if not any(missed):
-            return _compose(section, parts, length)
+            return draft.write(*_composed(parts, length))
         if wanted.eps is None:
             parts = [_raised(part, slack) if over else part for part, over in zip(parts, missed, strict=True)]
         elif wanted.length is None:
@@ -238,12 +235,8 @@ def _with_length(section: dict[str, Plain], length: int) -> dict[str, Plain]:
     return {**section, "length": str(length)}
 
 
-def _certificate(given: dict[str, Plain], rest: dict[str, Plain]) -> dict[str, Plain]:
-    return {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given, "asserts": {}, **rest}
-
-
-def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict[str, Plain]:
-    """The certificate that states these parts, without provenance."""
+def _composed(parts: list[Found], length: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """What states these parts, and its witness."""
     asserts: dict[str, Plain] = {}
     witness: dict[str, Plain] = {}
     along = [part for part in parts if part.goal.direction is not None]
@@ -254,12 +247,12 @@ def _compose(section: dict[str, Plain], parts: list[Found], length: int) -> dict
         if part.goal.direction is None:
             asserts["norm"] = part.goal.assertion(part.eps, part.delta or _SOME)
             witness["norm"] = part.goal.witness(part.eps, length)
-    return _certificate(_with_length(section, length), {"asserts": asserts, "witness": witness})
+    return asserts, witness
 
 
-def _bounds(certificate: dict[str, Plain], out: Path, settled: bool) -> list[fmpq]:
+def _bounds(stated: Any, settled: bool) -> list[fmpq]:
     """The probability that the kernel proves for each part, from above; if `settled`, against what is stated."""
-    obligations = list(THEOREM.obligations(THEOREM.read(loads(to_text(certificate), out))))
+    obligations = list(THEOREM.obligations(stated))
     found = []
     # Beside the parts there are conditions of their proofs, which have longer names.
     for name in (one.name for one in obligations if "." not in one.name):
@@ -301,9 +294,6 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, and `tilt`, or `query` with any of `K`, `Q` (or `U`) and `scale`; `V`, and
-    `length` unless it is an option. Of the height, the probability and the length two are given; the third is
-    found, as small as the rules allow. A direction or norm is bounded, or several at once.""",
     Argument("LAW", Yaml("given")),
     DIRECTION,
     Option("--norm", "Bound a norm of the deviation.", NORMS),
@@ -316,17 +306,6 @@ COMMAND = Command(
         METHODS,
     ),
     to_plot("Draw the bound against the length."),
-    examples="""
-        law.yaml --direction "1, 0" --probability 0.01 --length 1000 -o tail.yaml
-        law.yaml --norm l2 --exceeds 0.3 --length 1000 -o tail.yaml
-        law.yaml --norm linf --exceeds 0.3 --probability 0.01 -o length.yaml
-        law.yaml --direction "0, 1" --exceeds 0.3 --probability 0.01 \\
-            -o tail.yaml --plot tail.svg""",
-    file="""
-        A law file holds what certificates write under given, with or without the length, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}
-          query: [1, 1/2]
-          U: [[1, 0], [0, 1]]""",
     inputs=_inputs,
     finding=_finding,
 )

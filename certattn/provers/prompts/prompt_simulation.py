@@ -18,6 +18,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, leaves
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
@@ -59,15 +60,11 @@ def errors(prompt: RandomPrompt, length: int, count: int, seed: int = 0) -> Arra
     law = prompt.law.law
     source = _gaussian_errors if isinstance(law, Gaussian) else _errors
     found = source(prompt, length, count, draw)
-    return np.asarray(found @ floats(prompt.values()).T)
-
-
-def floats(matrix: ExactMatrix) -> Array:
-    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.to_rows()])
+    return np.asarray(found @ doubles(prompt.values()).T)
 
 
 def _vector(row: Any) -> Array:
-    return np.asarray(floats(ExactMatrix.row_vector(list(row)))[0])
+    return np.asarray(doubles(ExactMatrix.row_vector(list(row)))[0])
 
 
 def _tilt_and_mean(prompt: RandomPrompt) -> tuple[Array, Array]:
@@ -89,7 +86,7 @@ def _gaussian_errors(prompt: RandomPrompt, length: int, count: int, draw: np.ran
     law = prompt.law.law
     assert isinstance(law, Gaussian)
     tilt, _ = _tilt_and_mean(prompt)
-    gamma = floats(ExactMatrix.rational(law.covariance))
+    gamma = doubles(ExactMatrix.rational(law.covariance))
     image = gamma @ tilt
     s = math.sqrt(max(float(tilt @ image), 0.0))
     c = image / s if s > 0 else np.zeros(len(tilt))
@@ -134,7 +131,7 @@ def _tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
 
 def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
     if isinstance(law, Gaussian):
-        variances, basis = np.linalg.eigh(floats(ExactMatrix.rational(law.covariance)))
+        variances, basis = np.linalg.eigh(doubles(ExactMatrix.rational(law.covariance)))
         root = basis * np.sqrt(np.maximum(variances, 0.0))
         return np.asarray(_vector(law.mean) + draw.standard_normal((count, law.dimension)) @ root.T)
     if isinstance(law, Rademacher):
@@ -143,4 +140,4 @@ def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Arra
         return np.asarray(_vector(law.sizes) * draw.uniform(-1, 1, size=(count, law.dimension)))
     assert isinstance(law, Atoms)
     weights = _vector(law.weights)
-    return floats(ExactMatrix.rational(law.points))[draw.choice(len(weights), size=count, p=weights / weights.sum())]
+    return doubles(ExactMatrix.rational(law.points))[draw.choice(len(weights), size=count, p=weights / weights.sum())]

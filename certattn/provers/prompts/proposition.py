@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,9 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import NoProof
 from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.decide.theorem import Theorem
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
-from certattn.kernel.document.numbers import RATIONAL_FORMS, NumberError, parse_rational
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.laws import Box
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.propositions import (
@@ -28,11 +27,10 @@ from certattn.kernel.theorems.prompts.propositions import (
     read_given,
 )
 from certattn.provers.commands import Option
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, positive
+from certattn.provers.output import Draft
 from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
-from certattn.writing import to_text
 
 _BITS = 128
 _DIGITS = 6
@@ -48,63 +46,45 @@ def generate(
     note: str,
 ) -> Certificate:
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
-    require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": claim.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        setting = read_given(loads(to_text({**certificate, "asserts": {}}), out))
+    draft = Draft(claim, out, exact(given, "given"), note)
+    setting = draft.read(read_given)
     if LENGTH in setting.values:
         if c2 is not None:
             raise UsageError("c2 is for a repaired form, and 'length' in the input for the published one; expected one")
-        return _published(claim, out, certificate, asserts, note)
-    return _repaired(claim, out, certificate, setting, asserts, c2, note)
+        return _published(claim, draft, asserts)
+    return _repaired(claim, draft, setting, asserts, c2)
 
 
-def _published(
-    claim: Theorem[StatedDisplay],
-    out: Path,
-    certificate: dict[str, Plain],
-    asserts: dict[str, Plain],
-    note: str,
-) -> Certificate:
+def _published(claim: Theorem[StatedDisplay], draft: Draft, asserts: dict[str, Plain]) -> Certificate:
     """The display at the instance: fails or holds, whichever is proved."""
-    with not_yet_written(out):
-        proof = _proof(claim, out, {**certificate, "asserts": {**asserts, PUBLISHED.name: "fails"}})
+    proof = _proof(claim, draft, {**asserts, PUBLISHED.name: "fails"})
     outcome = proof.answers[PUBLISHED.name].outcome
     if outcome is Outcome.UNDECIDED:
         raise NotProvedError(f"both sides of the display agree to {_BITS} bits; expected other constants")
     word = "fails" if outcome is Outcome.PROVED else "holds"
-    made = {**certificate, "asserts": {**asserts, PUBLISHED.name: word}, "provenance": provenance(note)}
-    return write_certificate(made, claim, out)
+    return draft.write({**asserts, PUBLISHED.name: word})
 
 
 def _repaired(
-    claim: Theorem[StatedDisplay],
-    out: Path,
-    certificate: dict[str, Plain],
-    setting: Setting,
-    asserts: dict[str, Plain],
-    c2: Number | None,
-    note: str,
+    claim: Theorem[StatedDisplay], draft: Draft, setting: Setting, asserts: dict[str, Plain], c2: Number | None
 ) -> Certificate:
     """The smallest c1 that the search finds, rounded up."""
     if setting.sigma is None:
         raise UsageError("no 'sigma' and no 'length' in the input; expected sigma for a repaired form, or a length")
     error, variance = _error(asserts), setting.sigma * setting.sigma
-    rho = best_exponent(setting) if c2 is None else _positive(exact_text(c2, "c2")) / variance
+    rho = best_exponent(setting) if c2 is None else positive(c2, "c2") / variance
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     find = find_box_witness if setting.are_both(Box) else find_steps
     witness = find(setting, error, rho)
-    made: dict[str, Plain] = {**certificate, "asserts": {**asserts, "repaired": stated}, "witness": witness}
-    with not_yet_written(out):
-        proof = _proof(claim, out, made)
-    made["asserts"] = {**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(proof))}}
-    made["provenance"] = provenance(note)
-    return write_certificate(made, claim, out)
+    proof = _proof(claim, draft, {**asserts, REPAIRED.name: stated}, witness)
+    return draft.write({**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(proof))}}, witness)
 
 
-def _proof(claim: Theorem[StatedDisplay], out: Path, draft: dict[str, Plain]) -> Proof:
+def _proof(
+    claim: Theorem[StatedDisplay], draft: Draft, asserts: dict[str, Plain], witness: Mapping[str, Plain] = {}
+) -> Proof:
     """The obligations of a draft, asked for at `_BITS`. Raises NotProvedError where one has no proof."""
-    listed = list(claim.obligations(claim.read(loads(to_text(draft), out))))
+    listed = list(claim.obligations(draft.read(claim.read, asserts, witness)))
     for each in listed:
         if isinstance(each, NoProof):
             raise NotProvedError(f"{each.name} is not proved: {each.reason}")
@@ -122,13 +102,3 @@ def _least_c1(proof: Proof) -> fmpq:
 
 def _error(asserts: dict[str, Plain]) -> Error:
     return Error(asserts.get(GRADIENT.name, Error.OUTPUT.value))
-
-
-def _positive(text: str) -> fmpq:
-    try:
-        value = parse_rational(text.strip(), DEFAULT_LIMITS)
-    except NumberError as error:
-        raise UsageError(f"c2: {error}, expected {RATIONAL_FORMS}") from None
-    if value > 0:
-        return value
-    raise UsageError(f"c2 is {text}, expected a positive number")

@@ -30,20 +30,6 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, `queries`, any of `K`, `Q`, `V` (or `U`, `V`), `scale`, and `length` or
-    `sigma`. The bound is that of proposition 3.1: c1 sigma^6 ln L / L^(c2/sigma^2) for the mean square error
-    of attention over a prompt of L tokens.""",
     Argument("LAW", Yaml("given")),
     proposition.C2,
-    examples="""
-        one-token.yaml -o published.yaml
-        laws.yaml -o repaired.yaml
-        laws.yaml --c2 1/4 -o repaired.yaml""",
-    file="""
-        A law file holds what certificates write under given. For the published form at one length, for example
-          law: {kind: gaussian, mean: [0], covariance: [[1]]}
-          queries: {kind: gaussian, mean: [0], covariance: [[1]]}
-          K: [[0]]
-          length: 1
-        and for a repaired form, for every length, `sigma` in the place of `length`.""",
 )

@@ -32,13 +32,7 @@ def generate(
 
 
 COMMAND = Command(
-    """LAW is a YAML file with `law`, `queries`, any of `K`, `Q`, `V` (or `U`, `V`), `scale`, and `length` or
-    `sigma`.""",
     Argument("LAW", Yaml("given")),
     Option("--gradient", "With respect to V, or to U.", ("V", "U")),
     proposition.C2,
-    examples="""
-        one-token.yaml --gradient U -o published.yaml
-        laws.yaml --gradient V -o repaired.yaml""",
-    file="The law file is that of `certattn generate proposition-3-1`.",
 )

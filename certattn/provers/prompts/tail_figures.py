@@ -13,11 +13,11 @@ from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, S
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.provers.figures import Target
-from certattn.provers.prompts.prompt_simulation import Quantile, errors, floats, quantile
+from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
 from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_plot import Curve, Figure, draw
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps
-from certattn.provers.rounding import as_float
+from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]
 
@@ -37,7 +37,7 @@ def figure_of(problem: StatedTails) -> Figure:
     prompt, direction, norm = problem.prompt, None, None
     if problem.directions:
         stated = problem.directions[0]
-        direction = floats(stated[DIRECTION].load())[0]
+        direction = doubles(stated[DIRECTION].load())[0]
     else:
         assert problem.norm is not None
         stated = problem.norm.stated

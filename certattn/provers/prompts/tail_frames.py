@@ -15,6 +15,7 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +43,7 @@ def error_covariance(prompt: RandomPrompt) -> Array:
 
         covariance = np.array([slope(axis) for axis in range(dimension)])
         shift = mean(double) - mean(tilt)
-    values = np.array([[float(entry.p) / float(entry.q) for entry in row] for row in prompt.values().to_rows()])
+    values = doubles(prompt.values())
     return np.asarray(values @ (covariance + np.outer(shift, shift)) @ values.T)
 
 

@@ -16,6 +16,7 @@ from certattn.kernel.mathematics.reals import format_rational, square
 from certattn.kernel.theorems.prompts.mathematics.mean_square import GaussianShape
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
+from certattn.provers.output import text_rows, texts
 from certattn.provers.prompts.tail_directions import family_of
 from certattn.provers.prompts.tail_frames import frame_of
 from certattn.provers.prompts.tail_rules import Family, MeanSquare, Rule
@@ -63,8 +64,7 @@ class Goal:
         if self.frame is None:
             return {"bounds": list(rules)}
         levels = [round_down(fmpq(*share.as_integer_ratio()) * eps, _LEVEL_DIGITS) for share in self.target.shares]
-        rows: list[Plain] = [[format_rational(entry) for entry in row] for row in self.frame.to_rows()]
-        return {"frame": rows, "levels": [format_rational(level) for level in levels], "bounds": list(rules)}
+        return {"frame": text_rows(self.frame), "levels": texts(levels), "bounds": list(rules)}
 
 
 def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[Goal]:
@@ -102,7 +102,7 @@ def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:
         raise UsageError(f"the direction ({shown}) has {counted(len(direction), 'number')}, expected {size}")
     entries = [exact_rational(entry, "direction") for entry in direction]
     family = family_of(prompt, ExactMatrix.row_vector(entries) @ prompt.values())
-    return Goal(Target([[family]], [1.0]), direction=[format_rational(entry) for entry in entries])
+    return Goal(Target([[family]], [1.0]), direction=texts(entries))
 
 
 def _linf_goal(prompt: RandomPrompt) -> Goal:

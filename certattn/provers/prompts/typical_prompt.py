@@ -10,21 +10,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import format_rational, format_real
+from certattn.kernel.mathematics.reals import format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY_OR_FILE, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.output import Draft, require_place, text_rows
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.prompts import output_tail
 from certattn.provers.prompts.options import DIRECTION, HEIGHT, PROBABILITY
 from certattn.provers.prompts.tail_goals import NORMS
-from certattn.writing import to_text
 
 
 def generate(
@@ -65,25 +64,19 @@ def generate(
     the report says of how rare a prompt. Raises UsageError, MalformedError, and NotProvedError where no rule
     proves what is asked for.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "law": exact(law, "law")}
     sources = prompt_sources(source, names or {}, arrays)
     if "tokens" not in sources:
         raise UsageError("keys and values; expected tokens, which a law can be a law of")
     if norm is None and not directions:
         norm = "l2"
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         references["queries"]["rows"] = _row(references["queries"], query)
-        certificate: dict[str, Plain] = {
-            "certattn": FORMAT_VERSION,
-            "claim": THEOREM.name,
-            "given": {**references, **stated},
-        }
-        compared = read_given(loads(to_text({**certificate, "asserts": {}}), out))
-        tail = _tail(compared, stated["law"], directions, norm, exceeds, probability)
-        certificate |= {"asserts": tail.plain["asserts"], "witness": tail.plain["witness"]}
-        certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, THEOREM, out)
+        draft = Draft(THEOREM, out, {**references, **stated}, note)
+        tail = _tail(draft.read(read_given), stated["law"], directions, norm, exceeds, probability)
+        found: Any = tail.plain
+        return draft.write(found["asserts"], found["witness"])
 
 
 def _row(queries: dict[str, Any], query: int) -> Plain:
@@ -106,10 +99,10 @@ def _tail(
     prompt = compared.random()
     given = {
         "law": law,
-        "U": _rows(ExactMatrix.identity(prompt.dimension)),
-        "query": _rows(prompt.base)[0],
+        "U": text_rows(ExactMatrix.identity(prompt.dimension)),
+        "query": text_rows(prompt.base)[0],
         "scale": format_real(prompt.scale),
-        "V": _rows(prompt.values()),
+        "V": text_rows(prompt.values()),
         "length": str(prompt.length),
     }
     with TemporaryDirectory() as folder:
@@ -123,14 +116,7 @@ def _tail(
         )
 
 
-def _rows(matrix: ExactMatrix) -> list[Plain]:
-    return [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
-
-
 COMMAND = Command(
-    """PROMPT is a .npz or .safetensors file with arrays `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and
-    `V`; or a .npy file with the tokens. Of the height and the probability at least one is given; the other is
-    found, as small as the rules allow.""",
     Argument("PROMPT", Arrays()),
     Option("--law", "The law of the tokens.", Yaml("given.law"), "FILE", required=True),
     Option("--query", "Which of the queries, counted from 0.", int),
@@ -141,12 +127,5 @@ COMMAND = Command(
     PROBABILITY,
     ARRAY_OR_FILE,
     DATA,
-    examples="""
-        prompt.npz --law law.yaml --probability 0.01 -o typical.yaml
-        prompt.npz --law law.yaml --query 5 --norm linf --exceeds 0.3 -o typical.yaml
-        prompt.npz --law law.yaml --direction "1, 0" --probability 0.01 -o typical.yaml""",
-    file="""
-        A law file holds a law as certificates write it, alone or under `law`, for example
-          law: {kind: gaussian, mean: [0, 0], covariance: [[1, 0], [0, 1]]}""",
     inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
 )

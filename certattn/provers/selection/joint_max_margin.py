@@ -13,9 +13,9 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -23,12 +23,12 @@ from certattn.kernel.theorems.selection.joint_max_margin import GIVEN, THEOREM, 
 from certattn.kernel.theorems.selection.mathematics.joint_path import JointPath, LabelMargin
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.provers.commands import Argument, Command, Option, Yaml, pair_for, to_plot
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, positive, require_one_of
+from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.joint_multipliers import attention_offset, comparator, full_multipliers, offset
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
-from certattn.writing import to_text
+from certattn.provers.selection.token_optimality import multiplier_table
 
 _BITS = (256, 1024, 4096)
 _MARGIN_DIGITS, _FEW_DIGITS = 15, 3
@@ -60,14 +60,10 @@ def generate(
     The label-margin condition is stated where it is proved. Raises UsageError, MalformedError, and NotProvedError where
     v_mm or p_mm do not exist, or where a condition of the bounds fails, with the input or token at which it does.
     """
-    if loss not in LOSSES:
-        raise UsageError(f"loss is {loss!r}, expected one of {', '.join(LOSSES)}")
-    require_place(out, [])
-    norms = [(_norm(r, "r"), _norm(R, "R")) for r, R in at]
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        started = loads(to_text({**certificate, "asserts": {}}), out)
-        known = read_given(GIVEN.read(started.given, started.reading))
+    require_one_of(LOSSES, loss, "loss")
+    norms = [(positive(r, "r"), positive(R, "R")) for r, R in at]
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    known = draft.read(lambda written: read_given(GIVEN.read(written.given, written.reading)))
     problem = _Solved(known)
     with working_precision(_BITS[0]):
         asserts: dict[str, Plain] = {**problem.solutions(), **problem.label_margin()}
@@ -84,10 +80,7 @@ def generate(
         asserts["path"] = {"loss": loss, "at": entries}
         if comparators:
             witness["comparators"] = comparators
-    certificate["asserts"] = asserts
-    certificate["witness"] = witness
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts, witness)
 
 
 class _Solved:
@@ -126,9 +119,9 @@ class _Solved:
 
     def solutions(self) -> dict[str, Plain]:
         return {
-            "v": _row(self.head.solution.solution.row(0)),
+            "v": texts(self.head.solution.solution.row(0)),
             "support": [str(i) for i in self.support],
-            "p": _row(self.attention.solution.row(0)),
+            "p": texts(self.attention.solution.row(0)),
         }
 
     def label_margin(self) -> dict[str, Plain]:
@@ -145,16 +138,12 @@ class _Solved:
         return found
 
     def witness(self) -> dict[str, Plain]:
-        pairs = self.given.selection.pairs
         return {
             "head_multipliers": [
                 {"input": str(i), "multiplier": format_rational(value)}
                 for i, value in sorted(self.head.solution.multipliers.items())
             ],
-            "multipliers": [
-                {"input": str(pairs[j].input), "token": str(pairs[j].token), "multiplier": format_rational(value)}
-                for j, value in sorted(self.attention.multipliers.items())
-            ],
+            "multipliers": multiplier_table(self.given.selection, self.attention.multipliers),
         }
 
     def require_condition(self) -> None:
@@ -193,7 +182,7 @@ class _Solved:
                 entry = {} if reason else _entry(norms, paths[best])
                 if len(entry) == _COMPLETE:
                     stated = zip(("head", "attention"), tried[best], strict=True)
-                    return entry, {name: _row(row.row(0)) for name, row in stated if row is not None}
+                    return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}
         where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
         raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
 
@@ -252,21 +241,7 @@ def _entry(norms: tuple[fmpq, fmpq], path: JointPath) -> dict[str, Plain]:
     return entry
 
 
-def _norm(value: Number, name: str) -> fmpq:
-    norm = exact_rational(value, name)
-    if norm <= 0:
-        raise UsageError(f"{name} is {describe(norm)}, expected a norm > 0")
-    return norm
-
-
-def _row(entries: Sequence[fmpq]) -> Plain:
-    return [format_rational(x) for x in entries]
-
-
 COMMAND = Command(
-    """DATA is a YAML file with `tokens`, `labels`, `indices` and any of `W`, `lengths`. The head's max-margin
-    direction, its support inputs and the max-margin attention are found exactly; at stated norms, how near every
-    minimiser of the loss is to them.""",
     Argument("DATA", Yaml("given")),
     Option(
         "--at",
@@ -277,12 +252,4 @@ COMMAND = Command(
     ),
     Option("--loss", "The loss.", LOSSES),
     to_plot("Draw tokens in the plane, v and p."),
-    examples="""
-        data.yaml -o margins.yaml
-        data.yaml --at "40, 40" --at "100, 60" -o path.yaml --plot path.svg""",
-    file="""
-        A data file holds what certificates write under given, for example
-          tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], [1/2, 1]]]
-          labels: [1, -1, 1]
-          indices: [1, 1, 1]""",
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -23,20 +23,12 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import (
-    last_place,
-    lower_rational,
-    round_down,
-    round_nearest,
-    round_up,
-    upper_rational,
-)
+from certattn.provers.exact_inputs import exact, require_one_of, require_within
+from certattn.provers.output import Draft, require_place, texts
+from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
-from certattn.writing import to_text
 
 FORMS = ("auto", "exact", "direction")
 DIGITS = 30
@@ -44,6 +36,8 @@ MATRICES = ("keys", "tokens", "W", "queries", "points")
 VECTORS = ("lengths", "indices", "relaxed", "labels")
 # Solutions on more constraints than this are stated as a direction: their numbers have thousands of digits.
 _MOST_ACTIVE = 32
+# What is asserted, and its witness.
+Found = tuple[dict[str, Plain], dict[str, Plain]]
 # Digits of bounds on the margin, of the gap and of the radius.
 _MARGIN_DIGITS = 15
 _FEW_DIGITS = 3
@@ -80,20 +74,16 @@ def generate(
 
     Where no point satisfies the constraints, the certificate says so. Raises UsageError and MalformedError.
     """
-    if form not in FORMS:
-        raise UsageError(f"form is {form!r}, expected one of {', '.join(FORMS)}")
-    if not 2 <= digits <= 1000:
-        raise UsageError(f"digits is {digits}, expected 2 to 1000")
-    require_place(out, [Path(source)] if source is not None else [])
-    remark = exact_text(note, "note")
+    require_one_of(FORMS, form, "form")
+    require_within(2, 1000, digits, "digits")
+    require_place(out, source)
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("a problem that is given whole takes no arrays and no names beside it")
-        with not_yet_written(out):
-            return _write(out, {"given": exact(given, "given")}, form, digits, remark)
+        return _write(out, exact(given, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
-    with not_yet_written(out), placed(out, matrices, data) as references:
-        return _write(out, {"given": {**references, **vectors}}, form, digits, remark)
+    with placed(out, matrices, data) as references:
+        return _write(out, {**references, **vectors}, form, digits, note)
 
 
 def _arrays(
@@ -105,13 +95,7 @@ def _arrays(
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
     found: dict[str, Any] = {}
     if source is not None:
-        file = open_array_file(Path(source))
-        for field in known:
-            name = names.get(field, field)
-            if name in file.headers:
-                found[field] = InFile(file, name)
-            elif field in names:
-                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
+        found |= by_field(open_array_file(Path(source)), known, names)
     found.update(arrays)
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(known)}")
@@ -127,24 +111,21 @@ def _written_out(values: Any, field: str) -> Plain:
     return [str(int(entry)) for entry in array]
 
 
-def _write(out: Path, certificate: dict[str, Plain], form: str, digits: int, note: str) -> Certificate:
-    certificate = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, **certificate}
-    given = loads(to_text({**certificate, "asserts": {}}), out)
-    problem = read_problem(GIVEN.read(given.given, given.reading)[1])
-    certificate |= _found(problem, form, digits)
-    certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, THEOREM, out)
+def _write(out: Path, given: Plain, form: str, digits: int, note: str) -> Certificate:
+    draft = Draft(THEOREM, out, given, note)
+    problem = draft.read(lambda written: read_problem(GIVEN.read(written.given, written.reading)[1]))
+    return draft.write(*_found(problem, form, digits))
 
 
-def _found(problem: MarginProblem, form: str, digits: int) -> dict[str, Plain]:
+def _found(problem: MarginProblem, form: str, digits: int) -> Found:
     """What is asserted, and its witness."""
     try:
         if form == "exact":
             return _exactly(problem, max_margin_multipliers(problem.rows, problem.levels))
         multipliers, is_exact = near_multipliers(problem.rows, problem.levels, digits, _MOST_ACTIVE)
     except NotSeparableError as error:
-        weights = _constraints(problem, error.weights, {row: {"weight": _text(x)} for row, x in error.weights.items()})
-        return {"asserts": {"constraints": "contradictory"}, "witness": {"weights": weights}}
+        weights = _constraints(problem, error.weights, "weight")
+        return {"constraints": "contradictory"}, {"weights": weights}
     if is_exact and form == "auto":
         return _exactly(problem, multipliers)
     found = _nearly(problem, multipliers, digits)
@@ -157,7 +138,7 @@ def _found(problem: MarginProblem, form: str, digits: int) -> dict[str, Plain]:
     return found
 
 
-def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[str, Plain]:
+def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> Found:
     solved = MaxMargin(problem.rows, multipliers, problem.levels)
     asserts: dict[str, Plain] = {
         "solution": _point(solved.solution, problem),
@@ -167,12 +148,12 @@ def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[st
     if len(solved.tight) < problem.rows.rows:
         tight = set(solved.tight)
         gap = min(slack for j, slack in enumerate(solved.slacks) if j not in tight)
-        asserts["gap"] = _text(round_down(gap, _FEW_DIGITS))
+        asserts["gap"] = format_rational(round_down(gap, _FEW_DIGITS))
     asserts["margin"] = _margin(solved.norm_squared, solved.norm_squared)
-    return {"asserts": asserts, "witness": _multipliers(problem, multipliers)}
+    return asserts, _multipliers(problem, multipliers)
 
 
-def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> dict[str, Plain] | None:
+def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int) -> Found | None:
     """The solution and its multipliers rounded, and what they still prove; None if the direction is not feasible."""
     multipliers = _with_room(problem, multipliers, digits)
     direction = ExactMatrix.row_vector(_rounded(_solution(problem, multipliers), digits))
@@ -186,13 +167,13 @@ def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int
             upper_rational(arb(max(distance.norm_squared - distance.dual_value, fmpq(0))).sqrt()), _FEW_DIGITS
         )
         loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
-    asserts: dict[str, Plain] = {"direction": _point(direction, problem), "within": _text(radius)}
+    asserts: dict[str, Plain] = {"direction": _point(direction, problem), "within": format_rational(radius)}
     among = [j for j in range(problem.rows.rows) if j not in loose]
     if loose and among:
         asserts["neighbours_among"] = _constraints(problem, among)
-        asserts["gap"] = _text(round_down(min(loose.values()), _FEW_DIGITS))
+        asserts["gap"] = format_rational(round_down(min(loose.values()), _FEW_DIGITS))
     asserts["margin"] = _margin(distance.dual_value, distance.norm_squared)
-    return {"asserts": asserts, "witness": _multipliers(problem, kept)}
+    return asserts, _multipliers(problem, kept)
 
 
 def _solution(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> list[fmpq]:
@@ -235,44 +216,35 @@ def _margin(smallest: fmpq, largest: fmpq) -> Plain:
     with working_precision(_bits(_MARGIN_DIGITS)):
         lower, upper = lower_rational((1 / arb(largest)).sqrt()), upper_rational((1 / arb(smallest)).sqrt())
     return {
-        "at_least": _text(round_down(lower, _MARGIN_DIGITS)),
-        "at_most": _text(round_up(upper, _MARGIN_DIGITS)),
+        "at_least": format_rational(round_down(lower, _MARGIN_DIGITS)),
+        "at_most": format_rational(round_up(upper, _MARGIN_DIGITS)),
     }
 
 
 def _multipliers(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> dict[str, Plain]:
-    numbers = {row: {"multiplier": _text(value)} for row, value in multipliers.items()}
-    return {"multipliers": _constraints(problem, multipliers, numbers)}
+    return {"multipliers": _constraints(problem, multipliers, "multiplier")}
 
 
-def _constraints(
-    problem: MarginProblem, rows: Sequence[int] | Mapping[int, Any], numbers: Mapping[int, dict[str, Plain]] = {}
-) -> Plain:
-    """Constraints by name, each with its number where there is one."""
+def _constraints(problem: MarginProblem, rows: Sequence[int] | Mapping[int, fmpq], number: str = "") -> Plain:
+    """Constraints by name, each with its number where they have one, of this name."""
     found: list[Plain] = []
     for row in sorted(rows):
         name = problem.constraints[row]
         place: dict[str, Plain]
         place = {"input": str(name.input), "token": str(name.token)} if isinstance(name, Pair) else {"point": str(name)}
-        found.append({**place, **numbers.get(row, {})})
+        found.append({**place, number: format_rational(rows[row])} if isinstance(rows, Mapping) and number else place)
     return found
 
 
 def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
     """A point of the problem in its own shape: a vector, or the rows of W."""
-    entries, (rows, columns) = [_text(entry) for entry in point.row(0)], problem.shape
+    entries, (rows, columns) = texts(point.row(0)), problem.shape
     if problem.variable != "W":
         return list(entries)
     return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
 
 
-def _text(value: fmpq) -> Plain:
-    return format_rational(value)
-
-
 COMMAND = Command(
-    """PROBLEM is a YAML file with what stands under `given`, or a .npz or .safetensors file with `keys` (or `tokens`
-    and `W`) of all inputs, one per row, and `lengths` and `indices`; or with `points` and `labels`.""",
     Argument("PROBLEM", Arrays("given")),
     Option(
         "--form",
@@ -283,12 +255,4 @@ COMMAND = Command(
     Option("--digits", "Digits of a direction; half as many of its distance from the solution.", Whole(2, 1000)),
     ARRAY,
     DATA_OR_AUTO,
-    examples="""
-        problem.yaml -o margin.yaml
-        inputs.npz -o margin.yaml
-        inputs.npz --form direction --digits 50 -o margin.yaml""",
-    file="""
-        A YAML file holds what certificates write under given, for example
-          keys: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]
-          indices: [1, 1]""",
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -30,14 +30,13 @@ from certattn.kernel.theorems.selection.regularization_path import (
     read_given,
 )
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
+from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.figures import Target, require_figure
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
 from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
 from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table, solve
-from certattn.writing import to_text
 
 # Without a radius: about so many times 1/margin.
 _DEFAULT_REACH = 40
@@ -71,36 +70,29 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where the selection is not the best one, cannot be
     separated, or a radius is too small for the theorem.
     """
-    require_place(out, [])
     if plot is not None:
         require_figure(plot)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        started = loads(to_text({**certificate, "asserts": {}}), out)
-        read = read_given(GIVEN.read(started.given, started.reading)[1])
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    read = draft.read(lambda written: read_given(GIVEN.read(written.given, written.reading)[1]))
     problem = _problem(read, indices)
     if plot is not None and read.stated.tokens.dimension != 2:
         raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")
-    stated = [exact_rational(radius, "radius") for radius in radii] or [_default_radius(problem)]
-    for radius in stated:
-        if radius <= 0:
-            raise UsageError(f"the radius {describe(radius)}: expected a positive number")
+    stated = [positive(radius, "radius") for radius in radii] or [_default_radius(problem)]
     found = [_certified(problem, radius) for radius in stated]
-    certificate["asserts"] = {
+    asserts: dict[str, Plain] = {
         "indices": [str(index) for index in problem.selection.indices],
         "path": [
             {"radius": format_rational(radius), "cosine": format_rational(cosine)}
             for radius, (_, cosine) in zip(stated, found, strict=True)
         ],
     }
-    certificate["witness"] = {
+    witness: dict[str, Plain] = {
         "multipliers": multiplier_table(problem.selection, problem.solution.multipliers),
-        "comparators": [[format_rational(entry) for entry in point.row(0)] for point, _ in found],
+        "comparators": [texts(point.row(0)) for point, _ in found],
     }
-    certificate["provenance"] = provenance(exact_text(note, "note"))
     if plot is not None:
         draw_path(problem, stated, [cosine for _, cosine in found], plot)
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts, witness)
 
 
 def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
@@ -215,8 +207,6 @@ def _inside(entries: list[fmpq], radius: fmpq) -> ExactMatrix:
 
 
 COMMAND = Command(
-    """TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and
-    `loss`.""",
     Argument("TOKENS", Yaml("given")),
     Option(
         "--radius",
@@ -227,12 +217,4 @@ COMMAND = Command(
     ),
     token_indices("The chosen token of each input, counted from 0; the best ones if left out."),
     to_plot("Draw the path into this file."),
-    examples="""
-        tokens.yaml --radius 40 --radius 400 -o path.yaml
-        tokens.yaml --plot path.svg -o path.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
-          scores: [[1, 0.9, 0.9]]
-          loss: logistic""",
 )

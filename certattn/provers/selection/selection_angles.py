@@ -6,14 +6,12 @@ The checker's own obligations tell what is proved: the bounds are read off those
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Number, Obligation, Range
-from certattn.kernel.decide.proof import Answer, Proof
-from certattn.kernel.document.certificate import loads
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -31,8 +29,8 @@ from certattn.kernel.theorems.selection.direction_theorems import (
 )
 from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
+from certattn.provers.output import Draft
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.writing import to_text
 
 _DIGITS = 4
 # Nobody waits so long for a rate to say something.
@@ -41,28 +39,74 @@ LATE = fmpq(10) ** 30
 _LARGEST = fmpq(2)
 
 
-def with_bounds(plain: dict[str, Plain], at: Sequence[str], bits: int, late_rate: bool) -> dict[str, Plain]:
-    """The certificate with bounds of 1 - cos angle at those steps (or times), and a rate if the theorem has one.
+@dataclass(frozen=True)
+class StatedBounds:
+    """Bounds for the draft of a certificate with this witness, at a precision of so many bits."""
 
-    Bounds that are not below 1, a right angle, are left out; and without `late_rate` so is a rate that is not after
-    LATE steps (or so long).
-    """
-    problem = _problem(plain)
-    for text in at:
-        _require_bounded(problem, text)
-    asserts: Any = plain["asserts"]
-    key = "step" if problem.rule.discrete else "time"
-    if at:
-        asserts = {**asserts, "angles": [{key: text, "at_most": "2"} for text in at]}
-        found = _proved({**plain, "asserts": asserts}, bits)
-        bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
-        shown = [(text, _up(bound)) for text, bound in zip(at, bounds, strict=True)]
-        stated = [{key: text, "at_most": format_rational(bound)} for text, bound in shown if bound < 1]
-        asserts = {**asserts, "angles": stated} if stated else plain["asserts"]
-    rate = _rate(plain, problem, bits) if problem.rate_begins is not None else None
-    if rate is not None and (late_rate or not _is_late(rate)):
-        asserts = {**asserts, "rate": rate}
-    return {**plain, "asserts": asserts}
+    draft: Draft
+    witness: dict[str, Plain]
+    bits: int
+
+    def added(self, asserts: dict[str, Plain], at: Sequence[str], late_rate: bool) -> dict[str, Plain]:
+        """The asserts with bounds of 1 - cos angle at those steps (or times), and a rate if the theorem has one.
+
+        Bounds that are not below 1, a right angle, are left out; and without `late_rate` so is a rate that is not after
+        LATE steps (or so long).
+        """
+        problem = self._problem(asserts)
+        for text in at:
+            _require_bounded(problem, text)
+        bounded, key = asserts, "step" if problem.rule.discrete else "time"
+        if at:
+            bounded = {**asserts, "angles": [{key: text, "at_most": "2"} for text in at]}
+            found = self._proof(bounded).answers
+            bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
+            shown = [(text, _up(bound)) for text, bound in zip(at, bounds, strict=True)]
+            stated: list[Plain] = [{key: text, "at_most": format_rational(bound)} for text, bound in shown if bound < 1]
+            bounded = {**asserts, "angles": stated} if stated else asserts
+        rate = self._rate(asserts, problem) if problem.rate_begins is not None else None
+        return {**bounded, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else bounded
+
+    def _rate(self, asserts: dict[str, Plain], problem: DescentProblem) -> dict[str, Plain] | None:
+        """From when the theorem applies or the logarithm is clearly positive; None where it does not grow."""
+        begins, offset, slope = problem.rate_begins, OFFSET.name, SLOPE.name
+        assert begins is not None
+        found = self._coefficients(asserts, problem, begins)
+        if found[slope] <= 0:
+            return None
+        if found[offset] < 2:
+            begins += fmpq(((2 - found[offset]) / found[slope]).ceil())
+            found = self._coefficients(asserts, problem, begins)
+        shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
+                 for name, value in found.items()}  # fmt: skip
+        numbers = {"from": begins, **shown}
+        return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
+
+    def _coefficients(self, asserts: dict[str, Plain], problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
+        """What is proved of the rate from there on: bounds to the safe side, none of them negative."""
+        form = problem.theorem.rate_form
+        anything = {field.name: "2" if field.name == OFFSET.name else "1" for field in RATE_FIELDS[form]}
+        proof = self._proof({**asserts, "rate": {"form": form, "from": format_rational(begins), **anything}})
+        bounds = {}
+        for name in anything:
+            if proof.answers[f"rate.{name}"].because:
+                raise NotProvedError("no rate is proved there")
+            # Of a range the end that proves, whatever was shown of the draft's numbers.
+            rate = proof.obligations[f"rate.{name}"]
+            assert isinstance(rate, Obligation)
+            with working_precision(self.bits):
+                ball = _ball(rate.right() if callable(rate.right) else rate.right)
+            bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
+            bounds[name] = max(bound, fmpq(0))
+        return bounds
+
+    def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
+        return self.draft.read(THEOREM.read, asserts, self.witness)
+
+    def _proof(self, asserts: dict[str, Plain]) -> Proof:
+        proof = Proof(list(THEOREM.obligations(self._problem(asserts))))
+        proof.ask(proof.obligations, self.bits)
+        return proof
 
 
 def _require_bounded(problem: DescentProblem, text: str) -> None:
@@ -91,46 +135,6 @@ def _is_late(rate: dict[str, Plain]) -> bool:
     return (bound < 1) is not True
 
 
-def _rate(plain: dict[str, Plain], problem: DescentProblem, bits: int) -> dict[str, Plain] | None:
-    """From when the theorem applies, or from when the logarithm is clearly positive; None where it does not grow."""
-    begins, offset, slope = problem.rate_begins, OFFSET.name, SLOPE.name
-    assert begins is not None
-    found = _coefficients(plain, problem, begins, bits)
-    if found[slope] <= 0:
-        return None
-    if found[offset] < 2:
-        begins += fmpq(((2 - found[offset]) / found[slope]).ceil())
-        found = _coefficients(plain, problem, begins, bits)
-    shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
-             for name, value in found.items()}  # fmt: skip
-    numbers = {"from": begins, **shown}
-    return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
-
-
-def _coefficients(plain: dict[str, Plain], problem: DescentProblem, begins: fmpq, bits: int) -> dict[str, fmpq]:
-    """What is proved of the rate from there on: bounds to the safe side, none of them negative."""
-    form, asserts = problem.theorem.rate_form, plain["asserts"]
-    assert isinstance(asserts, dict)
-    draft: Plain = {
-        "form": form,
-        "from": format_rational(begins),
-        **{field.name: "2" if field.name == OFFSET.name else "1" for field in RATE_FIELDS[form]},
-    }
-    proof = _proof({**plain, "asserts": {**asserts, "rate": draft}}, bits)
-    bounds = {}
-    for name in (field.name for field in RATE_FIELDS[form]):
-        if proof.answers[f"rate.{name}"].because:
-            raise NotProvedError("no rate is proved there")
-        # Of a range the end that proves, whatever was shown of the draft's numbers.
-        rate = proof.obligations[f"rate.{name}"]
-        assert isinstance(rate, Obligation)
-        with working_precision(bits):
-            ball = _ball(rate.right() if callable(rate.right) else rate.right)
-        bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
-        bounds[name] = max(bound, fmpq(0))
-    return bounds
-
-
 def _up(bound: Number | None) -> fmpq:
     return min(round_up(upper_rational(_ball(bound)), _DIGITS), _LARGEST)
 
@@ -141,17 +145,3 @@ def _ball(value: Number | None) -> arb:
     if not isinstance(value, arb):
         raise NotProvedError("no bound of the angle is proved there")
     return value
-
-
-def _proved(plain: dict[str, Plain], bits: int) -> dict[str, Answer]:
-    return _proof(plain, bits).answers
-
-
-def _proof(plain: dict[str, Plain], bits: int) -> Proof:
-    proof = Proof(list(THEOREM.obligations(_problem(plain))))
-    proof.ask(proof.obligations, bits)
-    return proof
-
-
-def _problem(plain: dict[str, Plain]) -> DescentProblem:
-    return THEOREM.read(loads(to_text(plain), Path("draft.yaml")))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -16,8 +16,8 @@ from certattn.kernel.mathematics.token_selection import Selection, best_tokens, 
 from certattn.kernel.theorems.selection.mathematics.selection_constants import ENCLOSED, GRADIENT
 from certattn.kernel.theorems.selection.selection_counterexample import THEOREM, smoothness_bound
 from certattn.provers.commands import Argument, Command, Yaml, token_indices
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact
+from certattn.provers.output import Draft, require_proved
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.selection_direction import (
     SEARCH_BITS,
@@ -28,11 +28,9 @@ from certattn.provers.selection.selection_direction import (
     Setting,
     max_margin_point,
     read_setting,
-    require_proved,
-    stated_certificate,
-    stated_multipliers,
+    stated,
 )
-from certattn.writing import to_text
+from certattn.provers.selection.token_optimality import multiplier_table
 
 _DIGITS = 4
 
@@ -60,10 +58,8 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError, with the reason, where this is no counterexample.
     """
-    require_place(out, [])
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    setting = draft.read(read_setting)
     best = _best(setting)
     with working_precision(SEARCH_BITS[0]):
         solution = max_margin_point(best)
@@ -74,18 +70,13 @@ def generate(
         product = (solution.solution @ run.solution.solution.T).entry(0, 0)
         apart = lower_rational(1 - product * solution.margin() * run.solution.margin())
         smooth = _smoothness(run) if smoothness else None
-    certificate = stated_certificate(head, run, choice, limit=True)
-    asserts, witness = certificate["asserts"], certificate["witness"]
-    assert isinstance(asserts, dict)
-    assert isinstance(witness, dict)
+    asserts, witness = stated(run, choice, limit=True)
     asserts["apart"] = format_rational(round_down(apart, _DIGITS))
     if smooth is not None:
         asserts["smoothness"] = format_rational(smooth)
-    witness["best_multipliers"] = stated_multipliers(best, solution)
-    with not_yet_written(out):
-        require_proved(loads(to_text(certificate), out))
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    witness["best_multipliers"] = multiplier_table(best, solution.multipliers)
+    draft.read(require_proved, asserts, witness)
+    return draft.write(asserts, witness)
 
 
 def _best(setting: Setting) -> Selection:
@@ -114,18 +105,7 @@ def _smoothness(run: Run) -> fmpq | None:
 
 
 COMMAND = Command(
-    """DESCENT is a YAML file with two inputs or more: `keys` and `scores`, or `tokens`, `v` and if need be `W`,
-    `labels`; `loss`, `descent` and `start`.""",
     Argument("DESCENT", Yaml("given")),
     token_indices("The tokens that the descent selects, one of each input, counted from 0; found if left out."),
     *STEP_OPTIONS,
-    examples="""
-        descent.yaml -o counterexample.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
-          scores: [[1, 0], [1, 0]]
-          loss: linear
-          descent: {rule: gradient, step: 1/60}
-          start: [3, 0]""",
 )

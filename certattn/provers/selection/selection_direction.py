@@ -12,9 +12,7 @@ from typing import Any
 
 from flint import arb
 
-from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -22,7 +20,6 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.losses import LOSSES, Loss
-from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
@@ -47,15 +44,14 @@ from certattn.kernel.theorems.selection.selection_direction import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import LOSS, StatedTokens, read_tokens
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
-from certattn.provers.exact_inputs import exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_one_of
+from certattn.provers.output import Draft, require_proved, texts
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
-from certattn.provers.selection.selection_angles import with_bounds
+from certattn.provers.selection.selection_angles import StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
-from certattn.statements.checking import check_certificate
+from certattn.provers.selection.token_optimality import multiplier_table
 from certattn.statements.selection.selection_direction import start_words
-from certattn.writing import to_text
 
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
@@ -95,27 +91,21 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError, with the reason, where no theorem was found to apply.
     """
-    require_place(out, [])
-    known = (*CANDIDATES, CONE)
-    if theorem is not None and theorem not in known:
-        raise UsageError(f"theorem is {theorem!r}, expected one of {', '.join(known)}")
+    if theorem is not None:
+        require_one_of((*CANDIDATES, CONE), theorem, "theorem")
     if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
         raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        setting = read_setting(loads(to_text({**head, "asserts": {}}), out))
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    setting = draft.read(read_setting)
     at = [exact_text(angle, "angles") for angle in angles]
     _require_fit(setting, theorem, at)
     search = Search(setting, tuple(indices) if indices is not None else None, theorem)
     enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
-    with not_yet_written(out):
-        certificate = stated_certificate(head, run, choice, limit)
-        if setting.start.kind == ENCLOSED:
-            certificate = with_bounds(certificate, at, run.bits, late_rate)
-        certificate = proved_at_best(certificate, out)
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    asserts, witness = stated(run, choice, limit)
+    if setting.start.kind == ENCLOSED:
+        asserts = StatedBounds(draft, witness, run.bits).added(asserts, at, late_rate)
+    return draft.write(_proved_at_best(draft, asserts, witness), witness)
 
 
 @dataclass(frozen=True)
@@ -326,22 +316,10 @@ class Search:
 # -- what is stated
 
 
-def stated_multipliers(selection: Selection, solution: MaxMargin) -> list[Plain]:
-    """The multipliers of a max-margin point, by pair."""
-    return [
-        {
-            "input": str(selection.pairs[j].input),
-            "token": str(selection.pairs[j].token),
-            "multiplier": format_rational(value),
-        }
-        for j, value in sorted(solution.multipliers.items())
-    ]
-
-
-def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: bool) -> dict[str, Plain]:
-    """The certificate, as yet without bounds of angles."""
+def stated(run: Run, choice: Choice, limit: bool) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """What is asserted, as yet without bounds of angles, and the witness."""
     selection, solution = run.selection, run.solution
-    witness: dict[str, Plain] = {"multipliers": stated_multipliers(selection, solution)}
+    witness: dict[str, Plain] = {"multipliers": multiplier_table(selection, solution.multipliers)}
     if choice.steps > 0:
         witness["steps"] = str(choice.steps)
     if run.bits > SEARCH_BITS[0]:
@@ -349,27 +327,20 @@ def stated_certificate(head: dict[str, Plain], run: Run, choice: Choice, limit: 
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
     asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}
     if limit:
-        asserts["limit"] = [format_rational(entry) for entry in solution.solution.row(0)]
-    return {**head, "asserts": asserts, "witness": witness}
+        asserts["limit"] = texts(solution.solution.row(0))
+    return asserts, witness
 
 
-def proved_at_best(plain: dict[str, Plain], out: Path) -> dict[str, Plain]:
-    """The certificate if it is proved, or else without its rate. Raises NotProvedError if that is not proved either."""
+def _proved_at_best(draft: Draft, asserts: dict[str, Plain], witness: dict[str, Plain]) -> dict[str, Plain]:
+    """These asserts if they are proved, or else without the rate. Raises NotProvedError if nor are those."""
     try:
-        require_proved(loads(to_text(plain), out))
+        draft.read(require_proved, asserts, witness)
     except NotProvedError:
-        asserts = plain["asserts"]
-        if not isinstance(asserts, dict) or RATE.name not in asserts:
+        if RATE.name not in asserts:
             raise
-        plain = {**plain, "asserts": {name: value for name, value in asserts.items() if name != RATE.name}}
-        require_proved(loads(to_text(plain), out))
-    return plain
-
-
-def require_proved(certificate: Certificate) -> None:
-    report = check_certificate(certificate, CheckOptions())
-    if report.verdict is not Verdict.VERIFIED:
-        raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")
+        asserts = {name: value for name, value in asserts.items() if name != RATE.name}
+        draft.read(require_proved, asserts, witness)
+    return asserts
 
 
 def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
@@ -393,8 +364,6 @@ STEP_OPTIONS = (
     Option("--most-steps", "How many steps are tried.", int, "K"),
 )
 COMMAND = Command(
-    """DESCENT is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`; `loss`, `descent`
-    and `start`.""",
     Argument("DESCENT", Yaml("given")),
     token_indices("The chosen token of each input, counted from 0; where the descent goes if left out."),
     Option("--theorem", "The theorem to apply; found if left out.", metavar="NAME"),
@@ -402,16 +371,5 @@ COMMAND = Command(
     Option("--angle", "A step (time of the flow) at which to bound the angle.", metavar="K", sets="angles", many=True),
     Option("--late-rate", "State a rate even if it is below 1 only after 10^30 steps.", bool),
     to_plot("Draw the run and what is certified of it, for keys in the plane."),
-    examples="""
-        descent.yaml -o direction.yaml
-        descent.yaml --angle 1000 --angle 1000000000 -o direction.yaml
-        descent.yaml -o direction.yaml --plot direction.svg""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-0.1, 1], [1, 0], [0, 0]]]
-          scores: [[1, 0.9, 0.9]]
-          loss: logistic
-          descent: {rule: gradient, step: 1}
-          start: [0, -1.5]""",
     finding=_left_out,
 )

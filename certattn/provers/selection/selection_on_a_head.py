@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
@@ -30,11 +30,10 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, QUERY_ROWS, Argument, Arrays, Command, Option, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.output import Draft, require_place, text_rows, texts
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 from certattn.provers.selection.head_margins import Bounds, bounds
-from certattn.writing import to_text
 
 VALUE_NORM = "value-norm"
 _BITS = 64
@@ -82,7 +81,7 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no token is selected alone.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     if not 0 < gap < 1:
         raise UsageError(f"gap is {gap}, expected a number between 0 and 1")
     stated: dict[str, Plain] = {} if causal is None else {"causal": str(causal)}
@@ -92,9 +91,8 @@ def generate(
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None or stated:
             raise UsageError("a head that is given whole takes nothing else that certificates write under given")
-        with not_yet_written(out):
-            return _write(out, dict(given), wanted, note)
-    with not_yet_written(out), placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+        return _write(out, dict(given), wanted, note)
+    with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
             references["queries"]["rows"] = query_rows
         return _write(out, {**references, "scale": exact_text(scale, "scale"), **stated}, wanted, note)
@@ -121,16 +119,13 @@ def _score(score: str | Sequence[Number]) -> dict[str, Plain]:
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: _Wanted, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    head = read_head(loads(to_text({**certificate, "asserts": {}}), out))
+    draft = Draft(THEOREM, out, given, note)
+    head = draft.read(read_head)
     with working_precision(_BITS):
         problem = HeadStatement(head, _selected(head), {}, None, _best(head), {})
-        certificate["asserts"] = _at_queries(problem, wanted.per_query)
-        witness = _add_margins(problem, wanted, certificate["asserts"])
-    if witness:
-        certificate["witness"] = witness
-    certificate["provenance"] = provenance(note)
-    return write_certificate(certificate, THEOREM, out)
+        asserts = _at_queries(problem, wanted.per_query)
+        witness = _add_margins(problem, wanted, asserts)
+    return draft.write(asserts, witness)
 
 
 # -- at the queries
@@ -175,10 +170,10 @@ def _at_queries(problem: HeadStatement, per_query: bool) -> dict[str, Plain]:
     low, high = [_down(weight) for weight in weights], [_up(weight) for weight in weights]
     asserts: dict[str, Plain] = {
         SELECTED.name: [str(token) for token in problem.selected],
-        MARGIN.name: {"at_least": _numbers(margins) if per_query else format_rational(min(margins))},
+        MARGIN.name: {"at_least": texts(margins) if per_query else format_rational(min(margins))},
         WEIGHT.name: {
-            "at_least": _numbers(low) if per_query else format_rational(min(low)),
-            "at_most": _numbers(high) if per_query else format_rational(max(high)),
+            "at_least": texts(low) if per_query else format_rational(min(low)),
+            "at_most": texts(high) if per_query else format_rational(max(high)),
         },
     }
     if head.score is not None:
@@ -202,16 +197,11 @@ def _up(value: arb) -> fmpq:
     return round_up(upper_rational(value), _DIGITS)
 
 
-def _numbers(values: list[fmpq]) -> Plain:
-    return [format_rational(value) for value in values]
-
-
 # -- largest margins
 
 
-def _add_margins(problem: HeadStatement, wanted: _Wanted, asserts: Plain) -> dict[str, Plain]:
+def _add_margins(problem: HeadStatement, wanted: _Wanted, asserts: dict[str, Plain]) -> dict[str, Plain]:
     """Add what is stated of largest margins to `asserts`, and return the witness."""
-    assert isinstance(asserts, dict)
     witness: dict[str, Plain] = {}
     stated: list[Plain] = []
     shown: list[Plain] = []
@@ -228,7 +218,7 @@ def _add_margins(problem: HeadStatement, wanted: _Wanted, asserts: Plain) -> dic
         if not 0 <= token < problem.head.prompt.length:
             raise UsageError(f"exposure of token {token}, expected one of the {problem.head.prompt.length}, from 0")
         found = bounds(problem.chosen_as(token), wanted.gap)
-        direction: dict[str, Plain] = {} if found.matrix is None else {"direction": _numbers(found.matrix.T.row(0))}
+        direction: dict[str, Plain] = {} if found.matrix is None else {"direction": texts(found.matrix.T.row(0))}
         stated.append({"token": str(token), **found.asserted()})
         shown.append({"token": str(token), **direction, "multipliers": _multipliers(found, with_query=False)})
     if stated:
@@ -237,7 +227,7 @@ def _add_margins(problem: HeadStatement, wanted: _Wanted, asserts: Plain) -> dic
 
 
 def _matrix(found: Bounds) -> dict[str, Plain]:
-    return {} if found.matrix is None else {"W": [_numbers(row) for row in found.matrix.to_rows()]}
+    return {} if found.matrix is None else {"W": text_rows(found.matrix)}
 
 
 def _multipliers(found: Bounds, *, with_query: bool) -> Plain:
@@ -260,8 +250,6 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    """HEAD is a .npz or .safetensors file with arrays `keys`, `values`, `queries` (one per row), or
-    `tokens`, `queries` and any of `K`, `Q`, `V`, or `U` and `V`; or a YAML file with a head.""",
     Argument("HEAD", Arrays("given")),
     Option("--scale", "Factor of the logits, an exact number."),
     QUERY_ROWS,
@@ -281,15 +269,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw selected tokens and weights; with --per-query."),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --scale "1/sqrt(32)" --queries 1:512 --causal 2 -o causal.yaml
-        head.npz --score value-norm --separability selected -o head.yaml
-        head.npz --exposure 7 --exposure 11 --per-query -o head.yaml --plot head.svg""",
-    file="""
-        A YAML file in the place of HEAD holds what certificates write under given, for example
-          keys: [[0, 1], [1, 0], [0, 0]]
-          values: [[1], [2], [0]]
-          queries: [[1, 1/2]]""",
     inputs=_inputs,
 )

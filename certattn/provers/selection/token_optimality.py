@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
@@ -21,10 +21,9 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMarg
 from certattn.kernel.theorems.selection.stated_tokens import read_tokens
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, MOST_SELECTIONS, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.commands import Argument, Command, Option, Yaml, index_list
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact
+from certattn.provers.output import Draft
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
-from certattn.writing import to_text
 
 # Selections that are all gone through without being asked to.
 _FEW = 10_000
@@ -49,11 +48,8 @@ def generate(
 
     Raises UsageError and MalformedError.
     """
-    require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        started = loads(to_text({**certificate, "asserts": {}}), out)
-        tokens = read_tokens(GIVEN.read(started.given, started.reading)[1]).tokens
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    tokens = draft.read(lambda written: read_tokens(GIVEN.read(written.given, written.reading)[1])).tokens
     asserts: dict[str, Plain] = {"optimal": _indices(best_tokens(tokens))}
     witness: dict[str, Plain] = {}
     for name, items, proofs in _settled([chosen_tokens(tokens, indices) for indices in selections]):
@@ -65,11 +61,7 @@ def generate(
             witness["cuts"] = found.cuts
         if found.supports:
             witness["supports"] = _indices(found.supports)
-    certificate["asserts"] = asserts
-    if witness:
-        certificate["witness"] = witness
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts, witness)
 
 
 def _enumerates(tokens: Tokens, asked: bool | None) -> bool:
@@ -226,7 +218,6 @@ def _indices(rows: Sequence[Sequence[int]]) -> list[Plain]:
 
 
 COMMAND = Command(
-    "TOKENS is a YAML file with `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`.",
     Argument("TOKENS", Yaml("given")),
     Option(
         "--indices",
@@ -242,11 +233,4 @@ COMMAND = Command(
         bool,
         sets="enumerate_all",
     ),
-    examples="""
-        tokens.yaml -o optimality.yaml
-        tokens.yaml --indices "0, 1" --no-all -o optimality.yaml""",
-    file="""
-        The file holds what certificates write under given, for example
-          keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]
-          scores: [[1, 0], [1, 0]]""",
 )

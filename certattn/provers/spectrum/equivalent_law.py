@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -17,15 +17,11 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, LawNumbers
 from certattn.kernel.theorems.spectrum.equivalent_law import ASSERTS, LARGEST_ORDER, NONE, OPEN, THEOREM
-from certattn.kernel.theorems.spectrum.limit_law import (
-    EquivalentLaw,
-    beta_at_share,
-    critical_beta,
-)
+from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, beta_at_share, critical_beta
 from certattn.provers.commands import Command, Option, pair_for, to_plot
-from certattn.provers.exact_inputs import Number, exact_rational, exact_text
-from certattn.provers.output import provenance, require_place, write_certificate
-from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, round_nearest
+from certattn.provers.exact_inputs import Number, exact_rational, positive, require_within
+from certattn.provers.output import Draft
+from certattn.provers.rounding import TooLongError, decimal_exponent, last_place, midpoint, precisions, round_nearest
 
 DIGITS = 15
 MOMENTS = 4
@@ -70,7 +66,7 @@ class _Finder:
         """Whether there is one; None where the checker's precision does not show it."""
         if self.exact is not None and (self.exact.discriminant() <= 0) is True:
             return False
-        for bits in _precisions():
+        for bits in precisions(_FIRST_BITS):
             with working_precision(bits):
                 if self.law(bits).gap is not None:
                     return True
@@ -94,7 +90,7 @@ class _Finder:
 
     def _rounded(self, what: str, values: Sequence[_Value]) -> tuple[list[str], str]:
         """The same. Raises NotProvedError, and TooLongError for what is too long."""
-        for bits in _precisions():
+        for bits in precisions(_FIRST_BITS):
             with working_precision(bits):
                 balls = [value(self.law(bits)) for value in values]
                 if all(ball.is_finite() and ball.is_exact() for ball in balls):
@@ -113,13 +109,6 @@ class _Finder:
             return None
         largest = max(abs(midpoint(ball)) for ball in balls)
         return last_place(largest, self.digits) if largest != 0 else None
-
-
-def _precisions() -> list[int]:
-    found = [_FIRST_BITS]
-    while 2 * found[-1] <= DEFAULT_LIMITS.max_bits:
-        found.append(2 * found[-1])
-    return found
 
 
 def _short(unit: fmpq) -> str:
@@ -163,12 +152,10 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, and NotProvedError where the checker's default precision does not prove the digits.
     """
-    require_place(out, [])
-    if not 1 <= digits <= _MOST_DIGITS:
-        raise UsageError(f"digits is {digits}, expected a number from 1 to {_MOST_DIGITS}")
-    if not 0 <= moments <= LARGEST_ORDER // 2:
-        raise UsageError(f"moments is {moments}, expected a number from 0 to {LARGEST_ORDER // 2}")
+    require_within(1, _MOST_DIGITS, digits, "digits")
+    require_within(0, LARGEST_ORDER // 2, moments, "moments")
     given = _given(lambda_, beta, alpha2, beta2)
+    draft = Draft(THEOREM, out, {name: format_rational(value) for name, value in given.items()}, note)
     finder = _Finder(given, digits)
     asserts: dict[str, Plain] = {
         "moments": _moments(finder, moments),
@@ -182,14 +169,7 @@ def generate(
         "nonlinear_share": _nonlinear_share(finder),
         "share_reached": [_share(finder, share) for share in shares],
     }
-    certificate: dict[str, Plain] = {
-        "certattn": FORMAT_VERSION,
-        "claim": THEOREM.name,
-        "given": {name: format_rational(value) for name, value in given.items()},
-        "asserts": {name: asserts[name] for name in ASSERTS.fields if asserts[name]},
-        "provenance": provenance(exact_text(note, "note")),
-    }
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write({name: asserts[name] for name in ASSERTS.fields if asserts[name]})
 
 
 def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: Number | None) -> dict[str, fmpq]:
@@ -201,10 +181,7 @@ def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: N
         found = "no law is given" if alpha2 is None and beta2 is None else f"{missing} is missing"
         raise UsageError(f"{found}; expected beta, or alpha2 and beta2")
     named = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_}
-    given = {name: exact_rational(value, name) for name, value in named.items() if value is not None}
-    for name, value in given.items():
-        if (value > 0) is not True:
-            raise UsageError(f"{name} is {describe(value)}, expected a positive number")
+    given = {name: positive(value, name) for name, value in named.items() if value is not None}
     if "beta" in given and given["beta"] > LARGEST_BETA:
         raise UsageError(f"beta is {describe(given['beta'])}, expected a number of at most {LARGEST_BETA}")
     return given
@@ -302,7 +279,6 @@ _point = pair_for("--stieltjes", "a real and an imaginary part, such as '1, 1/2'
 
 
 COMMAND = Command(
-    "",
     Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
@@ -316,8 +292,4 @@ COMMAND = Command(
     ),
     Option("--digits", "Of every number that is stated.", int),
     to_plot("Draw the density and a quarter circle."),
-    examples="""
-        --beta 1 --lambda 1 -o law.yaml
-        --beta 1/2 --lambda 1/4 --cdf 0.4 --density 1 -o gap.yaml --plot gap.svg
-        --alpha2 1/3 --beta2 2 --lambda 1/8 --stieltjes '1, 1/2' -o given.yaml""",
 )

@@ -8,7 +8,7 @@ from typing import cast
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -16,10 +16,9 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.finite_moments import ASSERTS, GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import ORDERS, ScoreMatrix, limit_moment, score_matrix
 from certattn.provers.commands import Command, Option, Whole
-from certattn.provers.exact_inputs import Number, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, around, enclosed, positive
-from certattn.writing import to_text
+from certattn.provers.exact_inputs import Number, positive
+from certattn.provers.output import Draft, require_place
+from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, around, enclosed
 
 DIGITS = 6
 _FOURTH = 4
@@ -55,7 +54,7 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, MalformedError, and NotProvedError where no size is found.
     """
-    require_place(out, [])
+    require_place(out)
     exact_beta, ratio = positive(beta, "beta"), positive(lambda_, "lambda")
     for order in orders:
         if order not in ORDERS:
@@ -71,14 +70,10 @@ def generate(
     if d is None:
         raise UsageError("nothing to state: give d, or within to look for the smallest")
     given: dict[str, Plain] = {"beta": format_rational(exact_beta), "lambda": format_rational(ratio), "d": str(d)}
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    with not_yet_written(out):
-        stated = loads(to_text({**certificate, "asserts": {}}), out)
-        scores = score_matrix(GIVEN.read(stated.given, stated.reading))
+    draft = Draft(THEOREM, out, given, note)
+    scores = draft.read(lambda written: score_matrix(GIVEN.read(written.given, written.reading)))
     asserts = _stated(scores, ratio, wanted, digits) if search is None else search.stated(scores, digits)
-    certificate["asserts"] = {name: asserts[name] for name in ASSERTS.fields if name in asserts}
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write({name: asserts[name] for name in ASSERTS.fields if name in asserts})
 
 
 def _stated(scores: ScoreMatrix, lambda_: fmpq, orders: Sequence[int], digits: int) -> dict[str, Plain]:
@@ -172,14 +167,9 @@ class _Search:
 
 
 COMMAND = Command(
-    "With --within, the smallest size is looked for at which the moment of one --order is that near to its limit.",
     *SCORE_OPTIONS,
     Option("--d", "Number of queries and of keys; found with --within by default.", Whole(2)),
     Option("--order", "2k of a moment to state: 2, 4, 6 or 8; all by default.", int, sets="orders", many=True),
     Option("--within", "State that d is the smallest with the moment this near to its limit.", metavar="E"),
     Option("--digits", "Digits of bounds.", Whole(1, 30)),
-    examples="""
-        --beta 1/2 --d 1000 -o moments.yaml
-        --beta 3/4 --lambda 1/2 --d 1000 --order 4 -o fourth.yaml
-        --beta 1 --order 4 --within 0.05 -o smallest.yaml""",
 )

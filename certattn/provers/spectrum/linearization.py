@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
@@ -31,8 +31,8 @@ from certattn.kernel.theorems.spectrum.linearization import (
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Arrays, Command, Option, to_plot, to_state
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact, exact_text, require_states, require_within
+from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum.matrix_sources import matrix_sources
 from certattn.provers.spectrum.spectrum_sources import (
@@ -44,7 +44,6 @@ from certattn.provers.spectrum.spectrum_sources import (
     stored_hint,
 )
 from certattn.statements.spectrum.linearization import left_side
-from certattn.writing import to_text
 
 # What may be stated, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -92,27 +91,23 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where a number could not be enclosed.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     require_hint(hint)
-    for name in states:
-        if name not in STATES:
-            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATES)}")
-    if not 0 < digits <= _MOST_DIGITS:
-        raise UsageError(f"{digits} digits: expected 1 to {_MOST_DIGITS}")
+    require_states(states, STATES)
+    require_within(1, _MOST_DIGITS, digits, "digits")
     finish = partial(_write, out, states=states, digits=digits, hint=hint, note=note)
     stated = {GIVEN_BETA.name: beta, UNIT.name: unit, GIVEN_SCALE.name: scale}
     numbers = {name: exact_text(text, name) for name, text in stated.items() if text is not None}
     if given is not None:
         if source is not None or names or arrays or numbers:
             raise UsageError("what is given whole takes nothing else that certificates write under given")
-        with not_yet_written(out):
-            return finish(exact(dict(given), "given"))
+        return finish(exact(dict(given), "given"))
     sources = matrix_sources(source, names or {}, arrays)
     if MATRIX.name in sources:
         raise UsageError("a matrix alone has no linear part; expected arrays queries and keys")
     if GIVEN_BETA.name not in numbers and GIVEN_SCALE.name not in numbers:
         raise UsageError("no factor of the scores; expected beta (--beta), or a scale (--scale)")
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         try:
             return finish({**references, **numbers})
         except TooLongError as error:
@@ -146,19 +141,12 @@ def _size(array: Any) -> float:
 
 
 def _write(out: Path, given: Plain, *, states: Sequence[str], digits: int, hint: str, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {"remainder": {"norm": {"at_least": "0"}}}}
-    problem = THEOREM.read(loads(to_text(draft), out))
+    draft = Draft(THEOREM, out, given, note)
+    anything: dict[str, Plain] = {"remainder": {"norm": {"at_least": "0"}}}
+    problem = draft.read(THEOREM.read, anything)
     wanted = _wanted(problem, states)
-    matrix = problem.attention.stages[REMAINDER]
-    with stored_hint(out, matrix, hint) as witness:
-        if witness:
-            problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
-        certificate["asserts"] = _asserted(problem, wanted, digits)
-        if witness:
-            certificate["witness"] = witness
-        certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, THEOREM, out)
+    with stored_hint(out, problem.attention.stages[REMAINDER], hint) as witness:
+        return draft.write(_asserted(draft.read(THEOREM.read, anything, witness), wanted, digits), witness)
 
 
 def _wanted(problem: StatedStages, states: Sequence[str]) -> list[str]:
@@ -254,8 +242,6 @@ def singular_values(problem: StatedStages) -> list[float]:
 
 
 COMMAND = Command(
-    """TOKENS is a .npz or .safetensors file with arrays `queries` and `keys` (one per row); or a YAML file with what
-    certificates write under given.""",
     Argument("TOKENS", Arrays("given")),
     Option("--beta", "Inverse temperature; scores are beta unit^2 <q_i, k_j>/sqrt(p).", metavar="BETA"),
     Option("--unit", "What queries and keys are multiples of; 1 by default.", metavar="U"),
@@ -270,14 +256,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values of the remainder and the quarter circle."),
-    examples="""
-        weights.npz --beta 1/2 -o linear.yaml --plot linear.svg
-        weights.npz --beta 1 --unit 1/1024 --state norm --state distance -o far.yaml
-        head.npz --scale "1/sqrt(32)" -o head.yaml""",
-    file="""
-        A YAML file in the place of TOKENS holds what certificates write under given, for example
-          queries: [[1, 0], [0, 1]]
-          keys: [[1, 2], [-1, 1]]
-          beta: 1/2""",
     finding=lambda certificate, _: words_of_zeros(certificate),
 )

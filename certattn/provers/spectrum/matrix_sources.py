@@ -11,7 +11,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.spectrum.stated_matrix import CAUSAL, CENTRED, KEYS, MATRIX, QUERIES
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.array_inputs import InFile, Source, by_field
 from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import exact_text
 from certattn.provers.prompt_sources import array_of
@@ -38,12 +38,7 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
             holds, found[MATRIX.name] = f"{source} holds the matrix", InFile(file, ONLY)
         else:
             holds = f"{source} holds {file.listed()}"
-            for field in _FIELDS:
-                name = names.get(field, field)
-                if name in file.headers:
-                    found[field] = InFile(file, name)
-                elif field in names:
-                    raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
+            found |= by_field(file, _FIELDS, names)
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     # What was named is meant, whatever else the file holds.
     named = set(arrays) | set(names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
@@ -16,11 +16,10 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import normalizer_bo
 from certattn.kernel.theorems.spectrum.normalizer_bound import GIVEN, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import score_matrix
 from certattn.provers.commands import Command, Option, Whole
-from certattn.provers.exact_inputs import Number, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, at_most, positive
+from certattn.provers.exact_inputs import Number, positive
+from certattn.provers.output import Draft
+from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS, at_most
 from certattn.provers.spectrum.typical_sets import best_normaliser
-from certattn.writing import to_text
 
 DIGITS = 4
 _BITS = 256
@@ -41,33 +40,24 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, MalformedError, and NotProvedError where p is too small for a finite bound.
     """
-    require_place(out, [])
     given: dict[str, Plain] = {
         "beta": format_rational(positive(beta, "beta")),
         "lambda": format_rational(positive(lambda_, "lambda")),
         "d": str(d),
     }
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    with not_yet_written(out):
-        stated = loads(to_text({**certificate, "asserts": {}}), out)
-        scores = score_matrix(GIVEN.read(stated.given, stated.reading))
+    draft = Draft(THEOREM, out, given, note)
+    scores = draft.read(lambda written: score_matrix(GIVEN.read(written.given, written.reading)))
     if not scores.has_moment(4):
         raise NotProvedError(f"p = {scores.p} is at most 12 beta^2, where the bound is infinite; expected a larger d")
     theta, cut = best_normaliser(scores)
     with working_precision(_BITS):
         square = normalizer_bound(scores, theta, cut)
-        certificate["asserts"] = {"mean_square": at_most(square, digits), "distance": at_most(square.sqrt(), digits)}
-    certificate["witness"] = {"theta": format_rational(theta), "cut": format_rational(cut)}
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+        asserts = {"mean_square": at_most(square, digits), "distance": at_most(square.sqrt(), digits)}
+    return draft.write(asserts, {"theta": format_rational(theta), "cut": format_rational(cut)})
 
 
 COMMAND = Command(
-    "How far normalisers may fall below their mean, and how long queries may be, is searched for.",
     *SCORE_OPTIONS,
     Option("--d", "Number of queries and of keys.", Whole(2), required=True),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    examples="""
-        --beta 1/2 --d 1000 -o normalizer.yaml
-        --beta 1 --lambda 1/2 --d 10000 -o normalizer.yaml""",
 )

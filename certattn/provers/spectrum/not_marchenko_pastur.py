@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -32,9 +32,9 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
 from certattn.kernel.theorems.spectrum.spectral_distance import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import round_up
+from certattn.provers.exact_inputs import Number, exact
+from certattn.provers.output import Draft, require_place
+from certattn.provers.rounding import precisions, round_up
 from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
 from certattn.provers.spectrum.equivalent_law import has_no_gap
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
@@ -45,7 +45,6 @@ from certattn.provers.spectrum.spectral_distance import (
     stated_bounds,
     wanted_states,
 )
-from certattn.writing import to_text
 
 _OF_LAW = (FOURTH_MOMENT.name, EXCESS.name, DISTANCE.name, SCALED_DISTANCE.name)
 _OF_MATRIX = (SEPARATION, SCALED_SEPARATION)
@@ -98,7 +97,7 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where a number cannot be enclosed.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     wanted = wanted_states(states, STATES)
     require_places(places)
     given: dict[str, Plain] = law_section({"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_})
@@ -106,23 +105,20 @@ def generate(
         missing = [name for name in _OF_MATRIX if states and name in wanted]
         if missing:
             raise UsageError(f"{missing[0].replace('_', '-')} is one of a matrix; expected a matrix, or another state")
-        with not_yet_written(out):
-            return _write(out, given, [name for name in wanted if name in _OF_LAW], places, note)
+        return _write(out, given, [name for name in wanted if name in _OF_LAW], places, note)
     if finite is not None:
         if source is not None or names or arrays or scale != "1" or centred is not True:
             raise UsageError("a matrix that is given whole takes nothing else that certificates write under finite")
-        with not_yet_written(out):
-            return _write(out, {**given, FINITE.name: exact(dict(finite), FINITE.name)}, wanted, places, note)
+        return _write(out, {**given, FINITE.name: exact(dict(finite), FINITE.name)}, wanted, places, note)
     sources = matrix_sources(source, names or {}, arrays)
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         section = attention_section(references, scale, centred=centred)
         return _write(out, {**given, FINITE.name: section}, wanted, places, note)
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: int, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {FOURTH_MOMENT.name: {"value": "0"}}}
-    law, matrix = read_given(loads(to_text(draft), out))
+    draft = Draft(THEOREM, out, given, note)
+    law, matrix = draft.read(read_given, {FOURTH_MOMENT.name: {"value": "0"}})
     asserts, witness = _of_law(law, wanted, places)
     if matrix is not None:
         of_matrix = [name for name in wanted if name in _OF_MATRIX]
@@ -132,11 +128,7 @@ def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: in
         bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named="the matrix", instead=instead)
         require_sharp(bounds, places)
         asserts, witness = asserts | bounds, witness | scales
-    certificate["asserts"] = asserts
-    if witness:
-        certificate["witness"] = witness
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts, witness)
 
 
 def _of_law(law: SpectralLaw, wanted: Sequence[str], places: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
@@ -191,13 +183,11 @@ def require_sharp(bounds: Mapping[str, Plain], places: int) -> None:
 
 def bits_of_support(stated: SpectralLaw) -> int:
     """The first precision that shows all ends of the support. Raises NotProvedError where the checker's do not."""
-    bits = DEFAULT_LIMITS.start_bits
-    while bits <= DEFAULT_LIMITS.max_bits:
+    for bits in precisions(DEFAULT_LIMITS.start_bits):
         with working_precision(bits):
             law = stated.at_precision()
             if law.right_edge.is_finite() is True and (law.gap is not None or has_no_gap(law)):
                 return bits
-        bits *= 2
     raise NotProvedError(
         f"the ends of the support of mu are not known at {DEFAULT_LIMITS.max_bits} bits, the most that a check takes "
         "by default; expected a lambda that is not as small, or numbers that are farther from where the gap closes"
@@ -205,8 +195,6 @@ def bits_of_support(stated: SpectralLaw) -> int:
 
 
 COMMAND = Command(
-    """FILE is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one per
-    row); or a YAML file with the same.""",
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
@@ -219,11 +207,4 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw densities and distribution functions of the law and of quarter circles."),
-    examples="""
-        --beta 1/2 --lambda 1 -o law.yaml
-        --alpha2 1/3 --beta2 2 --lambda 1/8 --state excess -o excess.yaml
-        --beta 1/2 --lambda 1 --matrix weights.npz --scale "1/40" -o weights.yaml""",
-    file="""
-        A YAML file for --matrix holds what certificates write under given.finite, for example
-          matrix: [[1, 2], [3, 4]]""",
 )

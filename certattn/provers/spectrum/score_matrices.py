@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flint import arb, fmpq
+from flint import arb
 
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.provers.commands import Option
-from certattn.provers.exact_inputs import Number, exact_rational
-from certattn.provers.rounding import last_place, lower_rational, round_up, upper_rational
+from certattn.provers.rounding import last_place, lower_rational, precisions, round_up, upper_rational
 
 _FIRST_BITS = 128
 # The law of the scores, for commands.
@@ -23,24 +22,14 @@ SCORE_OPTIONS = (
 )
 
 
-def positive(value: Number, name: str) -> fmpq:
-    """An exact number above 0. Raises UsageError."""
-    found = exact_rational(value, name)
-    if found > 0:
-        return found
-    raise UsageError(f"{name} is {describe(found)}, expected a number > 0")
-
-
 def enclosed(value: Callable[[], arb], digits: int, what: str) -> arb:
     """A ball with more than so many digits known. Raises NotProvedError where the default precision has none."""
-    bits = _FIRST_BITS
-    while bits <= DEFAULT_LIMITS.max_bits:
+    for bits in precisions(_FIRST_BITS):
         with working_precision(bits):
             found = value()
             # Also where the value itself is too near to 0 to be told from it.
             if (found.rad() * 10 ** (digits + 1) < found.abs_lower()) is True:
                 return found
-        bits *= 2
     raise NotProvedError(
         f"{what} could not be enclosed to {digits} digits at {DEFAULT_LIMITS.max_bits} bits, the most that a check "
         "takes by default; expected a less extreme beta"

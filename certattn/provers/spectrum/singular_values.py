@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -19,16 +19,9 @@ from certattn.kernel.theorems.spectrum.singular_values import THEOREM, StatedSpe
 from certattn.kernel.theorems.spectrum.stated_matrix import Hint, Spectrum, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import (
-    decimal_exponent,
-    lower_rational,
-    nearest,
-    round_down,
-    round_up,
-    upper_rational,
-)
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_states
+from certattn.provers.output import Draft, require_place
+from certattn.provers.rounding import decimal_exponent, lower_rational, nearest, round_down, round_up, upper_rational
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
 from certattn.provers.spectrum.spectrum_sources import (
     HINTS,
@@ -38,7 +31,6 @@ from certattn.provers.spectrum.spectrum_sources import (
     require_hint,
     stored_hint,
 )
-from certattn.writing import to_text
 
 # What may be stated beside values and counts, and as which quantities of the claim.
 STATES: Mapping[str, tuple[str, ...]] = {
@@ -98,15 +90,14 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where values are not proved within the radius, or cannot be
     told from a threshold.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     wanted = _Wanted(largest, radius, above, states, hint)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or centred is not True or causal:
             raise UsageError("a matrix that is given whole takes nothing else that certificates write under given")
-        with not_yet_written(out):
-            return _write(out, exact(dict(given), "given"), wanted, note)
+        return _write(out, exact(dict(given), "given"), wanted, note)
     sources = matrix_sources(source, names or {}, arrays)
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         return _write(out, attention_section(references, scale, centred=centred, causal=causal), wanted, note)
 
 
@@ -121,14 +112,10 @@ class _Wanted:
         states: Sequence[str],
         hint: str,
     ) -> None:
-        for name in states:
-            if name not in STATES:
-                raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATES)}")
+        require_states(states, STATES)
         require_hint(hint)
         self.largest, self.hint = largest, hint
-        self.radius = None if radius is None else exact_rational(radius, "radius")
-        if self.radius is not None and (self.radius > 0) is not True:
-            raise UsageError(f"radius is {describe(self.radius)}, expected a positive number")
+        self.radius = None if radius is None else positive(radius, "radius")
         self.above = [exact_rational(threshold, "above") for threshold in above]
         if any(threshold < 0 for threshold in self.above):
             raise UsageError("a threshold is negative; expected numbers >= 0, as singular values are")
@@ -147,18 +134,10 @@ class _Wanted:
 
 
 def _write(out: Path, given: Plain, wanted: _Wanted, note: str) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    draft: dict[str, Plain] = {**certificate, "asserts": {"norm": {"at_least": "0"}}}
-    problem = THEOREM.read(loads(to_text(draft), out))
-    matrix = problem.matrix
-    with stored_hint(out, matrix, wanted.hint) as witness:
-        if witness:
-            problem = THEOREM.read(loads(to_text({**draft, "witness": witness}), out))
-        certificate["asserts"] = _asserted(problem, wanted)
-        if witness:
-            certificate["witness"] = witness
-        certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, THEOREM, out)
+    draft = Draft(THEOREM, out, given, note)
+    anything: dict[str, Plain] = {"norm": {"at_least": "0"}}
+    with stored_hint(out, draft.read(THEOREM.read, anything).matrix, wanted.hint) as witness:
+        return draft.write(_asserted(draft.read(THEOREM.read, anything, witness), wanted), witness)
 
 
 def _asserted(problem: StatedSpectrum, wanted: _Wanted) -> dict[str, Plain]:
@@ -256,14 +235,12 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     unit = options["unit"]
     if unit is not None and options["plot"] is None:
         raise UsageError("--unit is for a figure alone, whose law it says; expected --plot beside it, or no --unit")
-    if unit is not None and not exact_rational(unit, "unit") > 0:
-        raise UsageError(f"unit is {describe(exact_rational(unit, 'unit'))}, expected a positive number")
+    if unit is not None:
+        positive(unit, "unit")
     return options
 
 
 COMMAND = Command(
-    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
-    per row); or a YAML file with the same.""",
     Argument("MATRIX", Arrays("given")),
     SCORE_SCALE,
     CENTRED_OR_NOT,
@@ -282,15 +259,5 @@ COMMAND = Command(
         metavar="U",
         picture=True,
     ),
-    examples="""
-        head.npz --scale "1/sqrt(32)" -o head.yaml
-        head.npz --scale "1/sqrt(32)" --above 1 --above 2 -o counts.yaml
-        head.npz --scale "1/sqrt(32)" --causal --largest 8 -o causal.yaml
-        matrix.npy --largest 10 --radius 1e-9 -o largest.yaml
-        matrix.npy --state norm --state effective-rank -o norm.yaml
-        weights.npz --scale "1/20" --unit 1 --state norm -o weights.yaml --plot weights.svg""",
-    file="""
-        A YAML file in the place of MATRIX holds what certificates write under given, for example
-          matrix: [[1, 2], [3, 4]]""",
     inputs=_inputs,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
@@ -35,8 +35,8 @@ from certattn.kernel.theorems.spectrum.spectral_distance import (
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
-from certattn.provers.exact_inputs import Number, exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_text, require_states, require_within
+from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_tail, scale_for_values
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
@@ -44,7 +44,6 @@ from certattn.provers.spectrum.singular_values import spectra
 from certattn.provers.spectrum.spectrum_sources import is_zero
 from certattn.provers.spectrum.truncation import largest_cut, stated_cut
 from certattn.statements.spectrum.spectral_distances import NAMES
-from certattn.writing import to_text
 
 # What may be stated, by the names of options.
 _BOUNDED = [field.name for field in BOUNDED]
@@ -101,7 +100,7 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where a distance cannot be enclosed.
     """
-    require_place(out, [Path(source)] if source is not None else [])
+    require_place(out, source)
     wanted = wanted_states(states, STATES)
     require_places(places)
     law = {"beta": beta, "alpha2": alpha2, "beta2": beta2, "lambda": lambda_, "unit": unit}
@@ -111,8 +110,7 @@ def generate(
         stated_law = [name for name, value in {**law, "truncate_at": truncate_at}.items() if value is not None]
         if source is not None or names or arrays or scale != "1" or centred is not True or stated_law:
             raise UsageError("a section that is given whole takes nothing else that certificates write under given")
-        with not_yet_written(out):
-            return _write(out, exact(dict(given), "given"), wanted, places, note)
+        return _write(out, exact(dict(given), "given"), wanted, places, note)
     section = law_section(law)
     if truncate_at is not None:
         if alpha2 is not None:
@@ -122,7 +120,7 @@ def generate(
             )
         section[TRUNCATED_AT.name] = exact_text(truncate_at, "truncate_at")
     sources = matrix_sources(source, names or {}, arrays)
-    with not_yet_written(out), placed(out, sources, data) as references:
+    with placed(out, sources, data) as references:
         stated = attention_section(references, scale, centred=centred)
         if unit is not None and MATRIX.name in stated:
             expected = "expected queries and keys, or beta and lambda, or alpha2, beta2 and lambda in the place of unit"
@@ -146,27 +144,23 @@ def law_section(law: Mapping[str, Number | None]) -> dict[str, Plain]:
 
 def wanted_states(states: Sequence[str], possible: Mapping[str, str]) -> list[str]:
     """The names of quantities, in their order; all where none is named. Raises UsageError."""
-    for name in states:
-        if name not in possible:
-            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(possible)}")
+    require_states(states, possible)
     return [quantity for name, quantity in possible.items() if name in states or not states]
 
 
 def require_places(places: int) -> None:
     """Raises UsageError."""
-    if not 1 <= places <= _MOST_PLACES:
-        raise UsageError(f"places is {places}, expected a number from 1 to {_MOST_PLACES}")
+    require_within(1, _MOST_PLACES, places, "places")
 
 
-def _read(out: Path, given: Plain) -> tuple[StatedMatrix, SpectralLaw]:
+def _read(draft: Draft) -> tuple[StatedMatrix, SpectralLaw]:
     """What is given, by the checker's own reading. Raises MalformedError."""
-    draft: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    return read_given(loads(to_text({**draft, "asserts": {"law": {AT_LEAST.name: "0"}}}), out))
+    return draft.read(read_given, {"law": {AT_LEAST.name: "0"}})
 
 
 def _cut(out: Path, given: Plain, places: int) -> str:
     """tau for the law that is given up to it, rounded. Raises NotProvedError."""
-    matrix, law = _read(out, given)
+    matrix, law = _read(Draft(THEOREM, out, given))
     unit = fmpq(10) ** -places
     return format_rational((largest_cut(law.beta2, matrix.count) / unit + fmpq(1, 2)).floor() * unit)
 
@@ -174,8 +168,8 @@ def _cut(out: Path, given: Plain, places: int) -> str:
 def _write(
     out: Path, given: Plain, wanted: Sequence[str], places: int, note: str, named: str = "the matrix"
 ) -> Certificate:
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": given}
-    matrix, law = _read(out, given)
+    draft = Draft(THEOREM, out, given, note)
+    matrix, law = _read(draft)
     asserts: dict[str, Plain] = {}
     if FIXED_POINT.name in wanted:
         if law.tau is None:
@@ -183,11 +177,7 @@ def _write(
         asserts[FIXED_POINT.name] = stated_cut(law.tau, law.beta2, matrix.count, places)
     of_matrix = [name for name in wanted if name in _BOUNDED]
     bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named=named, instead=_NO_SCALES)
-    certificate["asserts"] = asserts | bounds
-    if scales:
-        certificate["witness"] = scales
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write(asserts | bounds, scales)
 
 
 def bounds_of_matrix(
@@ -300,8 +290,6 @@ def stated_bounds(between: Between, places: int, *, signed: bool = False, limit:
 
 
 COMMAND = Command(
-    """MATRIX is a .npy file, or a .npz or .safetensors file with an array `matrix`, or with `queries` and `keys` (one
-    per row); or a YAML file with the same and the law.""",
     Argument("MATRIX", Arrays("given")),
     SCORE_SCALE,
     CENTRED_OR_NOT,
@@ -320,12 +308,4 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values and both densities."),
-    examples="""
-        weights.npz --scale "1/sqrt(400)" --unit 1 -o weights.yaml --plot weights.svg
-        weights.npz --scale "1/20" --beta 1/2 --lambda 1 -o weights.yaml
-        weights.npz --scale "sqrt(9/1600)" --unit 1 --truncate-at fixed-point -o cut.yaml
-        matrix.npy --alpha2 1/30 --beta2 1/4 --lambda 1 --state separation -o matrix.yaml""",
-    file="""
-        A YAML file in the place of MATRIX holds what certificates write under given, for example
-          {matrix: [[1, 2], [3, 4]], law: {beta: 1, lambda: 1}}""",
 )

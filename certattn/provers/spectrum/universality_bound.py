@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
@@ -26,12 +26,11 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
 from certattn.kernel.theorems.spectrum.score_matrix import BETA, ScoreMatrix
 from certattn.kernel.theorems.spectrum.universality_bound import ETA, QUERIES, THEOREM, random_scores, read_given
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational
+from certattn.provers.output import Draft
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.spectrum.score_matrices import around, at_most, enclosed
 from certattn.provers.spectrum.typical_sets import best_equivalence, best_universality
-from certattn.writing import to_text
 
 DIGITS = 4
 PROBABILITY = "0.01"
@@ -55,20 +54,15 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where p is too small for any finite bound.
     """
-    require_place(out, [])
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:
         raise UsageError(f"probability is {describe(chance)}, expected a number between 0 and 1")
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        values = read_given(loads(to_text({**certificate, "asserts": {}}), out))
-        scores = random_scores(values)
-        certificate |= _given(values, digits) if scores is None else _random(scores, values[ETA], digits)
-        size = values[QUERIES].shape[0] if scores is None else scores.d
-    stated = _concentration(size, values[ETA], chance, scores is None)
-    asserts = certificate["asserts"]
-    assert isinstance(asserts, dict)
-    asserts["concentration"] = stated
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    values = draft.read(read_given)
+    scores = draft.read(lambda _: random_scores(values))
+    size = values[QUERIES].shape[0] if scores is None else scores.d
+    asserts, witness = _given(values, digits) if scores is None else _random(scores, values[ETA], digits)
+    asserts["concentration"] = _concentration(size, values[ETA], chance, scores is None)
     asserts = {name: found for name, found in asserts.items() if _says_something(name, found, values[ETA])}
     if len(asserts) == 0:
         raise NotProvedError(
@@ -76,11 +70,9 @@ def generate(
             "queries, a smaller beta or a larger eta"
         )
     if "universality" not in asserts and "equivalence" not in asserts:
-        certificate.pop("witness", None)
+        witness = {}
     names = ("universality", "concentration", "linearisation", "equivalence")
-    certificate["asserts"] = {name: asserts[name] for name in names if name in asserts}
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write({name: asserts[name] for name in names if name in asserts}, witness)
 
 
 def _says_something(name: str, found: Plain, eta: fmpq) -> bool:
@@ -93,21 +85,21 @@ def _says_something(name: str, found: Plain, eta: fmpq) -> bool:
     return bool(parse_rational(number, DEFAULT_LIMITS) * eta < 1)
 
 
-def _given(values: Values, digits: int) -> dict[str, Plain]:
+def _given(values: Values, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
     queries, beta2 = values[QUERIES].load(), values[BETA] * values[BETA]
     with working_precision(_BITS):
         bound = universality_bound(sizes_of(queries, beta2, _BITS), queries.rows, beta2, values[ETA])
-    return {"asserts": {"universality": at_most(bound, digits)}}
+    return {"universality": at_most(bound, digits)}, {}
 
 
-def _random(scores: ScoreMatrix, eta: fmpq, digits: int) -> dict[str, Plain]:
-    """As much of it as is finite."""
+def _random(scores: ScoreMatrix, eta: fmpq, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """As much of it as is finite, and the witness."""
     if scores.p <= 4 * scores.beta2:
         raise NotProvedError(f"p = {scores.p} is at most 4 beta^2, where every bound is infinite; expected a larger d")
     exact_mean = enclosed(lambda: linearisation(scores), digits, "the distance of the covariances")
     asserts: dict[str, Plain] = {"linearisation": around(exact_mean, digits)}
     if scores.p <= 8 * scores.beta2:
-        return {"asserts": asserts}
+        return asserts, {}
     whole = scores.has_moment(4)
     theta, (cut, excess) = fmpq(1, 2), best_universality(scores, eta)
     if whole:
@@ -117,7 +109,7 @@ def _random(scores: ScoreMatrix, eta: fmpq, digits: int) -> dict[str, Plain]:
         if whole:
             asserts["equivalence"] = at_most(equivalence_bound(scores, eta, theta, cut, excess), digits)
     witness = {"theta": theta, "cut": cut, "excess": excess}
-    return {"asserts": asserts, "witness": {name: format_rational(value) for name, value in witness.items()}}
+    return asserts, {name: format_rational(value) for name, value in witness.items()}
 
 
 def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plain:
@@ -131,16 +123,7 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
 
 
 COMMAND = Command(
-    "TASK is a YAML file with `beta`, `eta`, and either `queries` or `lambda` and `d`.",
     Argument("TASK", Yaml("given")),
     Option("--probability", "Of the deviation from the mean that is stated."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    examples="""
-        random.yaml -o universality.yaml
-        queries.yaml --probability 0.001 -o universality.yaml""",
-    file="""
-        A task file holds what certificates write under given: sizes of random queries,
-          {beta: 1/2, eta: 1, lambda: 1, d: 1000}
-        or queries, one a row, written out or in an array file,
-          {beta: 1/2, eta: 1, queries: [[1, 0], [0, 1]]}""",
 )

@@ -14,7 +14,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.context_losses import LABELS, QUERIES, TARGETS, TOKENS
 from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, TASKS
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source
+from certattn.provers.array_inputs import Source, by_field
 
 Array = np.ndarray[Any, Any]
 
@@ -50,13 +50,9 @@ def sources(
         file = open_array_file(source)
         if ONLY in file.headers:
             raise UsageError(f"{source}: one array only; expected a .npz or .safetensors file with several")
+        found = by_field(file, fields, names)
         for field in fields:
-            name = names.get(field, field)
-            if name in file.headers:
-                found[field] = InFile(file, name)
-            elif field in names:
-                raise UsageError(f"{source}: no array {name!r}; it holds {file.listed()}")
-            elif field not in (*arrays, *given, TASKS.name):
+            if field not in (*found, *arrays, *given, TASKS.name):
                 raise UsageError(
                     f"{source}: no array {field!r}; it holds {file.listed()}. "
                     f"If it has another name there: --array {field}=NAME"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Record
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
@@ -29,12 +29,11 @@ from certattn.kernel.theorems.training.descent_trajectory import (
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml, to_plot
-from certattn.provers.exact_inputs import exact, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import exact, require_one_of
+from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import as_float
 from certattn.provers.training.context_prompts import Drawing, drawn, sources
 from certattn.provers.training.descent_runs import Said, Wanted, find_run
-from certattn.writing import to_text
 
 PLACES = (EACH, FINITE, INFINITE)
 
@@ -72,33 +71,21 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no tube holds the Gronwall bound.
     """
-    require_place(out, [Path(source)] if source is not None else [])
-    if at not in PLACES:
-        raise UsageError(f"at is {at!r}, expected one of {', '.join(PLACES)}")
+    require_place(out, source)
+    require_one_of(PLACES, at, "at")
     stated = {key: value for key, value in _mapping(exact(given, "given")).items() if tasks or key != TASKS.name}
     found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays or {}, draw, out)
     if not tasks:
         found.pop(TASKS.name, None)
     with placed(out, found, data) as references:
-        head: dict[str, Plain] = {
-            "certattn": FORMAT_VERSION,
-            "claim": THEOREM.name,
-            "given": {**stated, **references},
-        }
-        with not_yet_written(out):
-            setting = read_given(loads(to_text({**head, "asserts": {}}), out))
+        draft = Draft(THEOREM, out, {**stated, **references}, note)
+        setting = draft.read(read_given)
         if any(not 0 <= k <= setting.steps for k in checkpoints):
             raise UsageError(f"checkpoints are steps between 0 and {setting.steps}")
         if gronwall is not None and not 1 <= gronwall <= setting.steps:
             raise UsageError(f"the Gronwall bound is for 1 to {setting.steps} steps, not {gronwall}")
         run = find_run(setting, Wanted(at, frozenset({*checkpoints, setting.steps}), gronwall or 0, said))
-        certificate: dict[str, Plain] = {
-            **head,
-            "asserts": run.asserts(),
-            "witness": {"bits": str(run.bits_enough())},
-            "provenance": provenance(exact_text(note, "note")),
-        }
-        return write_certificate(certificate, THEOREM, out)
+        return draft.write(run.asserts(), {"bits": str(run.bits_enough())})
 
 
 def _mapping(plain: Plain) -> dict[str, Plain]:
@@ -126,10 +113,9 @@ def _arrays(
     if model != REGRESSION:
         raise UsageError(f"prompts are drawn for the model {REGRESSION!r} only; pass arrays for another")
     covariance = {name: given[name] for name in (COVARIANCE.name,) if name in given}
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": covariance, "asserts": {}}
-    with not_yet_written(out):
-        draft = loads(to_text(head), out)
-        exactly = read_covariance(Record(COVARIANCE).read(draft.given, draft.reading)[COVARIANCE])
+    exactly = Draft(THEOREM, out, covariance).read(
+        lambda draft: read_covariance(Record(COVARIANCE).read(draft.given, draft.reading)[COVARIANCE])
+    )
     return drawn(drawing, np.array([[as_float(entry) for entry in row] for row in exactly.to_rows()]))
 
 
@@ -143,9 +129,6 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    """TRAINING is a YAML file with the model, the covariance or laws of the tokens, `start`, `step` and `steps`. The
-    prompts are drawn, or arrays `tokens`, `labels`, `queries`, `targets` and `tasks` of a .npz or .safetensors
-    file.""",
     Argument("TRAINING", Yaml("given")),
     Option("--prompts", "Draw so many regression prompts.", int, "N"),
     Option("--length", "How many tokens a drawn prompt has.", int, "L"),
@@ -162,17 +145,6 @@ COMMAND = Command(
     Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
     DATA,
     to_plot("Draw the certified bounds of the distance."),
-    examples="""
-        training.yaml --prompts 8 --length 64 -o descent.yaml
-        training.yaml --prompts 8 --length 64 --all-tasks -o descent.yaml
-        training.yaml --arrays prompts.npz -o descent.yaml --plot descent.svg""",
-    file="""
-        The file holds what certificates write under given, but for the arrays, for example
-          model: regression
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[1/2, 0], [0, 1/2]], b: 1/2}
-          step: 1/20
-          steps: 30""",
     inputs=_inputs,
     progress="steps",
 )

@@ -9,17 +9,16 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.decide.proof import Answer, Outcome, Proof
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.training.risk_transfer import DEFAULT_TRAVEL, THEOREM, obligations, read
 from certattn.provers.array_inputs import placed
 from certattn.provers.exact_inputs import exact
-from certattn.provers.output import not_yet_written, write_certificate
+from certattn.provers.output import Draft
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.statements.training.risk_transfer import WORDING
-from certattn.writing import to_text
 
 _BITS = 64
 _DIGITS = 3
@@ -33,36 +32,26 @@ Asserted = dict[str, Plain]
 
 
 def generate_empirical(
-    out: Path, given: dict[str, Any], risk: fmpq | None, time: fmpq | None, pieces: int, made: dict[str, Plain]
+    out: Path, given: dict[str, Any], risk: fmpq | None, time: fmpq | None, pieces: int, note: str
 ) -> Certificate:
-    """Write a certificate about given prompts; `made` is its provenance. Raises UsageError, NotProvedError."""
+    """Write a certificate about given prompts. Raises UsageError, NotProvedError."""
     if time is None:
         raise UsageError("given prompts need a time until which the flow is followed (--time)")
     arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
     plain = exact({name: value for name, value in given.items() if name not in arrays}, "given")
     assert isinstance(plain, dict)
     with placed(out, arrays, "auto") as references:
-        certificate: dict[str, Plain] = {
-            "certattn": FORMAT_VERSION,
-            "claim": THEOREM.name,
-            "given": {**plain, **references},
-        }
-        asserts, witness = _found(certificate, risk, time, pieces, out)
-        return write_certificate(
-            {**certificate, "asserts": asserts, "witness": witness, "provenance": made}, THEOREM, out
-        )
+        draft = Draft(THEOREM, out, {**plain, **references}, note)
+        return draft.write(*_found(draft, risk, time, pieces))
 
 
-def _found(
-    certificate: dict[str, Plain], risk: fmpq | None, time: fmpq, pieces: int, out: Path
-) -> tuple[Asserted, Asserted]:
+def _found(draft: Draft, risk: fmpq | None, time: fmpq, pieces: int) -> tuple[Asserted, Asserted]:
     """What is stated, and with which legs. Raises NotProvedError."""
     travel, reason = DEFAULT_TRAVEL, ""
     for _ in range(_TRIES):
         asserts: Asserted = {"risk": format_rational(fmpq(1) if risk is None else risk), "time": format_rational(time)}
         witness: Asserted = {"pieces": str(pieces), "travel": format_rational(travel)}
-        with not_yet_written(out):
-            stated = read(loads(to_text({**certificate, "asserts": asserts, "witness": witness}), out))
+        stated = draft.read(read, asserts, witness)
         proof = Proof(list(obligations(stated)))
         proof.ask(proof.obligations, _BITS)
         found = proof.answers

@@ -18,8 +18,8 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.flow_trajectory import RISK, TIME, TUBE, StatedFlow, read
 from certattn.kernel.theorems.training.regression import LOWER, UPPER, exact_regression
 from certattn.provers.figures import Target, canvas, standing
-from certattn.provers.rounding import as_float
-from certattn.provers.training.training_runs import Array, FloatRun, doubles
+from certattn.provers.rounding import as_float, doubles
+from certattn.provers.training.training_runs import Array, FloatRun
 
 _LIGHT, _RUN, _POINT = "#eab9a3", "#1f4e79", "#111111"
 # Discs of a tube between two points, and steps of the run in doubles.

@@ -10,9 +10,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.checker import CheckOptions
-from certattn.kernel.decide.proof import Proof, Verdict
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.decide.proof import Proof
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
@@ -31,8 +30,8 @@ from certattn.kernel.theorems.training.flow_trajectory import (
 from certattn.kernel.theorems.training.regression import Parameters, balls_around, bayes_point, flat, read_task
 from certattn.kernel.theorems.training.validated_flow import MOST_STEPS, RegressionFlow, integrate, steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_within
+from certattn.provers.output import Draft, require_proved
 from certattn.provers.rounding import (
     last_place,
     lower_rational,
@@ -43,8 +42,6 @@ from certattn.provers.rounding import (
     upper_rational,
 )
 from certattn.provers.training.training_inputs import scaled_start
-from certattn.statements.checking import check_certificate
-from certattn.writing import to_text
 
 RADIUS = "1e-20"
 # Precisions to try: the first whose enclosures are far narrower than the radius.
@@ -84,30 +81,17 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, MalformedError, and NotProvedError where the flow could not be enclosed.
     """
-    require_place(out, [])
-    if order is not None and not LEAST_ORDER <= order <= MOST_ORDER:
-        raise UsageError(f"order is {order}, expected {LEAST_ORDER} to {MOST_ORDER}")
-    head: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": _given(given)}
-    with not_yet_written(out):
-        draft = loads(to_text({**head, "asserts": {}}), out)
-        covariance, start = read_task(GIVEN.read(draft.given, draft.reading))
-    setting = _Setting(head, out, covariance, start, order or 0)
-    stated_radius = exact_rational(radius, "radius")
-    if stated_radius <= 0:
-        raise UsageError(f"radius is {describe(stated_radius)}, expected a number > 0")
+    if order is not None:
+        require_within(LEAST_ORDER, MOST_ORDER, order, "order")
+    draft = Draft(THEOREM, out, _given(given), note)
+    task = draft.read(lambda written: read_task(GIVEN.read(written.given, written.reading)))
+    setting = _Setting(draft, *task, order or 0)
+    stated_radius = positive(radius, "radius")
     points_found, bits = _stated(setting, _times(setting, times, within, points), stated_radius, tube)
-    witness: dict[str, Plain] = {"bits": str(bits)}
-    certificate: dict[str, Plain] = {
-        **head,
-        "asserts": {"points": points_found},
-        "witness": witness if order is None else {**witness, "order": str(order)},
-    }
-    with not_yet_written(out):
-        report = check_certificate(loads(to_text(certificate), out), CheckOptions())
-    if report.verdict is not Verdict.VERIFIED:
-        raise NotProvedError(f"the checker does not prove what was found ({report.verdict.value}): {report.reason}")
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    asserts: Asserted = {"points": points_found}
+    witness: Asserted = {"bits": str(bits), **setting.stated_order}
+    draft.read(require_proved, asserts, witness)
+    return draft.write(asserts, witness)
 
 
 def _given(given: dict[str, Any]) -> Plain:
@@ -133,7 +117,7 @@ def _times(setting: _Setting, times: Sequence[Number], within: Number | None, po
     if points < 1:
         raise UsageError(f"points is {points}, expected at least 1")
     if within is not None:
-        chosen = [_arrival(setting, exact_rational(within, "within"))]
+        chosen = [_arrival(setting, positive(within, "within"))]
     else:
         chosen = sorted(exact_rational(time, "times") for time in times)
         for earlier, later in pairwise(chosen):
@@ -148,8 +132,6 @@ def _times(setting: _Setting, times: Sequence[Number], within: Number | None, po
 
 def _arrival(setting: _Setting, within: fmpq) -> fmpq:
     """When the flow is so near to the zero of R that it goes to, about. Raises UsageError, NotProvedError."""
-    if within <= 0:
-        raise UsageError(f"within is {describe(within)}, expected a number > 0")
     if is_at_rest(setting.covariance, setting.start):
         raise UsageError("the flow rests at its start: b = 0 and tr(A'Sigma^2) = 0; expected another start")
     bits = _BITS[1]
@@ -248,18 +230,20 @@ class _Sides:
 
 @dataclass(frozen=True)
 class _Setting:
-    """The task, from `head` of a certificate, and the order that was asked for, or 0."""
+    """The task, from the draft of a certificate, and the order that was asked for, or 0."""
 
-    head: Asserted
-    out: Path
+    draft: Draft
     covariance: ExactMatrix
     start: Parameters
     order: int
 
+    @property
+    def stated_order(self) -> Asserted:
+        return {"order": str(self.order)} if self.order else {}
+
     def sides(self, points: list[Plain], bits: int) -> _Sides:
         """What the checker compares with bounds of these points."""
-        order: Asserted = {"witness": {"order": str(self.order)}} if self.order else {}
-        stated = THEOREM.read(loads(to_text({**self.head, "asserts": {"points": points}, **order}), self.out))
+        stated = self.draft.read(THEOREM.read, {"points": points}, self.stated_order)
         proof = Proof(list(obligations(stated)))
         proof.ask(proof.obligations, bits)
         return _Sides({name: answer.left for name, answer in proof.answers.items()})
@@ -276,7 +260,6 @@ def _entry(text: str) -> tuple[int, int] | None:
 
 
 COMMAND = Command(
-    "FLOW is a YAML file with `covariance` and `start`.",
     Argument("FLOW", Yaml("given")),
     Option("--time", "A time at which to state where the flow is.", metavar="T", sets="times", many=True),
     Option(
@@ -298,13 +281,4 @@ COMMAND = Command(
         parse=_entry,
         picture=True,
     ),
-    examples="""
-        flow.yaml --time 1 --time 10 -o points.yaml
-        flow.yaml --within 1e-6 -o arrival.yaml
-        flow.yaml --time 8 --points 16 --tube -o tube.yaml --plot tube.svg""",
-    file="""
-        The file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/10, 0], [0, 2/5]], b: 1/2}
-        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flint import fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -37,10 +38,9 @@ from certattn.kernel.theorems.training.regression_risk import (
     THEOREM,
 )
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import decimal_exponent, nearest
-from certattn.writing import to_text
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_states
+from certattn.provers.output import Draft, text_rows
+from certattn.provers.rounding import decimal_exponent, nearest, precisions
 
 RADIUS = "1e-15"
 # What `generate` states by itself where it holds; the others need a direction, or w and x.
@@ -79,8 +79,8 @@ class _Point:
 
     def endpoint(self, radius: fmpq) -> Plain:
         """The Bayes point, rounded to decimals well inside the radius, and tr(Sigma^-2)."""
-        places, bits = max(1, 1 - decimal_exponent(radius)), _BITS
-        while bits <= DEFAULT_LIMITS.max_bits:
+        places = max(1, 1 - decimal_exponent(radius))
+        for bits in precisions(_BITS):
             with working_precision(bits):
                 truth = bayes_point(self.covariance, self.at.invariant(), (self.at.b > 0) is True)
                 balls = [*truth.A.entries(), truth.b]
@@ -90,7 +90,6 @@ class _Point:
                     rows: list[Plain] = [list[Plain](entries[i * size : (i + 1) * size]) for i in range(size)]
                     trace = format_rational(inverse_squares(self.covariance))
                     return {"A": rows, "b": b, "radius": format_rational(radius), "trace": trace}
-            bits *= 2
         raise NotProvedError(
             f"the Bayes point could not be enclosed within {describe(radius)} at {DEFAULT_LIMITS.max_bits} bits, "
             "the most that a check takes by default; expected a larger radius"
@@ -123,28 +122,22 @@ def generate(
     Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does not prove the
     endpoint within the radius.
     """
-    require_place(out, [])
-    half_width = _positive(radius)
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
-    with not_yet_written(out):
-        draft = loads(to_text({**certificate, "asserts": {}}), out)
-        point = _Point(*read_task(GIVEN.read(draft.given, draft.reading), AT))
-        asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
-        if along is not None:
-            asserts["second_derivative"] = point.second_derivative(_direction(exact(along, "along"), point, out))
+    half_width = positive(radius, "radius")
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    point = _Point(*draft.read(lambda written: read_task(GIVEN.read(written.given, written.reading), AT)))
+    asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
+    if along is not None:
+        direction = draft.about(exact(along, "along")).read(partial(_direction, point))
+        asserts["second_derivative"] = point.second_derivative(direction)
     if predictions:
         pairs = [(exact(w, "w"), exact(query, "query")) for w, query in predictions]
         asserts["predictions"] = [point.prediction(w, query) for w, query in pairs]
-    certificate["asserts"] = {name: asserts[name] for name in ASSERTS.fields if name in asserts}
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+    return draft.write({name: asserts[name] for name in ASSERTS.fields if name in asserts})
 
 
 def _wanted(point: _Point, states: Sequence[str]) -> list[str]:
     """The names of what is to be stated. Raises UsageError for what does not hold there."""
-    for name in states:
-        if name not in STATED:
-            raise UsageError(f"{name!r} is nothing to state; expected {', '.join(STATED)}")
+    require_states(states, STATED)
     if "stationary" in states and point.stationary() is None:
         raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary to state")
     if "endpoint" in states and point.at.b == 0:
@@ -169,29 +162,19 @@ def _stated(point: _Point, name: str, radius: fmpq) -> Plain:
     return point.stationary() or "" if name == "stationary" else point.endpoint(radius)
 
 
-def _direction(stated: Plain, point: _Point, out: Path) -> Parameters:
+def _direction(point: _Point, draft: Certificate) -> Parameters:
     """A and b of a direction, read as a certificate's parameters."""
-    tree = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": stated, "asserts": {}}
-    draft = loads(to_text(tree), out)
     return read_parameters(PARAMETERS.read(draft.given, draft.reading), point.dimension)
 
 
 def _parameters(parameters: Parameters) -> Plain:
-    rows: list[Plain] = [[format_rational(entry) for entry in row] for row in parameters.A.to_rows()]
-    return {"A": rows, "b": format_rational(parameters.b)}
+    return {"A": text_rows(parameters.A), "b": format_rational(parameters.b)}
 
 
 def _vector(stated: Plain, name: str, dimension: int) -> ExactMatrix:
     if not isinstance(stated, list) or len(stated) != dimension:
         raise UsageError(f"{name} is {stated!r:.60}, expected a list of {counted(dimension, 'number')}")
     return ExactMatrix.row_vector([exact_rational(entry, name) for entry in stated])
-
-
-def _positive(radius: Number) -> fmpq:
-    value = exact_rational(radius, "radius")
-    if value > 0:
-        return value
-    raise UsageError(f"radius is {describe(value)}, expected a positive number")
 
 
 def _prediction(text: str) -> tuple[list[str], list[str]]:
@@ -203,7 +186,6 @@ def _prediction(text: str) -> tuple[list[str], list[str]]:
 
 
 COMMAND = Command(
-    "POINT is a YAML file with `covariance` and `parameters`; DIRECTION one with `A` and `b`.",
     Argument("POINT", Yaml("given")),
     to_state("What to state; all that hold there if left out, matrices up to 8 x 8 only.", STATED),
     Option(
@@ -216,13 +198,4 @@ COMMAND = Command(
     ),
     Option("--along", "State the second derivative along it.", Yaml("along"), "DIRECTION"),
     Option("--radius", "Half-width of the endpoint."),
-    examples="""
-        point.yaml -o risk.yaml
-        point.yaml --predict "1, 0; 2, -1/2" --state stationary -o bayes.yaml
-        point.yaml --along direction.yaml -o curved.yaml""",
-    file="""
-        A point file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          parameters: {A: [[5/4, -1/2], [-1/2, 1]], b: 1}
-        and a direction file A and b in the same way.""",
 )

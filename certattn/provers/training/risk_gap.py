@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
@@ -32,15 +32,17 @@ from certattn.kernel.theorems.training.risk_gap import (
     ball_of,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
+from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
 from certattn.provers.training.gap_fits import Said, fits, look
 from certattn.provers.training.gap_lengths import BITS, Search
-from certattn.writing import to_text
 
 TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
 DIGITS = 3
+
+# What is asserted, and its witness.
+Found = tuple[dict[str, Plain], dict[str, Plain]]
 
 
 def generate(
@@ -71,28 +73,22 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
-    require_place(out, [])
-    certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": exact(given, "given")}
+    draft = Draft(THEOREM, out, exact(given, "given"), note)
     if length is not None and length > MOST_COUNT:
         raise UsageError(f"a length of {length}, expected at most {MOST_COUNT}: certificates count with 18 digits")
     asked = {"excess": excess, "shortfall": shortfall}
-    bounds = {name: exact_rational(bound, name) for name, bound in asked.items() if bound is not None}
-    for name, bound in bounds.items():
-        if bound <= 0:
-            raise UsageError(f"{name} is {describe(bound)}, expected a number > 0")
+    bounds = {name: positive(bound, name) for name, bound in asked.items() if bound is not None}
     exponent = None if theta is None else exact_rational(theta, "theta")
-    with not_yet_written(out):
-        draft = loads(to_text({**certificate, "asserts": {}}), out)
-        _, values = GIVEN.read(draft.given, draft.reading)
+
+    def found(written: Certificate) -> Found:
+        _, values = GIVEN.read(written.given, written.reading)
         if BALL in values:
-            search = Search(_ball(values), _kind(majorant, exponent), exponent, bounds)
-            certificate |= _over_ball(search, length, digits)
-        else:
-            other = None if majorant == TABLE else majorant
-            _require_none({"length": length, **asked, "majorant": other, "theta": theta})
-            certificate |= _at_parameters(values, digits, said)
-    certificate["provenance"] = provenance(exact_text(note, "note"))
-    return write_certificate(certificate, THEOREM, out)
+            return _over_ball(Search(_ball(values), _kind(majorant, exponent), exponent, bounds), length, digits)
+        other = None if majorant == TABLE else majorant
+        _require_none({"length": length, **asked, "majorant": other, "theta": theta})
+        return _at_parameters(values, digits, said)
+
+    return draft.write(*draft.read(found))
 
 
 def _require_none(options: Mapping[str, object]) -> None:
@@ -121,7 +117,7 @@ def _kind(majorant: str, theta: fmpq | None) -> str:
     return majorant
 
 
-def _over_ball(search: Search, length: int | None, digits: int) -> dict[str, Plain]:
+def _over_ball(search: Search, length: int | None, digits: int) -> Found:
     if length is None and not search.asked:
         raise UsageError("nothing to find: state a length, an excess or a shortfall")
     if length is not None and length < 2:
@@ -132,7 +128,7 @@ def _over_ball(search: Search, length: int | None, digits: int) -> dict[str, Pla
         majorant = search.majorant(length)
     asserts: dict[str, Plain] = {"length": str(length)}
     asserts |= _kept(search, majorant) if search.asked else _found(search, majorant, digits)
-    return {"asserts": asserts, "witness": _witness(majorant)}
+    return asserts, _witness(majorant)
 
 
 def _kept(search: Search, majorant: Majorant) -> dict[str, Plain]:
@@ -152,7 +148,7 @@ def _found(search: Search, majorant: Majorant, digits: int) -> dict[str, Plain]:
     return {name: format_rational(round_up(upper_rational(bound), digits)) for name, bound in found.items()}
 
 
-def _witness(majorant: Majorant) -> Plain:
+def _witness(majorant: Majorant) -> dict[str, Plain]:
     if isinstance(majorant, Tabulated):
         rows = zip(majorant.nodes, majorant.values, strict=True)
         table: list[Plain] = [[format_rational(v), format_rational(value)] for v, value in rows]
@@ -165,7 +161,7 @@ def _witness(majorant: Majorant) -> Plain:
 # -- at given parameters
 
 
-def _at_parameters(values: Values, digits: int, said: Said | None) -> dict[str, Plain]:
+def _at_parameters(values: Values, digits: int, said: Said | None) -> Found:
     covariance, parameters = read_task(values, POINT)
     length = values[PROMPT_LENGTH]
     found = fits(covariance, parameters, length, 10.0**-digits)
@@ -176,7 +172,7 @@ def _at_parameters(values: Values, digits: int, said: Said | None) -> dict[str, 
             gap = GapAtParameters(covariance, parameters, length, found).gap()
     except NoBound:
         raise NotProvedError("averages over the query are infinite for every growth that was tried") from None
-    return {"asserts": {"gap": _range(gap, digits)}, "witness": _fits_witness(found)}
+    return {"gap": _range(gap, digits)}, _fits_witness(found)
 
 
 def _range(gap: arb, digits: int) -> Plain:
@@ -190,10 +186,7 @@ def _range(gap: arb, digits: int) -> Plain:
     }
 
 
-def _fits_witness(found: Fits) -> Plain:
-    def texts(numbers: tuple[fmpq, ...]) -> list[Plain]:
-        return [format_rational(number) for number in numbers]
-
+def _fits_witness(found: Fits) -> dict[str, Plain]:
     return {
         "rate": format_rational(found.q.rate),
         "growth": format_rational(found.growth),
@@ -205,7 +198,6 @@ def _fits_witness(found: Fits) -> Plain:
 
 
 COMMAND = Command(
-    "TASK is a YAML file with a `covariance`, and either a `ball` of parameters or a `length` and `parameters`.",
     Argument("TASK", Yaml("given")),
     Option("--length", "Of prompts, over a ball; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
@@ -213,17 +205,5 @@ COMMAND = Command(
     Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
     Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
     Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
-    examples="""
-        ball.yaml --excess 0.1 -o gap.yaml
-        ball.yaml --length 1000 --majorant logistic -o gap.yaml
-        point.yaml -o gap.yaml""",
-    file="""
-        A task file holds what certificates write under given: a ball of parameters,
-          covariance: [[1, 0], [0, 1]]
-          ball: {A_squared: sqrt(2), b_squared: sqrt(2)}
-        or a length and parameters,
-          covariance: [[1, 0], [0, 1]]
-          length: 64
-          parameters: {A: [[1, 0], [0, 1]], b: 1}""",
     progress="points",
 )

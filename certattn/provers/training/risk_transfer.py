@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -32,11 +32,10 @@ from certattn.kernel.theorems.training.risk_transfer import (
 )
 from certattn.kernel.theorems.training.validated_flow import steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
+from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.training.empirical_transfer import generate_empirical
-from certattn.writing import to_text
 
 RISK = "0.1"
 _BITS = 64
@@ -75,33 +74,27 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, MalformedError, and NotProvedError where nothing is proved.
     """
-    require_place(out, [])
+    require_place(out)
     if "tokens" in given:
-        made = provenance(exact_text(note, "note"))
         if "length" in given:
             raise UsageError(
                 "the task has a length and tokens; expected one of the two: a length is that of random prompts, "
                 "tokens are those of given prompts"
             )
-        return generate_empirical(out, given, _bound(risk), _positive(time, "time"), pieces, made)
+        return generate_empirical(out, given, _bound(risk), _positive(time, "time"), pieces, note)
     plain = exact(given, "given")
     assert isinstance(plain, dict)
     goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
-    finder = _Finder(plain, _positive(time, "time"), pieces, out)
+    draft = Draft(THEOREM, out, {"length": "2", **plain}, note)
+    finder = _Finder(draft, _positive(time, "time"), pieces)
     found = finder.shortest(goal) if "length" not in plain and goal is not None else finder.at_length(goal)
-    certificate: dict[str, Plain] = {
-        "certattn": FORMAT_VERSION,
-        "claim": THEOREM.name,
-        "given": {**plain, "length": format_rational(found.length)},
-        "asserts": {
-            "risk": format_rational(found.risk if goal is None else goal),
-            "time": format_rational(found.time),
-            "tube": format_rational(found.distance),
-        },
-        "witness": {"pieces": str(found.pieces)},
-        "provenance": provenance(exact_text(note, "note")),
+    asserts: dict[str, Plain] = {
+        "risk": format_rational(found.risk if goal is None else goal),
+        "time": format_rational(found.time),
+        "tube": format_rational(found.distance),
     }
-    return write_certificate(certificate, THEOREM, out)
+    stated = draft.about({**plain, "length": format_rational(found.length)})
+    return stated.write(asserts, {"pieces": str(found.pieces)})
 
 
 @dataclass(frozen=True)
@@ -118,18 +111,10 @@ class _Found:
 class _Finder:
     """Runs the kernel's own tube at different lengths."""
 
-    def __init__(self, given: dict[str, Plain], time: fmpq | None, pieces: int, out: Path) -> None:
+    def __init__(self, draft: Draft, time: fmpq | None, pieces: int) -> None:
         if pieces < 1:
             raise UsageError(f"{pieces} pieces; expected at least 1")
-        draft: dict[str, Plain] = {
-            "certattn": FORMAT_VERSION,
-            "claim": THEOREM.name,
-            "given": {"length": "2", **given},
-            "asserts": {"risk": "1", "time": "1"},
-            "witness": {"pieces": str(pieces)},
-        }
-        with not_yet_written(out):
-            self._setting = read(loads(to_text(draft), out))
+        self._setting = draft.read(read, {"risk": "1", "time": "1"}, {"pieces": str(pieces)})
         self._length = self._setting.given[LENGTH]
         self._known = self._setting.known_at_the_start
         if self._known and not self._setting.falls_from_the_start:
@@ -242,12 +227,7 @@ def _bound(risk: Number | None) -> fmpq | None:
 
 def _positive(value: Number | None, what: str) -> fmpq | None:
     """An exact number > 0, or None. Raises UsageError."""
-    if value is None:
-        return None
-    found = exact_rational(value, what)
-    if (found > 0) is not True:
-        raise UsageError(f"{what} is {describe(found)}, expected a number > 0")
-    return found
+    return None if value is None else positive(value, what)
 
 
 def _inputs(options: dict[str, Any]) -> dict[str, Any]:
@@ -258,20 +238,10 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    "TASK is a YAML file with `covariance` and `start`, and possibly `length`, or given prompts.",
     Argument("TASK", Yaml("given")),
     Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
     Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
     Option("--pieces", "Intervals of that time.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
-    examples="""
-        task.yaml -o transfer.yaml
-        task.yaml --risk 0.05 --pieces 200 -o transfer.yaml --plot transfer.svg""",
-    file="""
-        A task file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/5, 0], [0, 4/5]], b: 1}
-        and may name a length: then the smallest risk is found that is proved at it.
-        With tokens, labels, queries and targets, the prompts are given: state a --time.""",
     inputs=_inputs,
 )

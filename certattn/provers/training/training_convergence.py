@@ -12,10 +12,9 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Number as Side
 from certattn.kernel.decide.proof import Answer, Outcome, Proof
-from certattn.kernel.document.certificate import FORMAT_VERSION, Certificate, loads
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -31,14 +30,21 @@ from certattn.kernel.theorems.training.training_convergence import (
 )
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
-from certattn.provers.exact_inputs import Number, exact, exact_rational, exact_text
-from certattn.provers.output import not_yet_written, provenance, require_place, write_certificate
-from certattn.provers.rounding import last_place, lower_rational, nearest, round_down, round_up, upper_rational
+from certattn.provers.exact_inputs import Number, exact, exact_rational
+from certattn.provers.output import Draft, require_place, text_rows
+from certattn.provers.rounding import (
+    last_place,
+    lower_rational,
+    nearest,
+    precisions,
+    round_down,
+    round_up,
+    upper_rational,
+)
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
 from certattn.statements.digits import show
 from certattn.statements.training.training_convergence import WORDING
-from certattn.writing import to_text
 
 AUTO = "auto"
 # Where `auto` begins, the rate is this part of the one at the limit.
@@ -81,20 +87,17 @@ def generate(
     An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
     Raises UsageError, MalformedError, and NotProvedError where the theorem does not apply.
     """
-    require_place(out, [])
+    require_place(out)
     arrays, plain = _given(given)
     with placed(out, arrays, "auto") as references:
         _put(plain, references)
-        certificate: dict[str, Plain] = {"certattn": FORMAT_VERSION, "claim": THEOREM.name, "given": plain}
-        finder = _Finder(certificate, out, most_steps)
+        draft = Draft(THEOREM, out, plain, note)
+        finder = _Finder(draft, most_steps)
         wanted = finder.chosen(begins, enclosed)
         stated = [exact_rational(time, "risks") for time in risks]
-        asserts = finder.asserts(wanted, stated, numbers)
-        certificate["asserts"] = asserts
-        if wanted.enclosed != wanted.begins:
-            certificate["witness"] = {"enclosed": format_rational(wanted.enclosed)}
-        certificate["provenance"] = provenance(exact_text(note, "note"))
-        return write_certificate(certificate, THEOREM, out)
+        late = wanted.enclosed != wanted.begins
+        witness: dict[str, Plain] = {"enclosed": format_rational(wanted.enclosed)} if late else {}
+        return draft.write(finder.asserts(wanted, stated, numbers), witness)
 
 
 def _given(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Plain]]:
@@ -137,11 +140,9 @@ class _Wanted:
 class _Finder:
     """Reads the task once; what is stated comes from the kernel's own enclosures."""
 
-    def __init__(self, certificate: dict[str, Plain], out: Path, most_steps: int) -> None:
-        self._certificate, self._out = certificate, out
-        draft: dict[str, Plain] = {**certificate, "asserts": _ANY}
-        with not_yet_written(out):
-            self._problem = THEOREM.read(loads(to_text(draft), out))
+    def __init__(self, draft: Draft, most_steps: int) -> None:
+        self._draft = draft
+        self._problem = draft.read(THEOREM.read, _ANY)
         self._most_steps = most_steps
 
     # -- where to begin
@@ -242,8 +243,7 @@ class _Finder:
             bounds = (low / unit).floor() * unit, (high / unit).ceil() * unit
             limit["invariant"] = {"lower": format_rational(bounds[0]), "upper": format_rational(bounds[1])}
         point = self._bayes_point(invariant, positive)
-        rows: list[Plain] = [[format_rational(entry) for entry in row] for row in point.A.to_rows()]
-        near: dict[str, Plain] = {"A": rows, "b": format_rational(point.b)}
+        near: dict[str, Plain] = {"A": text_rows(point.A), "b": format_rational(point.b)}
         found = self._proved({**draft, "limit": {**sign, **near, "radius": "0"}}, enclosed)
         radius = round_up(upper_rational(_ball(found["limit.point"])), 2)
         return {**near, "radius": format_rational(radius), **limit}
@@ -257,17 +257,14 @@ class _Finder:
 
     def _proved(self, asserts: dict[str, Plain], enclosed: fmpq) -> dict[str, Answer]:
         """The obligations, all of them enclosed, with the conditions proved. Raises NotProvedError."""
-        draft = loads(to_text({**self._certificate, "asserts": asserts}), self._out)
-        stated = ASSERTS.read(draft.asserts, draft.reading)
+        stated = self._draft.read(lambda written: ASSERTS.read(written.asserts, written.reading), asserts)
         problem = replace(self._problem, asserts=stated, enclosed=enclosed)
-        bits = 2 * _FIRST_BITS
-        while bits <= DEFAULT_LIMITS.max_bits:
+        for bits in precisions(2 * _FIRST_BITS):
             proof = Proof(list(obligations(problem)))
             proof.ask(proof.obligations, bits)
             _require_conditions(problem, proof)
             if all(_narrow(name, answer) for name, answer in proof.answers.items()):
                 return proof.answers
-            bits *= 2
         raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
 
 
@@ -309,7 +306,6 @@ def _up(answer: Answer) -> str:
 
 
 COMMAND = Command(
-    "TRAINING is a YAML file with `covariance`, `start` and `training`.",
     Argument("TRAINING", Yaml("given")),
     Option(
         "--from",
@@ -322,14 +318,4 @@ COMMAND = Command(
     Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
     Option("--most-steps", "How far auto looks.", int, "K"),
     to_plot("Draw the risk of the run and what is certified."),
-    examples="""
-        training.yaml -o rate.yaml
-        training.yaml --from auto -o rate.yaml --plot rate.svg
-        training.yaml --from 40 --enclosed 0 --risk-at 100 -o rate.yaml""",
-    file="""
-        A training file holds what certificates write under given, for example
-          covariance: [[1, 1/2], [1/2, 5/4]]
-          start: {A: [[3/5, 0], [0, 4/5]], b: 1}
-          training: {rule: flow}
-        where {alpha: 1/2, P: [[3/5, 0], [0, 4/5]]} is a start, too: A = alpha P and b = alpha.""",
 )

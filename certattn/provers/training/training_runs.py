@@ -11,6 +11,7 @@ from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training.regression import Parameters
+from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
@@ -83,7 +84,3 @@ def first_where(run: FloatRun, good: Callable[[Point], bool], most_steps: int) -
                 if good(point):
                     return point
     return None
-
-
-def doubles(matrix: ExactMatrix) -> Array:
-    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.to_rows()])

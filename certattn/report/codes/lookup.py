@@ -8,8 +8,7 @@ from functools import cache
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.errors import UsageError
-from certattn.report.codes.explanation import Explanation
-from certattn.report.codes.obligations import SEPARATOR, entries, explained, plain, read
+from certattn.report.codes.obligations import SEPARATOR, Explanation, entries, explained, plain, read
 
 VERDICT = "verdict"
 

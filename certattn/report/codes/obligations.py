@@ -21,11 +21,26 @@ from typing import Any
 import yaml
 
 from certattn.kernel.theorems import CHAPTER_OF
-from certattn.report.codes.explanation import Explanation
 from certattn.report.text import INDEX
 
 SEPARATOR = "/"
 _EITHER = re.compile(r"\{([^}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`code`, what it is a code of (`group`), what it says in a line, more by label, and the page with all of it."""
+
+    code: str
+    group: str
+    says: str
+    more: tuple[tuple[str, str], ...]
+    page: str
+
+    def to_dict(self) -> dict[str, str]:
+        """For JSON."""
+        more = {label.replace(" ", "_"): text for label, text in self.more}
+        return {"code": self.code, "group": self.group, "says": self.says, **more, "page": self.page}
 
 
 @dataclass(frozen=True, slots=True)

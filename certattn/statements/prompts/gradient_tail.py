@@ -8,8 +8,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
-from certattn.statements.prompts.random_prompts import FORMULAS, error_words
-from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
+from certattn.statements.prompts.random_prompts import CONDITIONS, FORMULAS, error_words, probability_words
 from certattn.statements.wording import Answer, Statement, Wording
 
 _REACHES = {

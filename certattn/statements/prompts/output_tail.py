@@ -9,8 +9,7 @@ from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
-from certattn.statements.prompts.random_prompts import prompt_words
-from certattn.statements.prompts.stated_tails import CONDITIONS, probability_words
+from certattn.statements.prompts.random_prompts import CONDITIONS, probability_words, prompt_words
 from certattn.statements.wording import Answer, Statement, Wording
 
 _CONDITIONS = {

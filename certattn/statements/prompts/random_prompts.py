@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from flint import arb
+
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.given.attention import Weights
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
 from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, GradientError, RandomPrompt
 from certattn.statements.given import gaussian_words, law_words, score_matrix_words
+from certattn.statements.wording import Answer, show, show_upper
+
+# Conditions of the frame of a tail, by the last part of a name.
+CONDITIONS = {
+    "frame": "0 where sum u_c u_c' - I is positive semidefinite, 1 where the frame is too small in some direction",
+    "levels": "the smallest of the levels >= 0",
+}
 
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
 _VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
@@ -45,3 +54,11 @@ def error_words(error: GradientError) -> str:
         f"the prompt and the gradient over the law of the tokens differ by a linear map whose {_NORMS[error.gradient]} "
         "is D, and"
     )
+
+
+def probability_words(obligation: Answer) -> list[str]:
+    """What is proved of a probability beside what is stated; nothing where the ball is not finite."""
+    proved = obligation.left
+    if not isinstance(proved, arb) or proved.is_finite() is not True:
+        return []
+    return [f"probability at most {show_upper(proved)}, stated {show(obligation.right)}"]

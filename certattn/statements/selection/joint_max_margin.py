@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.joint_max_margin import AT_LEAST, AT_MOST, JointSolution, StatedPath
 from certattn.kernel.theorems.selection.stated_tokens import kkt_names
-from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.selection.stated_tokens import label_words, token_words
+from certattn.statements.selection.stated_tokens import kkt_sentences, label_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SQUARED = "the square of 1/|v_mm| and that of its bound"

@@ -24,8 +24,7 @@ from certattn.kernel.theorems.selection.max_margin import (
     obligations,
 )
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
-from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.selection.stated_tokens import token_words
+from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 
 # So many constraints are named.

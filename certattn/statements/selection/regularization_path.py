@@ -16,8 +16,7 @@ from certattn.kernel.theorems.selection.regularization_path import (
     PathProblem,
     obligations,
 )
-from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.selection.stated_tokens import token_words
+from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _FORMULAS = {"linear": "l(x) = -x", "logistic": "l(x) = log(1 + e^-x)", "exponential": "l(x) = e^-x"}

@@ -8,7 +8,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_counterexample import APART, SMOOTHNESS, Counterexample, obligations
 from certattn.kernel.theorems.selection.stated_tokens import KEYS
 from certattn.statements.selection import selection_direction
-from certattn.statements.selection.kkt import kkt_sentences
+from certattn.statements.selection.stated_tokens import kkt_sentences
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _OF_KEYS = " of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)"

@@ -32,8 +32,7 @@ from certattn.kernel.theorems.selection.selection_direction import (
     DescentProblem,
     obligations,
 )
-from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.selection.stated_tokens import token_words
+from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SLOPE, _GAP = "the least slope c_i = -l'(gamma_i)", "the least gap between the score of a chosen token and another"

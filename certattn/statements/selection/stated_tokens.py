@@ -15,6 +15,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     TOKENS,
     VALUE_DIRECTION,
     StatedTokens,
+    kkt_names,
 )
 from certattn.statements.given import matrices_words
 
@@ -49,3 +50,14 @@ def _counts(lengths: Sequence[int]) -> str:
     if len(set(lengths)) == 1:
         return f"{inputs} of {counted(lengths[0], 'token')}: "
     return f"{inputs} of {', '.join(map(str, lengths))} tokens: "
+
+
+def kkt_sentences(prefix: str, what: str = "p") -> dict[str, str]:
+    """What is compared, for the point called `what`, by the names of the obligations."""
+    sentences = (
+        "the smallest multiplier",
+        f"the smallest slack of the constraints at {what}",
+        "the sum of multipliers times slacks",
+        f"the squared norm of {what}",
+    )
+    return dict(zip(kkt_names(prefix), sentences, strict=True))

@@ -8,8 +8,7 @@ from math import prod
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
-from certattn.statements.selection.kkt import kkt_sentences
-from certattn.statements.selection.stated_tokens import token_words
+from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
 from certattn.statements.wording import Statement, Wording
 
 # So many selections or inputs are listed.

@@ -15,16 +15,7 @@ from certattn.theory.first_principles import TiltedLaw
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.special_functions import elementary
 from certattn.theory.symbolic_flint import SymbolicNumber, forms, numbers, plain
-from certattn.theory.symbols import (
-    column,
-    gradient,
-    hessian,
-    matrix,
-    positive_symbol,
-    positive_vector,
-    real,
-    vector,
-)
+from certattn.theory.symbols import column, gradient, hessian, matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
 

@@ -464,14 +464,14 @@ def test_a_failing_disk_leaves_nothing_behind(
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("moment", ["upper_bounds", "write_certificate"])
+@pytest.mark.parametrize("moment", ["attention.output_deviation.upper_bounds", "output.write_file"])
 def test_an_interruption_leaves_nothing_behind(
     tmp_path: Path, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     def interrupted(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"certattn.provers.attention.output_deviation.{moment}", interrupted)
+    monkeypatch.setattr(f"certattn.provers.{moment}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "a.yaml", **prompt())
     assert files(tmp_path) == []

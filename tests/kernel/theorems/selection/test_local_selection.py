@@ -21,7 +21,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.selection.mathematics import local_convergence
-from certattn.provers.selection.selection_direction import Search, read_setting, stated_certificate
+from certattn.provers.selection.selection_direction import Search, read_setting, stated
 from certattn.provers.selection.selection_theorems import applicable
 from certattn.statements.reports import Report
 
@@ -169,8 +169,9 @@ def proved_selections(instance: Instance, folder: Path) -> list[tuple[Any, Repor
             choice = applicable(run.situation(setting.start.balls()), "local")
         if choice is None:
             continue
-        tree: Any = stated_certificate(draft, run, choice, limit=True)
-        tree["asserts"]["angles"] = [{"step": "2000", "at_most": "1"}]
+        asserts, witness = stated(run, choice, limit=True)
+        asserts["angles"] = [{"step": "2000", "at_most": "1"}]
+        tree: Any = {**draft, "asserts": asserts, "witness": witness}
         found.append((tree, check(written(tree), folder)))
     return found
 
