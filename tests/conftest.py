@@ -39,6 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests start some hundred programs and some processes of pytest: modules are compiled once, whatever the environment
+    # says, and those of the tests with them.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
     if config.option.seed is None:
         config.option.seed = datetime.date.today().isoformat()

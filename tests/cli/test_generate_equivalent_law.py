@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
 from flint import fmpq
-from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -18,6 +17,9 @@ from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.spectrum.equivalent_plot import density_curve
 from certattn.provers.spectrum.spectrum_figures import in_maths
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1/4")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.errors import NotProvedError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Run = Callable[..., Any]
 LAW = ("--beta", "1/2", "--lambda", "1")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention.output_deviation import THEOREM, AssertedDeviation
 from certattn.provers.attention import deviation_plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COUNT = 9
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.content import Content
@@ -14,6 +14,9 @@ from certattn.report.page.entry import Entry
 from certattn.report.page.html import as_html
 
 from .conftest import HOSTILE, obligation
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 Opened = Callable[..., Page]
 

@@ -14,14 +14,12 @@ from certattn.theory import DERIVATIONS
 from certattn.theory.derivation import Step, prove
 from certattn.theory.kernel_reading import Kernel, source_of
 
-MEAN = DERIVATIONS["softmax-mean"]
-OTHERS = [step for name, derivation in DERIVATIONS.items() if name != "softmax-mean" for step in derivation.steps]
-
 
 def _step(title: str) -> Step:
     # "mean: ..." is a step of `softmax-mean`, where titles would be those of another derivation too.
-    steps = MEAN.steps if title.startswith("mean: ") else OTHERS
-    (found,) = [s for s in steps if s.title.startswith(title.removeprefix("mean: "))]
+    of_mean = title.startswith("mean: ")
+    every = (step for name in DERIVATIONS if (name == "softmax-mean") == of_mean for step in DERIVATIONS[name].steps)
+    (found,) = [step for step in every if step.title.startswith(title.removeprefix("mean: "))]
     return found
 
 
