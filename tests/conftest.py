@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import fcntl
+import gc
 import importlib
 import os
 import random
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # says, and those of the tests with them.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # Ten thousand tests are collected and stay: nothing of them is garbage, now or when the tests make some.
+    gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
     if config.option.seed is None:
         config.option.seed = datetime.date.today().isoformat()
@@ -58,6 +61,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     # Coq compiles its library, and proves something.
     if "library" in getattr(item, "fixturenames", ()):
         item.add_marker("heavy")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def is_drawn(seed: str, test: str) -> bool:

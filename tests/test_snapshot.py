@@ -242,6 +242,7 @@ def test_a_tree_that_cannot_be_asked_gives_no_file(
     assert not out.exists()
 
 
+@pytest.mark.heavy
 def test_this_tree_says_the_same_twice_in_other_places_and_with_more_processes(
     snapshot: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

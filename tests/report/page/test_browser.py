@@ -18,7 +18,7 @@ from .conftest import HOSTILE, obligation
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-Opened = Callable[..., Page]
+Opened = Callable[..., "Page"]
 
 
 @pytest.fixture
