@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -25,16 +26,27 @@ _ORDERS = ("2", "4", "6", "8")
 _MOST_SIZES = 20_000
 
 
+@dataclass(frozen=True)
 class Scores:
     """d, p = lambda d and beta."""
 
-    def __init__(self, beta: Fraction, lambda_: Fraction, d: int) -> None:
-        self.beta, self.lambda_, self.d, self.p = beta, lambda_, d, int(lambda_ * d)
+    beta: Fraction
+    lambda_: Fraction
+    d: int
+
+    @property
+    def p(self) -> int:
+        return int(self.lambda_ * self.d)
 
     def finite(self, order: int) -> bool:
         return self.p > order * (order - 1) * self.beta**2
 
     def moment(self, order: int) -> mpf:
+        # Most changes of a certificate are of what is asserted of one and the same size.
+        return self._moment(order, mp.prec)
+
+    @cache
+    def _moment(self, order: int, bits: int) -> mpf:
         k, total = order // 2, mpf(0)
         b = to_real(self.beta) ** 2 / self.p
         for r, c, N, coefficient in walks(k):
@@ -70,6 +82,10 @@ class Scores:
 
     def variance(self) -> mpf:
         """E m_2^2 - (E m_2)^2 from the covariances of squares of entries."""
+        return self._variance(mp.prec)
+
+    @cache
+    def _variance(self, bits: int) -> mpf:
         b, p = to_real(self.beta) ** 2 / self.p, self.p
 
         def mean(*N: tuple[int, ...]) -> mpf:
