@@ -40,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Tests start some hundred programs and some processes of pytest: modules are compiled once, whatever the environment
-    # says, and those of the tests with them.
+    # Tests start some hundred programs and some processes of pytest: modules, those of the tests among them, are
+    # compiled once, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     # Ten thousand tests are collected and stay: nothing of them is garbage, now or when the tests make some.

@@ -42,25 +42,7 @@ class Scores:
         return self.p > order * (order - 1) * self.beta**2
 
     def moment(self, order: int) -> mpf:
-        # Most changes of a certificate are of what is asserted of one and the same size.
-        return self._moment(order, mp.prec)
-
-    @cache
-    def _moment(self, order: int, bits: int) -> mpf:
-        k, total = order // 2, mpf(0)
-        b = to_real(self.beta) ** 2 / self.p
-        for r, c, N, coefficient in walks(k):
-            choices = _falling(self.d, r) * _falling(self.d, c)
-            if choices and N:
-                rows = len(N)
-                form = mp.matrix(rows, rows)
-                for i, m in itertools.product(range(rows), repeat=2):
-                    entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
-                    form[i, m] = (i == m) - b * entry
-                total += choices * coefficient * mp.det(form) ** (-mpf(self.p) / 2)
-            elif choices:
-                total += choices * coefficient
-        return total / mpf(self.d) ** (k + 1)
+        return _moment(self, order, mp.prec)
 
     def entry(self, order: int) -> mpf:
         b = to_real(self.beta) ** 2 / self.p
@@ -82,26 +64,42 @@ class Scores:
 
     def variance(self) -> mpf:
         """E m_2^2 - (E m_2)^2 from the covariances of squares of entries."""
-        return self._variance(mp.prec)
+        return _variance(self, mp.prec)
 
-    @cache
-    def _variance(self, bits: int) -> mpf:
-        b, p = to_real(self.beta) ** 2 / self.p, self.p
 
-        def mean(*N: tuple[int, ...]) -> mpf:
-            rows = len(N)
-            form = mp.matrix(rows, rows)
-            for i, m in itertools.product(range(rows), repeat=2):
-                entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
-                form[i, m] = (i == m) - b * entry
-            return mp.det(form) ** (-mpf(p) / 2)
+# -- what most changes of a certificate ask of one and the same size, at so many bits
 
-        w = (1, -2, 1)
-        pairs = list(itertools.product(range(3), repeat=2))
-        row = sum(w[n] * w[m] * mean((n, m)) for n, m in pairs)
-        column = sum(w[n] * w[m] * mean((n,), (m,)) for n, m in pairs)
-        square, fourth, d = self.entry(2) ** 2, self.entry(4), self.d
-        return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
+
+@cache
+def _moment(scores: Scores, order: int, bits: int) -> mpf:
+    k, total = order // 2, mpf(0)
+    b = to_real(scores.beta) ** 2 / scores.p
+    for r, c, N, coefficient in walks(k):
+        choices = _falling(scores.d, r) * _falling(scores.d, c)
+        if choices:
+            total += choices * coefficient * (_mean(N, b, scores.p) if N else 1)
+    return total / mpf(scores.d) ** (k + 1)
+
+
+@cache
+def _variance(scores: Scores, bits: int) -> mpf:
+    b, p = to_real(scores.beta) ** 2 / scores.p, scores.p
+
+    w = (1, -2, 1)
+    pairs = list(itertools.product(range(3), repeat=2))
+    row = sum(w[n] * w[m] * _mean(((n, m),), b, p) for n, m in pairs)
+    column = sum(w[n] * w[m] * _mean(((n,), (m,)), b, p) for n, m in pairs)
+    square, fourth, d = scores.entry(2) ** 2, scores.entry(4), scores.d
+    return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
+
+
+def _mean(N: Powers, b: mpf, p: int) -> mpf:
+    """Of a product of powers of entries: each row of N belongs to a row of scores, each column to a column."""
+    form = mp.matrix(len(N), len(N))
+    for i, m in itertools.product(range(len(N)), repeat=2):
+        entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
+        form[i, m] = (i == m) - b * entry
+    return mp.det(form) ** (-mpf(p) / 2)
 
 
 @cache
