@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from wrong_formulas import noticed
 
-from certattn.theory import DERIVATIONS
-
 MARGIN, THEOREM = "kernel.theorems.selection.mathematics.margin_points", "kernel.theorems.selection.max_margin"
 SELECTION = "kernel.mathematics.token_selection"
 
@@ -37,7 +35,3 @@ WRONG = [
 
 
 test_a_wrong_formula_is_noticed = noticed(WRONG, "max-margin")
-
-
-def test_the_kernel_as_it_is_is_proved() -> None:
-    assert all(outcome.holds for outcome in DERIVATIONS["max-margin"].prove())
