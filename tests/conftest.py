@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # compiled once, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # There are as many processes as processors: threads of linear algebra would wait for each other, busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Ten thousand tests are collected and stay: nothing of them is garbage, now or when the tests make some.
     gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
