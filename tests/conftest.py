@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     # There are as many processes as processors: threads of linear algebra would wait for each other, busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Ten thousand tests are collected and stay: nothing of them is garbage, now or when the tests make some.
+    # Ten thousand tests are collected and stay: nothing of them is garbage.
     gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
     if config.option.seed is None:
@@ -66,7 +66,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()
     gc.enable()
 
 
