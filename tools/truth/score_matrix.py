@@ -10,6 +10,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -26,21 +27,23 @@ _ORDERS = ("2", "4", "6", "8")
 _MOST_SIZES = 20_000
 
 
+@dataclass(frozen=True)
 class Scores:
     """d, p = lambda d and beta."""
 
-    def __init__(self, beta: Fraction, lambda_: Fraction, d: int) -> None:
-        self.beta, self.lambda_, self.d, self.p = beta, lambda_, d, int(lambda_ * d)
+    beta: Fraction
+    lambda_: Fraction
+    d: int
+
+    @property
+    def p(self) -> int:
+        return int(self.lambda_ * self.d)
 
     def finite(self, order: int) -> bool:
         return self.p > order * (order - 1) * self.beta**2
 
     def moment(self, order: int) -> mpf:
-        k, total = order // 2, mpf(0)
-        for r, c, N, coefficient in walks(k):
-            if choices := math.perm(self.d, r) * math.perm(self.d, c):
-                total += choices * coefficient * (self.mean(N) if N else 1)
-        return total / mpf(self.d) ** (k + 1)
+        return _moment(self, order, mp.prec)
 
     def mean(self, N: Powers) -> mpf:
         """Of a product of weights with these powers."""
@@ -71,12 +74,29 @@ class Scores:
 
     def variance(self) -> mpf:
         """E m_2^2 - (E m_2)^2 from the covariances of squares of entries."""
-        w = (1, -2, 1)
-        pairs = list(itertools.product(range(3), repeat=2))
-        row = sum(w[n] * w[m] * self.mean(((n, m),)) for n, m in pairs)
-        column = sum(w[n] * w[m] * self.mean(((n,), (m,))) for n, m in pairs)
-        square, fourth, d = self.entry(2) ** 2, self.entry(4), self.d
-        return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
+        return _variance(self, mp.prec)
+
+
+# -- what most changes of a certificate ask of one and the same size, at so many bits
+
+
+@cache
+def _moment(scores: Scores, order: int, bits: int) -> mpf:
+    k, total = order // 2, mpf(0)
+    for r, c, N, coefficient in walks(k):
+        if choices := math.perm(scores.d, r) * math.perm(scores.d, c):
+            total += choices * coefficient * (scores.mean(N) if N else 1)
+    return total / mpf(scores.d) ** (k + 1)
+
+
+@cache
+def _variance(scores: Scores, bits: int) -> mpf:
+    w = (1, -2, 1)
+    pairs = list(itertools.product(range(3), repeat=2))
+    row = sum(w[n] * w[m] * scores.mean(((n, m),)) for n, m in pairs)
+    column = sum(w[n] * w[m] * scores.mean(((n,), (m,))) for n, m in pairs)
+    square, fourth, d = scores.entry(2) ** 2, scores.entry(4), scores.d
+    return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
 
 
 @cache

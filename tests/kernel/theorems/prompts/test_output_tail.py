@@ -203,6 +203,7 @@ TRIED = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["gaussian", "rademacher", "box", "atoms", "mixture"])
 def test_no_bound_is_below_what_is_simulated(kind: str, arrays: Path, tool: Tool) -> None:
     rp = tool("truth.random_prompts")

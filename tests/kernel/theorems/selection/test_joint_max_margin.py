@@ -117,6 +117,7 @@ SABOTAGES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "sabotaged"), SABOTAGES, ids=[name for name, _ in SABOTAGES])
 def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
     name: str, sabotaged: Any, tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
@@ -236,6 +237,7 @@ def random_instances(count: int) -> Iterator[tuple[dict[str, Any], str]]:
         yield given, ("logistic", "exponential")[seed % 2]
 
 
+@pytest.mark.heavy
 def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
     """At norms where doubles can tell: the loss's dependence on p is about e^-R."""
     numeric = tool("truth.joint_minimiser")

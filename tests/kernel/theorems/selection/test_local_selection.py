@@ -176,6 +176,7 @@ def proved_selections(instance: Instance, folder: Path) -> list[tuple[Any, Repor
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", [{"rule": "gradient", "step": "1/2"}, {"rule": "normalised", "step": "1/100"}])
 def test_no_point_is_certified_for_two_selections_and_descent_keeps_the_bounds(
     rule: dict[str, str], arrays: Path, truth: ModuleType
