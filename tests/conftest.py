@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import fcntl
+import gc
 import importlib
 import os
 import random
@@ -39,6 +40,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests start some hundred programs and some processes of pytest: modules, those of the tests among them, are
+    # compiled once, whatever the environment says.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    # There are as many processes as processors: threads of linear algebra would wait for each other, busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Ten thousand tests are collected and stay: nothing of them is garbage.
+    gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
     if config.option.seed is None:
         config.option.seed = datetime.date.today().isoformat()
@@ -54,6 +63,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     # Coq compiles its library, and proves something.
     if "library" in getattr(item, "fixturenames", ()):
         item.add_marker("heavy")
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 def is_drawn(seed: str, test: str) -> bool:

@@ -65,6 +65,12 @@ def figures(tool: Callable[[str], ModuleType]) -> ModuleType:
     return tool("figures")
 
 
+@pytest.fixture(scope="module")
+def here(figures: ModuleType) -> Any:
+    """This house."""
+    return figures.House(ROOT)
+
+
 def _house(figures: ModuleType, folder: Path, **more: str) -> Any:
     for name, text in {**HOUSE, **more}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -85,8 +91,13 @@ def test_code_is_counted_and_not_words_about_it(figures: ModuleType) -> None:
     assert figures.code_lines("") == figures.code_lines('"""Words."""\n') == 0
 
 
-def test_lines_and_files_are_counted_by_folder(figures: ModuleType, tmp_path: Path) -> None:
+def test_lines_and_files_are_counted_by_folder(
+    figures: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     part = figures.code(_house(figures, tmp_path))
+    assert figures.main(["code", "audit", "imports", "--tree", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{line}\n" in printed for line in [*map(str, part.figures), *part.more])
     values = _values(part)
     assert values["lines of code in kernel and fast"] == 17
     assert values["files of them"] == 12
@@ -173,14 +184,14 @@ def test_what_processes_cost_is_measured(figures: ModuleType, tmp_path: Path) ->
 # -- this house
 
 
-def test_the_page_about_trust_says_how_large_the_kernel_is(figures: ModuleType) -> None:
-    lines = figures.code(figures.House(ROOT)).figures[0].value
+def test_the_page_about_trust_says_how_large_the_kernel_is(figures: ModuleType, here: Any) -> None:
+    lines = figures.code(here).figures[0].value
     (said,) = re.findall(r"The kernel has about ([\d,]+) lines", (ROOT / "docs" / "trust.md").read_text())
     assert abs(int(said.replace(",", "")) - lines) < lines / 10
 
 
-def test_the_page_about_trust_says_what_each_claim_rests_on(figures: ModuleType) -> None:
-    page, house = (ROOT / "docs" / "trust.md").read_text(), figures.House(ROOT)
+def test_the_page_about_trust_says_what_each_claim_rests_on(figures: ModuleType, here: Any) -> None:
+    page, house = (ROOT / "docs" / "trust.md").read_text(), here
     rows = re.findall(r"^\| `([\w-]+)` \| ([\d,]+) \| (\d+) \| ([\d,]+) \| (\d+) \|$", page, re.M)
     assert [claim for claim, *_ in rows] == house.claims
     for claim, *said in rows:
@@ -196,8 +207,7 @@ def test_the_page_about_trust_says_what_each_claim_rests_on(figures: ModuleType)
     assert int(cycles) == values["cycles of imports between files"]
 
 
-def test_every_claim_has_an_audit_path(figures: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    assert figures.House(ROOT).claims == sorted(certattn.CLAIMS)
-    assert figures.main(["code", "audit", "imports"]) == 0
-    printed = capsys.readouterr().out
-    assert all(re.search(rf"lines +\d+ files  {claim} ", printed) for claim in certattn.CLAIMS)
+def test_every_claim_has_an_audit_path(figures: ModuleType, here: Any) -> None:
+    assert here.claims == sorted(certattn.CLAIMS)
+    shown = "\n".join(figures.audit(here).more)
+    assert all(re.search(rf"lines +\d+ files  {claim} ", shown) for claim in certattn.CLAIMS)

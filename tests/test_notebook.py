@@ -7,7 +7,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import certattn
 from certattn._notebook import html_of_certificate, html_of_report
@@ -23,6 +22,8 @@ asserts: {operator: {matrix: [[1]], offset: [0]}}
 
 
 def test_the_example_runs_and_shows_pages() -> None:
+    from nbclient import NotebookClient
+
     notebook = nbformat.read(ROOT / "docs" / "notebooks" / "certificates.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
     shown = [out["data"] for cell in notebook.cells for out in cell.get("outputs", []) if "data" in out]

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_models
-import tokenizers
 import yaml
 from jsonschema import Draft202012Validator
 from tiny_models import write_model
@@ -196,6 +195,8 @@ def test_json_on_standard_output_is_the_summary(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_text_is_cut_by_its_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import tokenizers
+
     path = model(tmp_path)
     words = {word: i for i, word in enumerate(["[UNK]", "begin", "end", "a", "b", "c", "d"])}
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, "[UNK]"))

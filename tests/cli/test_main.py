@@ -218,6 +218,10 @@ def test_any_name_in_any_encoding(program: Program, write: Write, env: dict[str,
     assert (done.returncode, done.stderr) == (2, b"")
     if form == "json" and "utf-16" not in env.values():
         assert len(json.loads(done.stdout)["reports"]) == 4
+
+
+@pytest.mark.parametrize("env", ENCODINGS, ids=str)
+def test_any_name_of_a_missing_file_in_any_encoding(program: Program, env: dict[str, str]) -> None:
     done = program("show", "missing\udcff→😀.yaml", env=env)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import xmlschema
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
@@ -21,24 +20,30 @@ from certattn.statements.reports import Report
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
 GALLERY = SCHEMAS.parent.parent / "certificates"
 REPORTS = Draft202012Validator(report_schema())
-JUNIT = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
 
 anything = st.text(st.characters())
 
 
-@given(anything, anything, st.integers(min_value=0), st.sampled_from(Verdict))
-def test_any_text_fits_every_schema(path: str, text: str, line: int, verdict: Verdict) -> None:
+@pytest.fixture(scope="module")
+def junit() -> Any:
+    import xmlschema
+
+    return xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
+
+
+@given(path=anything, text=anything, line=st.integers(min_value=0), verdict=st.sampled_from(Verdict))
+def test_any_text_fits_every_schema(junit: Any, path: str, text: str, line: int, verdict: Verdict) -> None:
     report = Report(path, verdict, reason=text, place=(path, line, text), statement=text, digest="0" * 64)
     REPORTS.validate(json.loads(as_json([report])))
-    JUNIT.validate(as_junit([report]))
+    junit.validate(as_junit([report]))
 
 
-def test_reports_of_every_kind_fit_the_schema_of_junit(every_kind: list[Report]) -> None:
-    JUNIT.validate(as_junit(every_kind))
+def test_reports_of_every_kind_fit_the_schema_of_junit(junit: Any, every_kind: list[Report]) -> None:
+    junit.validate(as_junit(every_kind))
 
 
-def test_no_report_fits_the_schema_of_junit() -> None:
-    JUNIT.validate(as_junit([]))
+def test_no_report_fits_the_schema_of_junit(junit: Any) -> None:
+    junit.validate(as_junit([]))
 
 
 # -- our own

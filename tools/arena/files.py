@@ -1,6 +1,6 @@
 """The corpus of the arena: every accept and reject case of the tests of claims, as certificate files.
 
-The cases stand in `tests/kernel/theorems/*/*_cases.py`, and nowhere else: files are written anew whenever they
+The cases stand in `tests/kernel/theorems/*/*_cases.*`, and nowhere else: files are written anew whenever they
 are needed. `expected.json` says of each file what a checker has to answer.
 """
 

@@ -23,14 +23,20 @@ from tools.truth.reading import (
     Table,
     Vector,
     inner_product,
+    read_bounds,
+    read_count,
+    read_covariance,
+    read_items,
+    read_lengths,
     read_number,
     read_table,
     read_vector,
     require,
     require_record,
+    split,
+    times,
     to_real,
 )
-from tools.truth.regression_risk import positive_definite
 
 Reals = list[list[mpf]]
 # Weights (U, V); (A, b) with V = ((b)) for regression.
@@ -62,12 +68,7 @@ class Run:
     def point(self, k: int, side: str) -> Point:
         found = self._points.setdefault((mp.dps, side), [])
         if not found:
-            found.append(
-                (
-                    [[to_real(x) for x in row] for row in self.start[0]],
-                    [[to_real(x) for x in row] for row in self.start[1]],
-                )
-            )
+            found.append(_reals(*self.start))
         while len(found) <= k:
             _, slope = self.value(side, len(found) - 1, side)
             found.append(_moved(found[-1], slope, -to_real(self.step)))
@@ -94,7 +95,7 @@ def judge_descent(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     require_record(asserts, "asserts", set(), {"distance", "risk_gap", "gradient_gap", "checkpoints", "gronwall"})
     require_record(witness, "witness", set(), {"bits"})
     if "bits" in witness:
-        require(_count(witness["bits"]) >= 2, "bits")
+        read_count(witness["bits"], 2)
     found = _every_step(run, asserts, folder) + _checkpoints(run, asserts, folder)
     tube = _gronwall(run, asserts)
     require(len(found) > 0 or tube is not None, "nothing is stated")
@@ -129,19 +130,18 @@ def _run(given: Any, folder: Path) -> Run:
     own = {"covariance", "labels"} if regression else {"laws"}
     require_record(given, "given", shared | own, {"lengths", "tasks"} if regression else {"lengths"})
     tokens, queries, targets = (read_table(given[name], folder) for name in ("tokens", "queries", "targets"))
-    lengths = _lengths(given, len(tokens), len(queries))
+    lengths = read_lengths(given, len(tokens), len(queries))
     require(len(targets) == len(queries), "another number of targets")
-    step, steps = read_number(given["step"]), _count(given["steps"])
+    step, steps = read_number(given["step"]), read_count(given["steps"])
     require(step > 0 and 1 <= steps <= _MOST_STEPS, "the step, or the steps")
     if regression:
         size = len(tokens[0])
-        labels, covariance = read_table(given["labels"], folder), read_table(given["covariance"], folder)
-        require(len(covariance) == len(covariance[0]) == size == len(queries[0]), "another dimension")
-        require(positive_definite(covariance), "a covariance that is not positive definite")
+        labels, covariance = read_table(given["labels"], folder), read_covariance(given["covariance"], folder)
+        require(len(covariance) == size == len(queries[0]), "another dimension")
         require(len(labels) == len(tokens) and len(labels[0]) == len(targets[0]) == 1, "labels or targets")
         start = _weights(given["start"], ("A", "b"), folder)
         require(len(start[0]) == len(start[0][0]) == size, "a start of another shape")
-        contexts = [_prompt(x, y) for x, y in zip(_cut(tokens, lengths), _cut(labels, lengths), strict=True)]
+        contexts = [_prompt(x, y) for x, y in zip(split(tokens, lengths), split(labels, lengths), strict=True)]
         infinite = _population(covariance)
         if "tasks" in given:
             tasks = read_table(given["tasks"], folder)
@@ -155,25 +155,10 @@ def _run(given: Any, folder: Path) -> Run:
     U, V = start
     require((len(U), len(U[0])) == (len(tokens[0]), len(queries[0])), "U of another shape")
     require((len(V), len(V[0])) == (len(targets[0]), len(tokens[0])), "V of another shape")
-    contexts = [_prompt(z, z) for z in _cut(tokens, lengths)]
+    contexts = [_prompt(z, z) for z in split(tokens, lengths)]
     each = laws if len(laws) == len(queries) else laws * len(queries)
     infinite = _loss([_tilted(law) for law in each], queries, targets)
     return Run(_loss(contexts, queries, targets), infinite, start, step, steps, ("U", "V"))
-
-
-def _lengths(given: Any, total: int, count: int) -> list[int]:
-    if "lengths" not in given:
-        require(total % count == 0, "prompts that are not equally long")
-        return [total // count] * count
-    require(isinstance(given["lengths"], list), "lengths")
-    lengths = [_count(text) for text in given["lengths"]]
-    require(len(lengths) == count and sum(lengths) == total and min(lengths) >= 1, "lengths")
-    return lengths
-
-
-def _cut(rows: Table, lengths: list[int]) -> list[Table]:
-    stops = np.cumsum(lengths)
-    return [rows[stop - length : stop] for stop, length in zip(stops, lengths, strict=True)]
 
 
 def _weights(
@@ -182,12 +167,6 @@ def _weights(
     require_record(stated, "weights", {*names, *others})
     last = [[read_number(stated["b"])]] if names[1] == "b" else read_table(stated["V"], folder)
     return read_table(stated[names[0]], folder), last
-
-
-def _count(text: Any) -> int:
-    require(isinstance(text, str) and text.isascii() and text.isdigit(), "a count")
-    require(text == "0" or not text.startswith("0"), "a count")
-    return int(text)
 
 
 # -- losses
@@ -217,7 +196,7 @@ def _prompt(keys: Table, values: Table) -> Moments:
 
 
 def _task(w: Vector, covariance: Table) -> Moments:
-    row = [sum((x * y for x, y in zip(w, column, strict=True)), Fraction(0)) for column in covariance]
+    row = times(covariance, w)
     return lambda tilt: ([inner_product(row, tilt)], [[to_real(entry) for entry in row]])
 
 
@@ -281,6 +260,10 @@ def _population(covariance: Table) -> Slope:
     return at
 
 
+def _reals(U: Table, V: Table) -> Point:
+    return [[to_real(x) for x in row] for row in U], [[to_real(x) for x in row] for row in V]
+
+
 def _moved(point: Point, along: Point, factor: mpf) -> Point:
     first, second = (
         [[x + factor * y for x, y in zip(*rows, strict=True)] for rows in zip(*pair, strict=True)]
@@ -328,26 +311,20 @@ def _gap(run: Run, name: str, k: int, at: str) -> mpf:
 
 def _checkpoints(run: Run, asserts: Any, folder: Path) -> list[Comparison]:
     found: list[Comparison] = []
-    if "checkpoints" not in asserts:
-        return found
-    stated = asserts["checkpoints"]
-    require(isinstance(stated, list) and len(stated) > 0, "checkpoints")
     keys = {"distance", "finite", "infinite", "finite_risk", "infinite_risk"}
-    for item in stated:
+    for item in read_items(asserts, "checkpoints"):
         require_record(item, "a checkpoint", {"step"}, keys)
-        k = _count(item["step"])
+        k = read_count(item["step"])
         require(k <= run.steps and len(item) > 1, "a checkpoint")
         k = min(k, _FEW_STEPS)
-        for name in keys & set(item):
+        for name in sorted(keys & set(item)):
             if name in ("finite", "infinite"):
                 found.append(_near(run, item[name], name, k, folder))
                 continue
-            require_record(item[name], name, set(), {"at_most", "at_least"})
-            require(len(item[name]) > 0, name)
-            for end, text in item[name].items():
-                found.append(
-                    Comparison(name, lambda n=name, k=k: _number_at(run, n, k), read_number(text), end == "at_most")
-                )
+            value = lambda n=name, k=k: _number_at(run, n, k)  # noqa: E731
+            found += [
+                Comparison(name, value, bound, end == "at_most") for end, bound in read_bounds(item[name], name).items()
+            ]
     return found
 
 
@@ -366,8 +343,7 @@ def _near(run: Run, stated: Any, side: str, k: int, folder: Path) -> Comparison:
     require(radius >= 0, "a negative radius")
 
     def value() -> mpf:
-        point = ([[to_real(x) for x in row] for row in U], [[to_real(x) for x in row] for row in V])
-        return _distance(run.point(k, side), point)
+        return _distance(run.point(k, side), _reals(U, V))
 
     return Comparison(side, value, radius)
 
@@ -379,7 +355,7 @@ def _gronwall(run: Run, asserts: Any) -> Judgement | None:
     stated = asserts["gronwall"]
     require_record(stated, "gronwall", {"radius", "gap", "rate"}, {"steps"})
     radius, gap, rate = (read_number(stated[name]) for name in ("radius", "gap", "rate"))
-    steps = _count(stated["steps"]) if "steps" in stated else run.steps
+    steps = read_count(stated["steps"]) if "steps" in stated else run.steps
     require(min(radius, gap, rate) > 0 and 1 <= steps <= run.steps, "gronwall")
     if steps > _FEW_STEPS:
         return Judgement(Truth.OPEN, 0.0, "gronwall")

@@ -16,8 +16,8 @@ from typing import Any
 
 from mpmath import mp, mpc, mpf
 
-from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
-from tools.truth.reading import read_number, require, require_record, to_real
+from tools.truth.judgement import Comparison, Judgement, exactly, judge_all, worst
+from tools.truth.reading import read_count, read_items, read_number, require, require_record, to_real
 
 _KEYS = {
     "moments", "right_edge", "gap", "threshold", "stieltjes", "density", "cdf", "density_bound", "nonlinear_share",
@@ -50,24 +50,23 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
     require(len(asserts) > 0, "nothing is stated")
     exact: list[Judgement] = []
     found: list[Comparison] = []
-    for index, item in enumerate(_items(asserts, "moments")):
+    for index, item in enumerate(read_items(asserts, "moments")):
         require_record(item, "a moment", {"order", "value", "radius"})
-        order = read_number(item["order"])
-        require(order.denominator == 1 and order % 2 == 0 and 2 <= order <= 100, "an order")
-        require(str(item["order"]).isdecimal(), "an order that is written in another way")
-        _stated(f"moments[{index}]", item, lambda n=int(order) // 2: moment(law, n), found, exact)
+        order = read_count(item["order"], 2)
+        require(order % 2 == 0 and order <= 100, "an order")
+        _stated(f"moments[{index}]", item, lambda n=order // 2: moment(law, n), found, exact)
     if "right_edge" in asserts:
         _stated("right_edge", asserts["right_edge"], lambda: edges(law, mp.prec)[-1], found, exact, {"value", "radius"})
     if "gap" in asserts:
         _gap(law, asserts["gap"], found, exact)
     if "threshold" in asserts:
-        exact.append(_exactly("threshold", law.lambda_ < 1))
+        exact.append(exactly("threshold", law.lambda_ < 1))
         truth = (lambda: beta_at(critical_ratio(law))) if law.lambda_ < 1 else (lambda: mpf(0))
         _stated("threshold", asserts["threshold"], truth, found, exact, {"value", "radius"})
-    for index, item in enumerate(_items(asserts, "stieltjes")):
+    for index, item in enumerate(read_items(asserts, "stieltjes")):
         found.append(_transform(law, f"stieltjes[{index}]", item))
     for name, function in (("density", density), ("cdf", cdf)):
-        for index, item in enumerate(_items(asserts, name)):
+        for index, item in enumerate(read_items(asserts, name)):
             require_record(item, "a point", {"at", "value", "radius"})
             at = read_number(item["at"])
             require(at >= 0, "a point below 0")
@@ -79,17 +78,13 @@ def judge_equivalent(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
         )
     if "nonlinear_share" in asserts:
         _stated("nonlinear_share", asserts["nonlinear_share"], lambda: share(law), found, exact, {"value", "radius"})
-    for index, item in enumerate(_items(asserts, "share_reached")):
+    for index, item in enumerate(read_items(asserts, "share_reached")):
         require_record(item, "a share", {"share", "value", "radius"})
         part = read_number(item["share"])
         require(0 < part < 1, "a share")
         _stated(f"share_reached[{index}]", item, lambda r=part: beta_at(to_real(r / (1 - r))), found, exact)
     judged = exact + ([judge_all(found)] if found else [])
-    for truth in (Truth.FALSE, Truth.EQUAL):
-        for judgement in judged:
-            if judgement.truth is truth:
-                return judgement
-    return min(judged, key=lambda judgement: judgement.slack)
+    return worst(judged)
 
 
 def read_equivalent_law(given: Any) -> Law:
@@ -101,13 +96,6 @@ def read_equivalent_law(given: Any) -> Law:
         require(numbers["beta"] <= 1000, "a beta that is too large")
         return Law(numbers["beta"], None, numbers["beta"] ** 2, numbers["lambda"])
     return Law(None, numbers["alpha2"], numbers["beta2"], numbers["lambda"])
-
-
-def _items(asserts: Any, name: str) -> list[Any]:
-    if name not in asserts:
-        return []
-    require(isinstance(asserts[name], list) and asserts[name] != [], f"no {name}")
-    return list(asserts[name])
 
 
 def _stated(
@@ -125,13 +113,9 @@ def _stated(
     require(radius >= 0, "a negative radius")
     known = truth()
     if isinstance(known, Fraction):
-        exact.append(_exactly(name, abs(known - value) <= radius))
+        exact.append(exactly(name, abs(known - value) <= radius))
     else:
         found.append(Comparison(name, lambda: abs(truth() - to_real(value)), radius))
-
-
-def _exactly(name: str, holds: bool) -> Judgement:
-    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
 
 
 def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement]) -> None:
@@ -143,7 +127,7 @@ def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement])
     numbers = {key: read_number(stated[key]) for key in stated if key != "kind"}
     if law.lambda_ >= 1:
         require(none or numbers["radius"] >= 0, "a negative radius")
-        exact.append(_exactly("gap", none))
+        exact.append(exactly("gap", none))
         return
     found.append(Comparison("gap", lambda: ratio(law) - critical_ratio(law), Fraction(0), not none))
     if none:
@@ -157,7 +141,7 @@ def _gap(law: Law, stated: Any, found: list[Comparison], exact: list[Judgement])
 
         found.append(Comparison(f"gap.{key}", off, numbers["radius"]))
     if "outer_mass" in numbers:
-        exact.append(_exactly("gap.outer_mass", numbers["outer_mass"] == law.lambda_))
+        exact.append(exactly("gap.outer_mass", numbers["outer_mass"] == law.lambda_))
 
 
 def _transform(law: Law, name: str, item: Any) -> Comparison:

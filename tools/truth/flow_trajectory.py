@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, read_table, require, require_record
-from tools.truth.regression_risk import positive_definite
+from tools.truth.reading import read_count, read_covariance, read_number, read_table, require, require_record
 
 Array = np.ndarray[Any, Any]
 
@@ -31,17 +30,12 @@ def judge_flow(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
     """True or false by as much as doubles tell, else open."""
     require_record(given, "given", {"covariance", "start"})
     require_record(given["start"], "start", {"A", "b"})
-    covariance = read_table(given["covariance"], folder)
+    covariance = read_covariance(given["covariance"], folder)
     size = len(covariance)
-    require(len(covariance[0]) == size and positive_definite(covariance), "the covariance")
     A, b = _shaped(given["start"]["A"], size, folder), read_number(given["start"]["b"])
     require_record(witness, "witness", set(), {"order", "bits"})
-    for name, least, most in (("order", 8, 100), ("bits", 2, None)):
-        if name in witness:
-            value = read_number(witness[name])
-            text = str(witness[name])
-            require(text.isdecimal() and (text == "0" or text[0] != "0"), name)
-            require(value >= least and (most is None or value <= most), name)
+    require(8 <= read_count(witness.get("order", "8")) <= 100, "order")
+    read_count(witness.get("bits", "2"), 2)
     require_record(asserts, "asserts", {"points"})
     points = _points(asserts["points"], size, folder)
     square = [sum(covariance[i][k] * covariance[k][j] for k in range(size)) for i in range(size) for j in range(size)]

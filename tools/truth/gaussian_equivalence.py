@@ -15,7 +15,16 @@ from typing import Any
 from mpmath import mp, mpf
 
 from tools.truth.judgement import Comparison, Judgement, Truth, judge_one
-from tools.truth.reading import Table, read_number, read_table, require, require_record, to_real
+from tools.truth.reading import (
+    Table,
+    read_bounds,
+    read_number,
+    read_positive,
+    read_table,
+    require,
+    require_record,
+    to_real,
+)
 from tools.truth.score_matrix import Scores, read_scores
 
 _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
@@ -48,12 +57,12 @@ def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> 
     require(len(asserts) > 0, "nothing is stated")
     if "queries" in given:
         return _given_queries(given, asserts, witness, folder)
-    eta = _positive(given.get("eta"))
+    eta = read_positive(given.get("eta"))
     scores = read_scores({key: value for key, value in given.items() if key != "eta"})
     theta = cut = excess = Fraction(0)
     if "universality" in asserts or "equivalence" in asserts:
         require_record(witness, "witness", {"theta", "cut", "excess"})
-        theta, cut, excess = _theta(witness), _cut(witness), _positive(witness["excess"])
+        theta, cut, excess = _theta(witness), _cut(witness), read_positive(witness["excess"])
     else:
         require(witness == {}, "a witness for nothing")
     bounds: list[tuple[str, int, Callable[[], mpf]]] = [
@@ -70,10 +79,7 @@ def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> 
     if "concentration" in asserts:
         found.append(_concentration(asserts["concentration"], scores.d, eta, 1))
     if "linearisation" in asserts:
-        stated = asserts["linearisation"]
-        require_record(stated, "linearisation", set(), {"at_least", "at_most"})
-        sides = [(key, read_number(stated[key])) for key in ("at_least", "at_most") if key in stated]
-        require(len(sides) > 0, "no bound")
+        sides = read_bounds(asserts["linearisation"], "linearisation").items()
         if scores.p > 4 * scores.beta**2:
             value = lambda: linearisation(scores)  # noqa: E731
             found += [judge_one(Comparison("linearisation", value, bound, key == "at_most")) for key, bound in sides]
@@ -86,7 +92,7 @@ def _given_queries(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     require_record(given, "given", {"beta", "eta", "queries"})
     require("linearisation" not in asserts and "equivalence" not in asserts, "of random queries")
     require(witness == {}, "a witness for nothing")
-    beta, eta, queries = _positive(given["beta"]), _positive(given["eta"]), read_table(given["queries"], folder)
+    beta, eta, queries = read_positive(given["beta"]), read_positive(given["eta"]), read_table(given["queries"], folder)
     require(len(queries) >= 2, "one query")
     found = []
     if "universality" in asserts:
@@ -177,7 +183,7 @@ def of_queries(queries: Table, beta: Fraction, eta: Fraction) -> mpf:
 
 def _concentration(stated: Any, d: int, eta: Fraction, factor: int) -> Judgement:
     require_record(stated, "concentration", {"deviation", "at_most"})
-    deviation, most = _positive(stated["deviation"]), read_number(stated["at_most"])
+    deviation, most = read_positive(stated["deviation"]), read_number(stated["at_most"])
     return _bounded("concentration", lambda: 2 * mp.exp(-factor * d * (to_real(eta) * to_real(deviation)) ** 2), most)
 
 
@@ -194,14 +200,8 @@ def _together(found: list[Judgement]) -> Judgement:
     return Judgement(first.truth, first.slack, first.where, all(one.provable for one in found))
 
 
-def _positive(text: Any) -> Fraction:
-    value = read_number(text)
-    require(value > 0, "a number that is not positive")
-    return value
-
-
 def _theta(witness: Any) -> Fraction:
-    theta = _positive(witness["theta"])
+    theta = read_positive(witness["theta"])
     require(theta < 1, "theta")
     return theta
 

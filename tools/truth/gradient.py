@@ -9,7 +9,7 @@ simulated prompts. Doubles prove nothing: whoever compares leaves a margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -22,24 +22,24 @@ from scipy.optimize import minimize_scalar
 from tools.truth import output_tail as tails
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import Gaussian, Law, Points, read_law
-from tools.truth.prompt import read_weights
+from tools.truth.laws import Gaussian, Law, Points
+from tools.truth.prompt import read_random_prompt
 from tools.truth.random_prompts import Array
 from tools.truth.reading import (
     NothingShown,
     Table,
     applies,
+    dot,
     identity_matrix,
+    in_doubles,
     is_semidefinite,
+    read_count,
     read_number,
-    read_scale,
     read_table,
     read_vector,
     require,
     require_mapping,
     require_record,
-    root_of,
-    times,
 )
 
 # How far two numbers in doubles have to be apart to count.
@@ -77,27 +77,16 @@ class Prompt:
 
 
 def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
-    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
-    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
-    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    require_record(given, "given", {"law", "length"} | forms[form], others[form])
+    found = read_random_prompt(given, folder)
     require(gradient in ("U", "V"), "the gradient")
-    require(gradient == "V" or form != "tilt", "a gradient in U needs a query")
-    law, length = read_law(given["law"], folder), tails.read_count(given["length"])
-    if form == "tilt":
-        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
-        require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-        norm_square = Fraction(1)
-    else:
-        U, V = read_weights(given, law.dimension, folder)
-        query, scale = read_vector(given["query"], folder), read_scale(given)
-        require(len(query) == len(U[0]), "a query of another dimension")
-        root, square = float(root_of(scale)), scale.value if scale.is_root else scale.value**2
-        base, norm_square = times(U, query), square * _inner(query, query)
+    require(gradient == "V" or found.query is not None, "a gradient in U needs a query")
+    law, scale, V, norm_square = found.law, found.scale, found.V, Fraction(1)
     if gradient == "V":
-        V, norm_square = identity_matrix(law.dimension), Fraction(1)
-    return Prompt(law, base, square, root > 0, tuple(float(x) * root for x in base), V, norm_square, length)
+        V = identity_matrix(law.dimension)
+    elif found.query is not None:
+        norm_square = scale.square * dot(found.query, found.query)
+    positive = scale.is_root or scale.value > 0
+    return Prompt(law, found.base, scale.square, positive, found.tilt, V, norm_square, found.length)
 
 
 # -- mean squares
@@ -172,8 +161,8 @@ def _cancelled(prompt: Prompt, gradient: str, variance: float) -> float:
 def _gaussian(prompt: Prompt, gradient: str, variance: float) -> float:
     """From the law of the error in coordinates where the tilt is the first axis."""
     assert isinstance(prompt.law, Gaussian)
-    G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
-    V = np.array([[float(x) for x in row] for row in prompt.values])
+    G = in_doubles(prompt.law.covariance)
+    V = in_doubles(prompt.values)
     s, length = math.sqrt(variance), prompt.length
     values, frame = np.linalg.eigh(G)
     B = frame * np.sqrt(np.maximum(values, 0))
@@ -241,8 +230,8 @@ def _partitions(items: list[Any]) -> Iterator[list[list[Any]]]:
 
 def _logistic(prompt: Prompt, gradient: str) -> dict[str, tuple[float, float]]:
     assert isinstance(prompt.law, Gaussian)
-    G = np.array([[float(x) for x in row] for row in prompt.law.covariance])
-    V = np.array([[float(x) for x in row] for row in prompt.values])
+    G = in_doubles(prompt.law.covariance)
+    V = in_doubles(prompt.values)
     a = np.array(prompt.tilt)
     b, variance = G @ a, float(a @ G @ a)
     q = 1 / (1 + (prompt.length - 1) * math.exp(-min(variance, 700)))
@@ -272,7 +261,7 @@ def _general(prompt: Prompt, gradient: str, t: float, rate: float) -> float:
     size = (y**2).sum(axis=1)
     if gradient == "V":
         return float(p @ (w**2 * size) / (length * (1 - t) ** 2) + length * (p @ size) * rho)
-    V = np.array([[float(x) for x in row] for row in prompt.values])
+    V = in_doubles(prompt.values)
     C = np.einsum("n,ni,nj->ij", p * w, y, y)
     Vy = y @ V.T
     errors = np.einsum("no,ni->noi", Vy, y) - V @ C
@@ -342,14 +331,14 @@ def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table
     frame, levels, rules = read_table(hint["frame"], folder), read_vector(hint["levels"], folder), hint["bounds"]
     require(len(frame[0]) == len(map_) and len(levels) == len(frame), "a frame")
     columns = list(zip(*frame, strict=True))
-    gram = [[_inner(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
+    gram = [[dot(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
     require(isinstance(rules, list) and len(rules) == 2 * len(frame), "two rules for every vector of the frame")
     if not is_semidefinite(gram) or min(levels) < 0:
         return frame, levels, [_NOTHING]
     bounds = []
     for index, (row, level) in enumerate(zip(frame, levels, strict=True)):
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
-            v = [sign * _inner(row, column) for column in zip(*map_, strict=True)]
+            v = [sign * dot(row, column) for column in zip(*map_, strict=True)]
             try:
                 read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, float(level))
             except NothingShown:
@@ -358,10 +347,6 @@ def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table
             named = random_prompts.Tail(prompt.plain, prompt.tilt, tuple(map(float, v)), float(level), prompt.length)
             bounds.append(named.bound(read))
     return frame, levels, bounds
-
-
-def _inner(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
 
 
 def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[Any]:
@@ -385,7 +370,7 @@ def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[
     pairs = [(i, j) for i in range(len(outputs)) for j in range(i if symmetric else 0, len(tokens))]
     require(isinstance(rules, list) and len(rules) == 2 * len(pairs), "two rules for every entry")
     for index, (i, j) in enumerate(pairs):
-        u = [_inner(outputs[i], column) for column in zip(*prompt.values, strict=True)]
+        u = [dot(outputs[i], column) for column in zip(*prompt.values, strict=True)]
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
             try:
                 bounds.append(_entry(rule, prompt, u, tokens[j], sign, levels[i][j]))
@@ -403,7 +388,7 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     require_record(rule, "a rule", {"rule"} | needed[name], {"order"} if name == "chernoff" else set())
     applies(name != "chernoff" or ("order" in rule) is not atoms, "an order where the exponential is no finite sum")
     applies(level > 0 or name == "exact", "a level of 0")
-    order = tails.read_count(rule["order"]) if "order" in rule else 2
+    order = read_count(rule["order"]) if "order" in rule else 2
     require(order % 2 == 0 and 2 <= order <= 24, "an even order")
     slope = read_number(rule["lambda"]) if "lambda" in rule else Fraction(1)
     require(slope > 0, "lambda must be positive")

@@ -19,7 +19,23 @@ from scipy.optimize import nnls
 
 from tools.truth.joint_minimiser import Instance, minimiser, softmax
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import Table, read_number, read_table, read_vector, require, require_record
+from tools.truth.reading import (
+    Table,
+    dot,
+    identity_matrix,
+    minus,
+    read_bounds,
+    read_count,
+    read_counts,
+    read_inputs,
+    read_positive,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    times,
+    to_real,
+)
 
 Array = np.ndarray[Any, Any]
 _DIGITS = 60
@@ -46,11 +62,10 @@ class _Given:
 
     def gap(self, i: int, t: int) -> list[Fraction]:
         """x_{i alpha_i} - x_it."""
-        chosen = self.inputs[i][self.indices[i]]
-        return [a - b for a, b in zip(chosen, self.inputs[i][t], strict=True)]
+        return minus(self.inputs[i][self.indices[i]], self.inputs[i][t])
 
     def key_gap(self, i: int, t: int) -> list[Fraction]:
-        return [_dot(row, self.gap(i, t)) for row in self.W]
+        return times(self.W, self.gap(i, t))
 
 
 def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -60,36 +75,36 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     require_record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "path"})
     v, p = read_vector(asserts["v"], folder), read_vector(asserts["p"], folder)
     require(len(v) == d and len(p) == k, "v like a token and p like a key")
-    support = _counts(asserts["support"])
+    support = read_counts(asserts["support"])
     require(support == sorted(set(support)) and support[-1] < n, "support inputs in order")
     low, high = _margins(asserts.get("label_margin"))
-    drop = _above(asserts["drop"]) if "drop" in asserts else None
+    drop = read_positive(asserts["drop"]) if "drop" in asserts else None
     path = _read_path(asserts.get("path"))
     mu, lam, comparators = _read_witness(witness, known, len(path[1]) if path else 0, folder)
     levels = [Fraction(i in support) for i, _ in known.pairs()]
     gaps = [known.key_gap(i, t) for i, t in known.pairs()]
     ones = [Fraction(1)] * n
     true_v = _is_solution(known.rows, ones, v)
-    if true_v and [i for i, row in enumerate(known.rows) if _dot(row, v) == 1] != support:
+    if true_v and [i for i, row in enumerate(known.rows) if dot(row, v) == 1] != support:
         return Judgement(Truth.FALSE, 1.0, "support")
     if not true_v:
         return Judgement(Truth.FALSE, 1.0, "v")
     if any(p) != any(levels) or (any(p) and not _is_solution(gaps, levels, p)):
         return Judgement(Truth.FALSE, 1.0, "p")
-    squared = 1 / _dot(v, v)
+    squared = 1 / dot(v, v)
     if (low is not None and low * low > squared) or (high is not None and high * high < squared):
         return Judgement(Truth.FALSE, 1.0, "label_margin")
     shown = _is_shown(known.rows, ones, v, mu) and any(p) and _is_shown(gaps, levels, p, lam)
     slack = 1.0
     if drop is not None or path:
         shown = shown and all(mu.get(i, 0) > 0 for i in support)
-        larger = _larger_margin(known, support, drop or Fraction(0), 1 / float(_dot(v, v)) ** 0.5)
+        larger = _larger_margin(known, support, drop or Fraction(0), 1 / float(dot(v, v)) ** 0.5)
         if drop is not None and larger:
             return Judgement(Truth.FALSE, larger, "drop")
     if shown and (drop is not None or path):
         with mp.workdps(_DIGITS):
             nu = _drop(known, v, mu)
-            slack = min(slack, float(nu - mpf(drop.numerator) / drop.denominator if drop is not None else nu))
+            slack = min(slack, float(nu - to_real(drop) if drop is not None else nu))
     for entry, stated in enumerate(path[1] if path else []):
         assert path is not None
         if wrong := _broken(known, path[0], stated, v, p, support, comparators.get(entry, {})):
@@ -108,53 +123,24 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 
 def _read_given(given: Any, folder: Path) -> _Given:
     require_record(given, "given", {"tokens", "indices"}, {"W", "labels", "lengths"})
-    tokens = given["tokens"]
-    require(isinstance(tokens, list) and tokens != [], "tokens")
-    if isinstance(tokens[0], list) and tokens[0] and isinstance(tokens[0][0], list):
-        require("lengths" not in given, "lengths beside a list")
-        inputs = [read_table(item, folder) for item in tokens]
-    else:
-        rows = read_table(tokens, folder)
-        lengths = _counts(given["lengths"], 1) if "lengths" in given else [len(rows)]
-        require(sum(lengths) == len(rows), "lengths that sum to the rows")
-        starts = [0, *itertools.accumulate(lengths)]
-        inputs = [rows[a:b] for a, b in itertools.pairwise(starts)]
-    require(len({len(row) for X in inputs for row in X}) == 1, "tokens of one dimension")
+    inputs = read_inputs(given, "tokens", folder)
     d = len(inputs[0][0])
-    W = read_table(given["W"], folder) if "W" in given else [[Fraction(i == j) for j in range(d)] for i in range(d)]
+    W = read_table(given["W"], folder) if "W" in given else identity_matrix(d)
     require(len(W[0]) == d, "W as wide as a token")
     labels = read_vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(inputs)
     require(len(labels) == len(inputs) and all(abs(y) == 1 for y in labels), "a label 1 or -1 for every input")
-    indices = _counts(given["indices"])
+    indices = read_counts(given["indices"])
     require(len(indices) == len(inputs), "an index for every input")
     require(all(a < len(X) for a, X in zip(indices, inputs, strict=True)), "indices of tokens")
     require(any(len(X) > 1 for X in inputs), "more than one token")
     return _Given(inputs, [int(y) for y in labels], indices, W)
 
 
-def _count(node: Any, least: int = 0) -> int:
-    require(isinstance(node, str) and node.isascii() and node.isdigit() and str(int(node)) == node, "a count")
-    require(int(node) >= least, "a larger count")
-    return int(node)
-
-
-def _counts(node: Any, least: int = 0) -> list[int]:
-    require(isinstance(node, list) and node != [], "a list of counts")
-    return [_count(item, least) for item in node]
-
-
-def _above(node: Any) -> Fraction:
-    value = read_number(node)
-    require(value > 0, "a number > 0")
-    return value
-
-
 def _margins(node: Any) -> tuple[Fraction | None, Fraction | None]:
     if node is None:
         return None, None
-    require_record(node, "label_margin", set(), {"at_least", "at_most"})
-    low, high = (read_number(node[name]) if name in node else None for name in ("at_least", "at_most"))
-    require(low is not None or high is not None, "a bound")
+    bounds = read_bounds(node, "label_margin")
+    low, high = bounds.get("at_least"), bounds.get("at_most")
     require(all(bound is None or bound >= 0 for bound in (low, high)), "bounds >= 0")
     require(low is None or high is None or low <= high, "bounds in order")
     return low, high
@@ -173,7 +159,7 @@ def _read_path(node: Any) -> tuple[str, list[dict[str, Fraction]]] | None:
     for item in node["at"]:
         require_record(item, "an entry", set(_NORMS), set(_BOUNDS))
         require(len(item) > 2, "a bound")
-        found.append({name: _above(value) for name, value in item.items()})
+        found.append({name: read_positive(value) for name, value in item.items()})
     return node["loss"], found
 
 
@@ -191,20 +177,20 @@ def _read_witness(
         require(isinstance(node[name], list) and node[name] != [], name)
         for item in node[name]:
             require_record(item, name, {"input", "multiplier"} | ({"token"} if found is lam else set()))
-            i = _count(item["input"])
+            i = read_count(item["input"])
             require(i < len(known.inputs), "an input")
             if found is lam:
-                pair = (i, _count(item["token"]))
+                pair = (i, read_count(item["token"]))
                 require(pair in pairs, "a pair")
                 i = pairs.index(pair)
             require(i not in found, "once")
-            found[i] = _above(item["multiplier"])
+            found[i] = read_positive(item["multiplier"])
     comparators: dict[int, dict[str, list[Fraction]]] = {}
     if "comparators" in node:
         require(isinstance(node["comparators"], list) and node["comparators"] != [], "comparators")
         for item in node["comparators"]:
             require_record(item, "a comparator", {"entry"}, {"head", "attention"})
-            entry = _count(item["entry"])
+            entry = read_count(item["entry"])
             require(entry < entries and entry not in comparators and len(item) > 1, "an entry, once")
             comparators[entry] = {
                 name: read_vector(item[name], folder) for name in ("head", "attention") if name in item
@@ -217,13 +203,9 @@ def _read_witness(
 # -- exact parts
 
 
-def _dot(a: list[Any], b: list[Any]) -> Any:
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
 def _is_solution(rows: Table, levels: list[Fraction], point: list[Fraction]) -> bool:
     """Whether the point has least norm: it satisfies all constraints and is in the cone of the tight rows."""
-    products = [_dot(row, point) for row in rows]
+    products = [dot(row, point) for row in rows]
     if any(product < level for product, level in zip(products, levels, strict=True)):
         return False
     tight = [row for row, product, level in zip(rows, products, levels, strict=True) if product == level]
@@ -240,7 +222,7 @@ def _is_shown(rows: Table, levels: list[Fraction], point: list[Fraction], multip
     for axis, value in enumerate(point):
         if sum((m * rows[j][axis] for j, m in multipliers.items()), Fraction(0)) != value:
             return False
-    return all(_dot(rows[j], point) == levels[j] for j in multipliers)
+    return all(dot(rows[j], point) == levels[j] for j in multipliers)
 
 
 # -- what attention can do
@@ -300,7 +282,7 @@ def _broken(
     # Where weights are far below the digits of doubles, any direction of attention looks minimal to them.
     exactly = [[Fraction(x) for x in part.tolist()] for part in (found_v, found_p)]
     other = [
-        given if (given := comparator.get(name)) and _dot(given, given) <= Fraction(norm) ** 2 else own
+        given if (given := comparator.get(name)) and dot(given, given) <= Fraction(norm) ** 2 else own
         for name, norm, own in zip(("head", "attention"), (r, R), exactly, strict=True)
     ]
     with mp.workdps(_LOSS_DIGITS):
@@ -313,9 +295,9 @@ def _log_loss(known: _Given, loss: str, head: list[Fraction], way: list[Fraction
     """The logarithm of the loss, at the digits of the caller."""
     total = mpf(0)
     for X, y in zip(known.inputs, known.labels, strict=True):
-        logits = _reals([_dot([_dot(row, x) for row in known.W], way) for x in X])
+        logits = _reals([dot([dot(row, x) for row in known.W], way) for x in X])
         powers = [mp.exp(x - max(logits)) for x in logits]
-        scores = _reals([y * _dot(x, head) for x in X])
+        scores = _reals([y * dot(x, head) for x in X])
         power = mp.exp(-mp.fsum(a * b for a, b in zip(powers, scores, strict=True)) / mp.fsum(powers))
         total += power if loss == "exponential" else mp.log1p(power)
     return mp.log(total)
@@ -329,7 +311,7 @@ def _cosine(a: Array, b: Array) -> float:
 
 
 def _reals(entries: list[Fraction]) -> list[mpf]:
-    return [mpf(x.numerator) / x.denominator for x in entries]
+    return [to_real(x) for x in entries]
 
 
 def _norm(entries: list[mpf]) -> mpf:
@@ -346,8 +328,8 @@ def _drop(known: _Given, v: list[Fraction], mu: Multipliers) -> mpf:
                 sum((mu[i] / total * known.labels[i] * known.inputs[i][t][a] for i, t in zip(mu, choice, strict=True)))
                 for a in range(len(v))
             ]
-            largest = max(largest, _dot(mixed, mixed))
-    return gamma - mp.sqrt(mpf(largest.numerator) / largest.denominator)
+            largest = max(largest, dot(mixed, mixed))
+    return gamma - mp.sqrt(to_real(largest))
 
 
 def _path_slack(
@@ -363,7 +345,7 @@ def _path_slack(
     r, R = _reals([stated["head_norm"], stated["attention_norm"]])
     comparator = comparator or {}
     for name, norm in (("head", stated["head_norm"]), ("attention", stated["attention_norm"])):
-        if name in comparator and _dot(comparator[name], comparator[name]) > norm * norm:
+        if name in comparator and dot(comparator[name], comparator[name]) > norm * norm:
             return -1.0
     proof = _Proof(known, loss, (r, R), (v, p), multipliers, comparator)
     slacks = [proof.off, 1 - proof.off, proof.cosine]

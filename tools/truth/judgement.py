@@ -51,6 +51,7 @@ class Comparison:
     """`value <= bound` (or `>=`), the value as a function that is evaluated at mpmath's precision.
 
     `searched`: the value is the largest that a search has found; there may be a larger one.
+    `strict`: the two may not be equal; of two that agree this is decided where they are 0.
     """
 
     name: str
@@ -58,12 +59,22 @@ class Comparison:
     bound: Fraction
     upper: bool = True
     searched: bool = False
+    strict: bool = False
 
 
 def judge_all(comparisons: Sequence[Comparison]) -> Judgement:
     """A statement is all of its comparisons."""
-    require(len(comparisons) > 0, "nothing is stated")
-    found = [judge_one(comparison) for comparison in comparisons]
+    return worst([judge_one(comparison) for comparison in comparisons])
+
+
+def exactly(name: str, holds: bool) -> Judgement:
+    """Of what is compared exactly: true by far, or false."""
+    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
+
+
+def worst(found: Sequence[Judgement]) -> Judgement:
+    """A statement is all of its parts: the first that is not true, or the one that is nearest to it."""
+    require(len(found) > 0, "nothing is stated")
     for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
         for judgement in found:
             if judgement.truth is truth:
@@ -88,4 +99,5 @@ def judge_one(comparison: Comparison) -> Judgement:
             if gap < -error:
                 missed = comparison.searched and not comparison.upper and -gap < _MISSED * size
                 return Judgement(Truth.OPEN if missed else Truth.FALSE, float(gap / size), comparison.name)
-    return Judgement(Truth.EQUAL, 0.0, comparison.name)
+    nothing = comparison.strict and value == bound == 0
+    return Judgement(Truth.FALSE if nothing else Truth.EQUAL, 0.0, comparison.name)

@@ -15,8 +15,8 @@ from typing import Any
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
 
-from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, read_scale, read_table, require, require_record, to_real
+from tools.truth.judgement import Judgement, worst
+from tools.truth.reading import dot, read_number, read_scale, read_table, require, require_record, to_real
 from tools.truth.singular_values import judge_range, require_hint
 
 _STAGES = (
@@ -41,8 +41,7 @@ def judge_linearization(given: Any, asserts: Any, witness: Any, folder: Path) ->
         require(0 < beta <= _LARGEST_BETA and (unit is None or unit > 0), "beta and unit")
         square = (beta * (unit or 1) ** 2) ** 2 / width
         if scale is not None:
-            stated = scale.value if scale.is_root else scale.value**2
-            require(stated == square and scale.value > 0, "another scale")
+            require(scale.square == square and scale.value > 0, "another scale")
     if witness != {}:
         require_hint(witness, given, (size, size), folder)
     of_beta = None if beta is None else (beta, unit or Fraction(1))
@@ -83,11 +82,7 @@ def judge_linearization(given: Any, asserts: Any, witness: Any, folder: Path) ->
                 found += judge_range(
                     f"stages.{stage}.{key}", stated[key], lambda stage=stage, key=key: numbers().size(stage, key)
                 )
-    for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
-        for judgement in found:
-            if judgement.truth is truth:
-                return judgement
-    return min(found, key=lambda judgement: judgement.slack)
+    return worst(found)
 
 
 class _Numbers:
@@ -151,12 +146,7 @@ def _numbers_of(
         else:
             beta, unit = of_beta
             factor = to_real(beta * unit**2) / mp.sqrt(width)
-        scores = mp_matrix(
-            [
-                [factor * to_real(sum((a * b for a, b in zip(q, k, strict=True)), Fraction(0))) for k in keys]
-                for q in queries
-            ]
-        )
+        scores = mp_matrix([[factor * to_real(dot(query, key)) for key in keys] for query in queries])
         Pi = mp.eye(size) - mp_matrix([[mpf(1) / size] * size for _ in range(size)])
         root = mp.sqrt(size)
         A = mp_matrix(size, size)
@@ -172,7 +162,7 @@ def _numbers_of(
             rate = to_real((of_beta[0] * of_beta[1]) ** 2) / (2 * width)
             T = mp_matrix(size, size)
             for i, query in enumerate(queries):
-                half = rate * to_real(sum((x * x for x in query), Fraction(0)))
+                half = rate * to_real(dot(query, query))
                 for j in range(size):
                     T[i, j] = mp.expm1(scores[i, j] - half) / root
             means = [mp.fsum(T[i, j] for j in range(size)) / root for i in range(size)]

@@ -15,16 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.output_tail import read_count
 from tools.truth.reading import (
-    Table,
     Vector,
+    dot,
+    minus,
+    read_bounds,
+    read_count,
+    read_counts,
+    read_inputs,
     read_number,
     read_table,
     read_vector,
     require,
     require_mapping,
     require_record,
+    solved,
     times,
 )
 
@@ -42,22 +47,8 @@ class _Problem:
 
 def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     problem = _problem(given, folder)
-    require_record(
-        asserts,
-        "asserts",
-        set(),
-        {
-            "solution",
-            "neighbours",
-            "support",
-            "direction",
-            "within",
-            "neighbours_among",
-            "gap",
-            "margin",
-            "constraints",
-        },
-    )
+    exact, near = {"solution", "neighbours", "support"}, {"direction", "within", "neighbours_among"}
+    require_record(asserts, "asserts", set(), exact | near | {"gap", "margin", "constraints"})
     require_record(witness, "witness", set(), {"multipliers", "weights"})
     numbers = {field: _numbered(witness[field], field.removesuffix("s"), problem) for field in witness}
     if "constraints" in asserts:
@@ -96,7 +87,7 @@ def _exact(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], fo
         "solution": point is None or point == solution,
         "neighbours": "neighbours" not in stated or stated["neighbours"] == tight,
         "gap": gap is None or min(others) >= gap,
-        "margin": _within(bounds, _inner(solution, solution)),
+        "margin": _within(bounds, dot(solution, solution)),
     }
     shown = _combined(problem, multipliers) == solution and set(multipliers) <= tight
     if "support" in stated:
@@ -117,7 +108,7 @@ def _near(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], fol
     stated = {f: _named(asserts[f], problem) for f in ("neighbours_among",) if f in asserts}
     gap = _gap(asserts, "neighbours_among", stated, problem)
     bounds = _bounds(asserts)
-    products = [_inner(row, direction) for row in problem.rows]
+    products = [dot(row, direction) for row in problem.rows]
     margin = min(x for x, level in zip(products, problem.levels, strict=True) if level)
     solution = _solution(problem)
     if margin <= 0 or any(x < 0 for x in products) or solution is None:
@@ -126,18 +117,18 @@ def _near(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], fol
     slacks, among = _slacks(problem, solution), stated.get("neighbours_among", set(range(len(products))))
     others = [j for j in range(len(products)) if j not in among]
     dual_point = _combined(problem, multipliers)
-    dual = 2 * sum(x * problem.levels[j] for j, x in multipliers.items()) - _inner(dual_point, dual_point)
-    size = _inner(near, near)
+    dual = 2 * sum(x * problem.levels[j] for j, x in multipliers.items()) - dot(dual_point, dual_point)
+    size = dot(near, near)
     parts = {
-        "within": _inner(_minus(near, solution), _minus(near, solution)) <= radius**2,
+        "within": dot(minus(near, solution), minus(near, solution)) <= radius**2,
         "neighbours_among": all(slacks[j] > 0 for j in others),
         "gap": gap is None or all(slacks[j] >= gap for j in others),
-        "margin": _within(bounds, _inner(solution, solution)),
+        "margin": _within(bounds, dot(solution, solution)),
     }
     shown = size - dual <= radius**2 and _within(bounds, size, upper=False) and _within(bounds, dual, lower=False)
     for j in others:
         room = products[j] / margin - problem.levels[j] - (gap or 0)
-        square = _inner(problem.rows[j], problem.rows[j]) * radius**2
+        square = dot(problem.rows[j], problem.rows[j]) * radius**2
         shown = shown and room >= 0 and (room**2 >= square if gap is not None else room**2 > square)
     wrong = [name for name, holds in parts.items() if not holds]
     return _judged(not wrong, shown, ", ".join(wrong))
@@ -163,9 +154,8 @@ def _gap(asserts: Any, field: str, stated: dict[str, set[int]], problem: _Proble
 def _bounds(asserts: Any) -> dict[str, Fraction]:
     if "margin" not in asserts:
         return {}
-    require_record(asserts["margin"], "margin", set(), {"at_least", "at_most"})
-    bounds = {name: read_number(text) for name, text in asserts["margin"].items()}
-    require(bool(bounds) and min(bounds.values()) >= 0, "bounds on the margin")
+    bounds = read_bounds(asserts["margin"], "margin")
+    require(min(bounds.values()) >= 0, "bounds on the margin")
     return bounds
 
 
@@ -208,18 +198,7 @@ def _subsets(problem: _Problem) -> Iterator[list[int]]:
 def _multipliers(problem: _Problem, active: list[int]) -> list[Fraction] | None:
     """Those with which the constraints hold with equality; None if their rows are linearly dependent."""
     rows = [problem.rows[j] for j in active]
-    system = [[_inner(a, b) for b in rows] + [problem.levels[j]] for a, j in zip(rows, active, strict=True)]
-    size = len(active)
-    for i in range(size):
-        pivot = next((k for k in range(i, size) if system[k][i] != 0), None)
-        if pivot is None:
-            return None
-        system[i], system[pivot] = system[pivot], system[i]
-        system[i] = [x / system[i][i] for x in system[i]]
-        for k in range(size):
-            if k != i:
-                system[k] = [x - system[k][i] * y for x, y in zip(system[k], system[i], strict=True)]
-    return [row[-1] for row in system]
+    return solved([[dot(a, b) for b in rows] for a in rows], [problem.levels[j] for j in active])
 
 
 def _combined(problem: _Problem, weights: dict[int, Fraction]) -> Point:
@@ -228,15 +207,7 @@ def _combined(problem: _Problem, weights: dict[int, Fraction]) -> Point:
 
 
 def _slacks(problem: _Problem, point: Point) -> list[Fraction]:
-    return [_inner(row, point) - level for row, level in zip(problem.rows, problem.levels, strict=True)]
-
-
-def _inner(x: Point, y: Point) -> Fraction:
-    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
-
-
-def _minus(x: Point, y: Point) -> Point:
-    return tuple(a - b for a, b in zip(x, y, strict=True))
+    return [dot(row, point) - level for row, level in zip(problem.rows, problem.levels, strict=True)]
 
 
 # -- reading
@@ -253,15 +224,15 @@ def _problem(given: Any, folder: Path) -> _Problem:
     field = "keys" if "keys" in given or "queries" in given else "tokens"
     own = {"queries"} if "queries" in given else {"W"} if field == "tokens" else set()
     require_record(given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}))
-    inputs = _inputs(given, field, folder)
+    inputs = read_inputs(given, field, folder)
     if "W" in given:
         W = read_table(given["W"], folder)
         require(len(W[0]) == len(inputs[0][0]), "W of another shape")
         inputs = [[times(W, token) for token in part] for part in inputs]
-    chosen = _counts(given["indices"])
+    chosen = read_counts(given["indices"])
     require(len(chosen) == len(inputs), "an index for each input")
     require(all(a < len(part) for a, part in zip(chosen, inputs, strict=True)), "indices of tokens")
-    relaxed = _counts(given["relaxed"]) if "relaxed" in given else []
+    relaxed = read_counts(given["relaxed"]) if "relaxed" in given else []
     require(len(set(relaxed)) == len(relaxed) and all(i < len(inputs) for i in relaxed), "relaxed inputs")
     queries = read_table(given["queries"], folder) if "queries" in given else [[Fraction(1)]]
     require(len(queries) in (1, len(inputs)), "queries")
@@ -278,30 +249,6 @@ def _problem(given: Any, folder: Path) -> _Problem:
     return _Problem(tuple(rows), tuple(levels), tuple(names), shape)
 
 
-def _inputs(given: Any, field: str, folder: Path) -> list[Table]:
-    node = given[field]
-    first = node[0] if isinstance(node, list) and node else None
-    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
-        require("lengths" not in given, "lengths beside a list")
-        parts = [read_table(part, folder) for part in node]
-        require(len({len(part[0]) for part in parts}) == 1, "tokens of one dimension")
-        return parts
-    rows = read_table(node, folder)
-    lengths = _counts(given["lengths"]) if "lengths" in given else [len(rows)]
-    require(min(lengths) > 0 and sum(lengths) == len(rows), "lengths")
-    ends = list(itertools.accumulate(lengths))
-    return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
-
-
-def _counts(node: Any) -> list[int]:
-    require(isinstance(node, list) and node != [], "a list of counts")
-    return [_natural(item) for item in node]
-
-
-def _natural(text: Any) -> int:
-    return 0 if text == "0" else read_count(text)
-
-
 def _point(node: Any, problem: _Problem, folder: Path) -> Point:
     """A point of the problem, a matrix row after row."""
     deep = isinstance(node, list) and bool(node) and isinstance(node[0], list)
@@ -316,10 +263,10 @@ def _name(item: Any, others: set[str], problem: _Problem) -> int:
     name: Name
     if "point" in item:
         require_record(item, "a constraint", {"point"} | others)
-        name = _natural(item["point"])
+        name = read_count(item["point"])
     else:
         require_record(item, "a constraint", {"input", "token"} | others)
-        name = (_natural(item["input"]), _natural(item["token"]))
+        name = (read_count(item["input"]), read_count(item["token"]))
     require(name in problem.names, "a constraint that is none")
     return problem.names.index(name)
 

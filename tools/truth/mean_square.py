@@ -20,11 +20,14 @@ import numpy as np
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, read_gaussian, read_law
-from tools.truth.output_tail import law_in_doubles, read_count
-from tools.truth.prompt import read_weights
+from tools.truth.output_tail import law_in_doubles
+from tools.truth.prompt import read_random_prompt, read_weights
 from tools.truth.reading import (
     Table,
     Vector,
+    in_doubles,
+    read_bounds,
+    read_count,
     read_number,
     read_scale,
     read_vector,
@@ -32,7 +35,6 @@ from tools.truth.reading import (
     require_mapping,
     require_record,
     root_of,
-    times,
 )
 
 Array = np.ndarray[Any, Any]
@@ -78,17 +80,14 @@ class Found:
 
 def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where a number is outside the stated range, true where it is inside."""
-    require_mapping(given, "given")
-    averaged = "queries" in given
-    named = {"U"} if "U" in given else {"K", "Q", "V", "scale"}
+    averaged = "queries" in require_mapping(given, "given")
     if averaged:
+        named = {"U"} if "U" in given else {"K", "Q"}
         require_record(given, "given", {"law", "length", "queries"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
-    elif "tilt" in given:
-        require_record(given, "given", {"law", "length", "tilt"}, {"V"})
+        law, length = read_law(given["law"], folder), read_count(given["length"], 1)
     else:
-        require_record(given, "given", {"law", "length", "query"} | (named & {"U"}), (named - {"U"}) | {"V", "scale"})
-    law = read_law(given["law"], folder)
-    length = read_count(given["length"])
+        prompt = read_random_prompt(given, folder)
+        law, length = prompt.law, prompt.length
     method, parameters = _method(witness, averaged, law)
     ranges, mean = _stated(asserts, folder)
     if averaged:
@@ -97,9 +96,8 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         found = _averaged(given, law, length, method, parameters, folder)
         outputs = len(read_weights(given, law.dimension, folder)[1])
     else:
-        tilt, V = _tilt(given, law, folder)
-        outputs = len(V)
-        found = _at_a_query(law, tilt, V, length, method, parameters)
+        outputs = len(prompt.V)
+        found = _at_a_query(law, np.array(prompt.tilt), prompt.V, length, method, parameters)
     require(mean is None or len(mean[0]) == outputs, "a mean of another dimension")
     judged = _judged(found, ranges, mean)
     if judged.truth is not Truth.FALSE and (parameters.get("t", 0) >= 1 or parameters.get("theta", 0) > 1):
@@ -127,28 +125,13 @@ def _stated(asserts: Any, folder: Path) -> tuple[dict[str, dict[str, Any]], tupl
     ranges = {}
     for name in ("mean_square", "collision"):
         if name in asserts:
-            require_record(asserts[name], name, set(), {"at_least", "at_most"})
-            require(asserts[name] != {}, "no bound")
-            ranges[name] = {side: read_number(text) for side, text in asserts[name].items()}
+            ranges[name] = read_bounds(asserts[name], name)
     if "mean" not in asserts:
         return ranges, None
     require_record(asserts["mean"], "mean", {"value", "radius"})
     value, radius = read_vector(asserts["mean"]["value"], folder), read_number(asserts["mean"]["radius"])
     require(radius >= 0, "a negative radius")
     return ranges, (value, radius)
-
-
-def _tilt(given: Any, law: Any, folder: Path) -> tuple[Array, Table]:
-    if "tilt" in given:
-        base, root = read_vector(given["tilt"], folder), 1.0
-        require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-    else:
-        U, V = read_weights(given, law.dimension, folder)
-        query = read_vector(given["query"], folder)
-        require(len(query) == len(U[0]), "a query of another dimension")
-        base, root = times(U, query), float(root_of(read_scale(given)))
-    return np.array([float(x) * root for x in base]), V
 
 
 def _judged(found: dict[str, Any], ranges: dict[str, dict[str, Any]], mean: tuple[Vector, Any] | None) -> Judgement:
@@ -220,10 +203,10 @@ def moments(s: float, length: int, nodes: int = 2401) -> tuple[float, float, flo
 def _at_a_query(
     law: Any, tilt: Array, V: Table, length: int, method: str, parameters: dict[str, float]
 ) -> dict[str, Any]:
-    values = np.array([[float(x) for x in row] for row in V])
+    values = in_doubles(V)
     if not isinstance(law, Gaussian):
         return {"mean_square": _simulated(law, tilt, values, length, parameters)}
-    Gamma = np.array([[float(x) for x in row] for row in law.covariance])
+    Gamma = in_doubles(law.covariance)
     moved = values @ Gamma @ tilt
     variance, spread = float(tilt @ Gamma @ tilt), float(np.trace(values @ Gamma @ values.T))
     shift = float(moved @ moved)
@@ -323,9 +306,7 @@ def _averaged(
     queries = read_gaussian(given["queries"], folder, "queries")
     U, V = read_weights(given, law.dimension, folder)
     require(len(U[0]) == queries.dimension, "queries of another dimension")
-    u, v, Gamma, S = (
-        np.array([[float(x) for x in row] for row in M]) for M in (U, V, law.covariance, queries.covariance)
-    )
+    u, v, Gamma, S = map(in_doubles, (U, V, law.covariance, queries.covariance))
     scale, mean = float(root_of(read_scale(given))), np.array([float(x) for x in queries.mean])
     spread = float(np.trace(v @ Gamma @ v.T))
     squares, frame = np.linalg.eigh(S)

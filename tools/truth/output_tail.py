@@ -7,7 +7,6 @@ simulated prompts exceed what is stated more often than is stated, the statement
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
@@ -18,24 +17,23 @@ import numpy as np
 
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points, read_law
-from tools.truth.prompt import read_weights
+from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points
+from tools.truth.prompt import read_random_prompt
 from tools.truth.reading import (
-    NATURAL,
     NothingShown,
     Table,
     Vector,
     applies,
+    dot,
     identity_matrix,
     is_semidefinite,
+    read_count,
     read_number,
-    read_scale,
     read_table,
     read_vector,
     require,
     require_mapping,
     require_record,
-    root_of,
     times,
 )
 
@@ -54,32 +52,19 @@ _TAIL_RULES = {
 
 def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where simulated prompts say so, proved where the rules of the witness give it."""
-    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
-    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
-    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
-    require_record(given, "given", {"law", "length"} | forms[form], others[form])
-    law = read_law(given["law"], folder)
-    length = read_count(given["length"])
-    if form == "tilt":
-        base, root, square = read_vector(given["tilt"], folder), 1.0, Fraction(1)
-        require(len(base) == law.dimension, "a tilt of another dimension")
-        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-    else:
-        U, V = read_weights(given, law.dimension, folder)
-        query = read_vector(given["query"], folder)
-        require(len(query) == len(U[0]), "a query of another dimension")
-        scale = read_scale(given)
-        base, root, square = times(U, query), float(root_of(scale)), scale.value if scale.is_root else scale.value**2
+    prompt = read_random_prompt(given, folder)
+    law, length, base, square, V = prompt.law, prompt.length, prompt.base, prompt.scale.square, prompt.V
+    tilt, positive = prompt.tilt, prompt.scale.is_root or prompt.scale.value > 0
     require_record(asserts, "asserts", set(), {"directions", "norm"})
     require(
         asserts != {} and set(asserts) == set(require_mapping(witness, "witness")), "a rule for everything asserted"
     )
-    plain, tilt = law_in_doubles(law, 1.0), tuple(float(x) * root for x in base)
+    plain = law_in_doubles(law, 1.0)
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         direction = times([list(column) for column in zip(*V, strict=True)], u)
         try:
-            read = _tail_rule(rule, law, base, root > 0, square, direction, eps)
+            read = _tail_rule(rule, law, base, positive, square, direction, eps)
         except NothingShown:
             return math.inf, math.inf
         named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
@@ -164,10 +149,7 @@ def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector
     frame, levels = read_table(hint["frame"], folder), read_vector(hint["levels"], folder)
     require(len(frame[0]) == size and len(levels) == len(frame), "a frame of another shape")
     columns = list(zip(*frame, strict=True))
-    gram = [
-        [sum(map(Fraction.__mul__, x, y), Fraction(-(i == j))) for j, y in enumerate(columns)]
-        for i, x in enumerate(columns)
-    ]
+    gram = [[dot(x, y) - (i == j) for j, y in enumerate(columns)] for i, x in enumerate(columns)]
     small = min(levels) >= 0 and sum(level**2 for level in levels) <= eps**2
     return frame, levels, is_semidefinite(gram) and small
 
@@ -215,7 +197,7 @@ def _parts(law: Law) -> list[Law]:
 
 def _form(law: Gaussian, tilt: Vector) -> Fraction:
     """a'Gamma a."""
-    return _dot(tilt, times(law.covariance, tilt))
+    return dot(tilt, times(law.covariance, tilt))
 
 
 def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
@@ -242,8 +224,7 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
 def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
     """Perfectly anticorrelated with the score, or constant where the score is."""
     along, across, spread = (
-        sum((x * y for x, y in zip(u, times(law.covariance, v), strict=True)), Fraction(0))
-        for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
+        dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
     )
     return along * spread == across**2 and (across < 0 or (along == 0 and spread == 0))
 
@@ -251,19 +232,9 @@ def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
 def _constant(law: Law, direction: Vector) -> Fraction | None:
     """<v, x>, if it is the same for every token."""
     if isinstance(law, Gaussian):
-        return _dot(law.mean, direction) if not any(times(law.covariance, direction)) else None
+        return dot(law.mean, direction) if not any(times(law.covariance, direction)) else None
     if isinstance(law, Points):
-        found = {_dot(point, direction) for point in law.points}
+        found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
     assert isinstance(law, Independent)
     return Fraction(0) if not any(c * v for c, v in zip(law.sizes, direction, strict=True)) else None
-
-
-def _dot(left: Vector, right: Vector) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def read_count(text: Any) -> int:
-    require(isinstance(text, str) and re.fullmatch(NATURAL, text, re.ASCII) is not None, "a count")
-    require(int(text) > 0 and len(text) <= 18, "a count")
-    return int(text)

@@ -21,7 +21,7 @@ import numpy as np
 from mpmath import mp, mpf
 
 from tools.truth.judgement import Comparison
-from tools.truth.laws import Gaussian, read_gaussian, read_law
+from tools.truth.laws import Gaussian, Law, read_gaussian, read_law
 from tools.truth.reading import (
     NATURAL,
     NotAStatement,
@@ -30,6 +30,7 @@ from tools.truth.reading import (
     Vector,
     identity_matrix,
     inner_product,
+    read_count,
     read_number,
     read_scale,
     read_table,
@@ -635,6 +636,39 @@ def read_weights(given: Mapping[str, Any], dimension: int, folder: Path) -> tupl
         [sum(k * q for k, q in zip(kc, qc, strict=True)) for qc in zip(*Q, strict=True)] for kc in zip(*K, strict=True)
     ]
     return U, V
+
+
+@dataclass(frozen=True)
+class RandomPrompt:
+    """A law of tokens, how many there are, and what they are tilted by: s U z of a query, or a tilt that is stated."""
+
+    law: Law
+    length: int
+    base: Vector
+    scale: Scale
+    V: Table
+    query: Vector | None
+
+    @property
+    def tilt(self) -> tuple[float, ...]:
+        return tuple(float(x) * float(root_of(self.scale)) for x in self.base)
+
+
+def read_random_prompt(given: Any, folder: Path) -> RandomPrompt:
+    form = next((key for key in ("tilt", "U") if key in require_mapping(given, "given")), "query")
+    forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
+    others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
+    require_record(given, "given", {"law", "length"} | forms[form], others[form])
+    law, length = read_law(given["law"], folder), read_count(given["length"], 1)
+    if form == "tilt":
+        base = read_vector(given["tilt"], folder)
+        require(len(base) == law.dimension, "a tilt of another dimension")
+        _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
+        return RandomPrompt(law, length, base, Scale(Fraction(1), False), V, None)
+    U, V = read_weights(given, law.dimension, folder)
+    query = read_vector(given["query"], folder)
+    require(len(query) == len(U[0]), "a query of another dimension")
+    return RandomPrompt(law, length, times(U, query), read_scale(given), V, query)
 
 
 def _probes(width: int) -> list[Vector]:

@@ -19,19 +19,22 @@ from mpmath import mp, mpf
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Box, Gaussian, Law, Mixture, Points, Signs, read_law
-from tools.truth.output_tail import read_count
 from tools.truth.prompt import read_weights
 from tools.truth.reading import (
     NotAStatement,
     Table,
+    dot,
     identity_matrix,
+    in_doubles,
     is_semidefinite,
+    read_count,
     read_number,
     read_scale,
     require,
     require_record,
     root_of,
     to_real,
+    transposed,
 )
 
 Array = np.ndarray[Any, Any]
@@ -83,7 +86,7 @@ def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folde
     scale = read_scale(given)
     with mp.workdps(40):
         root = float(root_of(scale))
-    factor = _exact_square(scale)
+    factor = scale.square
     setting = _Setting(law, queries, U, V, factor, root, error, sigma)
     if "published" in asserts:
         return _published(setting, given, asserts["published"], witness)
@@ -97,7 +100,7 @@ def _published(setting: _Setting, given: Any, said: Any, witness: Any) -> Judgem
     require(said in ("fails", "holds"), "fails or holds")
     require(witness == {}, "a witness")
     require("length" in given, "no length")
-    length = read_count(given["length"])
+    length = read_count(given["length"], 1)
     constants = None
     if "constants" in given:
         require_record(given["constants"], "constants", {"c1", "c2"})
@@ -130,14 +133,14 @@ def _left(setting: _Setting, length: int) -> Fraction:
     """Entry by entry, from the moments of a mean and of a sample covariance."""
     C, S, U, V = setting.C, setting.S, setting.U, setting.V
     VC = _product(V, C)
-    spread = sum(_dot(a, b) for a, b in zip(VC, V, strict=True))
+    spread = sum(dot(a, b) for a, b in zip(VC, V, strict=True))
     if setting.error == "U":
         size = setting.factor * sum(S[i][i] for i in range(len(S)))
         total = sum(C[i][i] for i in range(len(C)))
-        square = sum(_dot(row, row) for row in VC)
+        square = sum(dot(row, row) for row in VC)
         return size * (square + (length - 1) * (square + spread * total)) / length**2
     moved = _product(VC, U)
-    apart = sum(_dot(_product([row], S)[0], row) for row in moved) if length == 1 else Fraction(0)
+    apart = sum(dot(_product([row], S)[0], row) for row in moved) if length == 1 else Fraction(0)
     return spread / length + setting.factor * apart
 
 
@@ -174,7 +177,7 @@ def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     steps = []
     for item in witness["steps"]:
         require_record(item, "a step", {"from", "theta"})
-        steps.append((read_count(item["from"]), read_number(item["theta"])))
+        steps.append((read_count(item["from"], 1), read_number(item["theta"])))
         require(0 <= steps[-1][1] <= 1, "theta")
     starts = [start for start, _ in steps]
     require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
@@ -242,7 +245,7 @@ def _exact_mixed(setting: _Setting) -> Table:
     VC = _product(setting.V, setting.C)
     value_shift = _product(VC, setting.U)
     moved = _product(VC, _product(setting.C, setting.U))
-    across = _product(_transposed(value_shift), moved)
+    across = _product(transposed(value_shift), moved)
     return [[across[i][j] + across[j][i] for j in range(len(across))] for i in range(len(across))]
 
 
@@ -260,12 +263,12 @@ def _monomials(forms: Sequence[Any], variances: Sequence[mpf]) -> mpf:
 
 def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     require_record(witness, "witness", {"t", "from"})
-    share, start = read_number(witness["t"]), read_count(witness["from"])
+    share, start = read_number(witness["t"]), read_count(witness["from"], 1)
     require(0 < share < 1 and 2 <= start <= _MOST_LENGTHS, "t and from")
     assert isinstance(setting.law, Box)
     assert isinstance(setting.queries, Box)
     c, r = (np.array([float(x) for x in law.sizes]) for law in (setting.law, setting.queries))
-    U, V = (np.abs(_floats(table)) for table in (setting.U, setting.V))
+    U, V = (np.abs(in_doubles(table)) for table in (setting.U, setting.V))
     y = c * abs(setting.root) * (U @ r)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         langevin = np.where(y > 1e-6, 1 / np.tanh(y) - 1 / y, y / 3)
@@ -313,7 +316,7 @@ def _exceeds(setting: _Setting, c1: float, rho: float) -> bool:
 
 def _squares(setting: _Setting, length: int) -> Array:
     rng = np.random.default_rng(length)
-    C, S, U, V = map(_floats, (setting.C, setting.S, setting.U, setting.V))
+    C, S, U, V = map(in_doubles, (setting.C, setting.S, setting.U, setting.V))
     x, z = _draw(setting.law, C, (_PROMPTS, length), rng), _draw(setting.queries, S, (_PROMPTS,), rng)
     a = setting.root * z @ U.T
     if isinstance(setting.law, Gaussian):
@@ -391,20 +394,8 @@ def _is_sub_gaussian(law: Law, variance: Fraction) -> bool:
 # -- matrices
 
 
-def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def _transposed(table: Table) -> Table:
-    return [list(column) for column in zip(*table, strict=True)]
-
-
 def _product(left: Table, right: Table) -> Table:
-    return [[_dot(row, column) for column in zip(*right, strict=True)] for row in left]
-
-
-def _floats(table: Table) -> Array:
-    return np.array([[float(x) for x in row] for row in table])
+    return [[dot(row, column) for column in zip(*right, strict=True)] for row in left]
 
 
 def _trace(matrix: Any) -> mpf:
@@ -419,10 +410,5 @@ def _root_of(S: Table) -> Any:
 
 def _congruent(U: Table, C: Table, factor: Fraction) -> Any:
     """factor * U' C U."""
-    found = _product(_product(_transposed(U), C), U)
+    found = _product(_product(transposed(U), C), U)
     return mp.matrix([[to_real(factor * x) for x in row] for row in found])
-
-
-def _exact_square(scale: Any) -> Fraction:
-    """s^2."""
-    return scale.value if scale.is_root else scale.value**2

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,42 @@ class Scale:
     value: Fraction
     is_root: bool
 
+    @property
+    def square(self) -> Fraction:
+        return self.value if self.is_root else self.value**2
+
+
+def read_positive(text: Any) -> Fraction:
+    value = read_number(text)
+    require(value > 0, "a number that is not positive")
+    return value
+
+
+def read_count(text: Any, least: int = 0) -> int:
+    require(isinstance(text, str) and re.fullmatch(NATURAL, text, re.ASCII) is not None, "a count")
+    require(len(text) <= 18 and int(text) >= least, "a count")
+    return int(text)
+
+
+def read_counts(node: Any, least: int = 0) -> list[int]:
+    require(isinstance(node, list) and node != [], "a list of counts")
+    return [read_count(item, least) for item in node]
+
+
+def read_items(content: Mapping[str, Any], name: str) -> list[Any]:
+    """What is listed under a name; nothing where the name is missing."""
+    if name not in content:
+        return []
+    require(isinstance(content[name], list) and content[name] != [], f"{name} must be a list")
+    return list(content[name])
+
+
+def read_bounds(node: Any, what: str) -> dict[str, Fraction]:
+    """At least one of at_least and at_most."""
+    require_record(node, what, set(), {"at_least", "at_most"})
+    require(len(node) > 0, f"{what} without a bound")
+    return {side: read_number(text) for side, text in node.items()}
+
 
 def read_scale(given: Mapping[str, Any]) -> Scale:
     text = given.get("scale", "1")
@@ -125,6 +162,51 @@ def read_table(node: Any, folder: Path) -> Table:
     return [[read_number(entry) for entry in row] for row in node]
 
 
+def read_inputs(given: Mapping[str, Any], name: str, folder: Path) -> list[Table]:
+    """A table for each input: in a list, or one below the other with their lengths."""
+    node = given[name]
+    first = node[0] if isinstance(node, list) and node else None
+    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
+        require("lengths" not in given, "lengths beside a list")
+        found = [read_table(part, folder) for part in node]
+        require(len({len(part[0]) for part in found}) == 1, "inputs of different widths")
+        return found
+    rows = read_table(node, folder)
+    lengths = read_counts(given["lengths"], 1) if "lengths" in given else [len(rows)]
+    require(sum(lengths) == len(rows), "lengths")
+    return split(rows, lengths)
+
+
+def read_lengths(given: Mapping[str, Any], total: int, count: int) -> list[int]:
+    """How long so many prompts are: as stated, or all alike."""
+    if "lengths" not in given:
+        require(total % count == 0, "prompts that are not equally long")
+        return [total // count] * count
+    lengths = read_counts(given["lengths"], 1)
+    require(len(lengths) == count and sum(lengths) == total, "lengths")
+    return lengths
+
+
+def split(rows: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
+    """Parts of these lengths."""
+    ends = accumulate(lengths)
+    return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def read_covariance(node: Any, folder: Path) -> Table:
+    """A symmetric matrix whose leading minors, the products of pivots, are positive."""
+    matrix = read_table(node, folder)
+    require(len(matrix) == len(matrix[0]), "a covariance that is not square")
+    require(matrix == transposed(matrix), "a covariance that is not symmetric")
+    rows = [list(row) for row in matrix]
+    for i, row in enumerate(rows):
+        require(row[i] > 0, "a covariance that is not positive definite")
+        for j in range(i + 1, len(rows)):
+            factor = rows[j][i] / row[i]
+            rows[j] = [x - factor * y for x, y in zip(rows[j], row, strict=True)]
+    return matrix
+
+
 def read_array(node: dict[str, Any], folder: Path, dimensions: int) -> np.ndarray[Any, Any]:
     """An array of a .npy or .npz file; float64 and integers become Fractions exactly."""
     require_record(node, "a reference", {"file", "sha256", "dtype", "shape"}, {"array", "rows"})
@@ -162,8 +244,39 @@ def to_real(value: Fraction) -> mpf:
     return mpf(value.numerator) / mpf(value.denominator)
 
 
+def dot(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
+
+
+def minus(left: Iterable[Fraction], right: Iterable[Fraction]) -> Vector:
+    return [x - y for x, y in zip(left, right, strict=True)]
+
+
 def times(matrix: Table, vector: Vector) -> Vector:
-    return [sum((x * y for x, y in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
+    return [dot(row, vector) for row in matrix]
+
+
+def transposed(matrix: Iterable[Iterable[Fraction]]) -> Table:
+    return [list(column) for column in zip(*matrix, strict=True)]
+
+
+def solved(matrix: Table, right: Sequence[Fraction]) -> Vector | None:
+    """x with matrix x = right, by elimination; None for a singular matrix."""
+    rows = [[*row, entry] for row, entry in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next((r for r in range(k, len(rows)) if rows[r][k] != 0), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for r in range(len(rows)):
+            if r != k:
+                rows[r] = [x - rows[r][k] * y for x, y in zip(rows[r], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def in_doubles(matrix: Iterable[Iterable[Fraction]]) -> np.ndarray[Any, Any]:
+    return np.array([[float(x) for x in row] for row in matrix])
 
 
 def inner_product(exact: Sequence[Fraction], reals: Sequence[mpf]) -> mpf:

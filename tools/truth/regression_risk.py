@@ -14,8 +14,23 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
-from tools.truth.reading import Table, read_number, read_table, read_vector, require, require_record, to_real
+from tools.truth.judgement import Comparison, Judgement, exactly, judge_all, worst
+from tools.truth.reading import (
+    Table,
+    dot,
+    identity_matrix,
+    read_covariance,
+    read_items,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    solved,
+    times,
+    to_real,
+    transposed,
+)
 
 Risk = Callable[[Table, Fraction], Fraction]
 _KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint"}
@@ -27,37 +42,13 @@ def judge_risk(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
     require_record(asserts, "asserts", set(), _KEYS)
     require_record(witness, "witness", set())
     require(len(asserts) > 0, "nothing is stated")
-    covariance = read_table(given["covariance"], folder)
-    require(len(covariance) == len(covariance[0]), "a covariance that is not square")
-    require(positive_definite(covariance), "a covariance that is not positive definite")
+    covariance = read_covariance(given["covariance"], folder)
     size = len(covariance)
     A, b = _parameters(given["parameters"], size, folder)
-    found = [_exactly(name, left == right) for name, left, right in _identities(covariance, A, b, asserts, folder)]
+    found = [exactly(name, left == right) for name, left, right in _identities(covariance, A, b, asserts, folder)]
     if "endpoint" in asserts:
         found += _endpoint(covariance, A, b, asserts["endpoint"], folder)
-    for truth in (Truth.FALSE, Truth.EQUAL):
-        for judgement in found:
-            if judgement.truth is truth:
-                return judgement
-    return min(found, key=lambda judgement: judgement.slack)
-
-
-def _exactly(name: str, holds: bool) -> Judgement:
-    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
-
-
-def positive_definite(matrix: Table) -> bool:
-    """By the signs of the pivots."""
-    if any(matrix[i][j] != matrix[j][i] for i in range(len(matrix)) for j in range(i)):
-        return False
-    rows = [list(row) for row in matrix]
-    for i in range(len(rows)):
-        if rows[i][i] <= 0:
-            return False
-        for j in range(i + 1, len(rows)):
-            factor = rows[j][i] / rows[i][i]
-            rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
-    return True
+    return worst(found)
 
 
 def risk_of(covariance: Table) -> Risk:
@@ -88,7 +79,7 @@ def derivatives(risk: Risk, A: Table, b: Fraction, H: Table, h: Fraction) -> tup
 def slopes(risk: Risk, A: Table, b: Fraction) -> tuple[Table, Fraction]:
     """The gradient, coordinate by coordinate."""
     size = len(A)
-    zero = [[Fraction(0)] * size for _ in range(size)]
+    zero = [[Fraction(0)] * size] * size
 
     def along(i: int, j: int) -> Fraction:
         unit = [[Fraction((k, m) == (i, j)) for m in range(size)] for k in range(size)]
@@ -116,15 +107,12 @@ def _identities(covariance: Table, A: Table, b: Fraction, asserts: Any, folder: 
         require(asserts["stationary"] in ("bayes", "saddle"), "a kind of stationary point")
         flat = risk(A, b) == 0 if asserts["stationary"] == "bayes" else _is_saddle(risk, A, b)
         found.append(("stationary", True, flat))
-    if "predictions" in asserts:
-        require(isinstance(asserts["predictions"], list) and asserts["predictions"] != [], "no predictions")
-        for index, stated in enumerate(asserts["predictions"]):
-            require_record(stated, "a prediction", {"w", "query", "value"})
-            w, x = read_vector(stated["w"], folder), read_vector(stated["query"], folder)
-            require(len(w) == len(x) == size, "w or x of another dimension")
-            image = [sum(A[k][j] * x[j] for j in range(size)) for k in range(size)]
-            truth = b * sum(w[i] * covariance[i][k] * image[k] for i in range(size) for k in range(size))
-            found.append((f"predictions[{index}]", read_number(stated["value"]), truth))
+    for index, stated in enumerate(read_items(asserts, "predictions")):
+        require_record(stated, "a prediction", {"w", "query", "value"})
+        w, x = read_vector(stated["w"], folder), read_vector(stated["query"], folder)
+        require(len(w) == len(x) == size, "w or x of another dimension")
+        truth = b * dot(w, times(covariance, times(A, x)))
+        found.append((f"predictions[{index}]", read_number(stated["value"]), truth))
     return found
 
 
@@ -137,8 +125,8 @@ def _invariant(A: Table, b: Fraction) -> Fraction:
     return sum((entry * entry for row in A for entry in row), Fraction(0)) - b * b
 
 
-def _parameters(stated: Any, size: int, folder: Path, *others: str) -> tuple[Table, Fraction]:
-    require_record(stated, "parameters", {"A", "b"}, others)
+def _parameters(stated: Any, size: int, folder: Path) -> tuple[Table, Fraction]:
+    require_record(stated, "parameters", {"A", "b"})
     A, b = read_table(stated["A"], folder), read_number(stated["b"])
     require((len(A), len(A[0])) == (size, size), "A of another shape")
     return A, b
@@ -151,7 +139,8 @@ def _endpoint(covariance: Table, A: Table, b: Fraction, stated: Any, folder: Pat
     end, end_b = _parameters({"A": stated["A"], "b": stated["b"]}, size, folder)
     radius, delta = read_number(stated["radius"]), _invariant(A, b)
     require(radius >= 0 and b != 0, "an endpoint")
-    inverse = [list(row) for row in zip(*(_solve(covariance, unit) for unit in _units(size)), strict=True)]
+    columns = [solved(covariance, unit) for unit in identity_matrix(size)]
+    inverse = transposed([column for column in columns if column is not None])
     squares = sum((entry * entry for row in inverse for entry in row), Fraction(0))
 
     def root() -> mpf:
@@ -173,21 +162,5 @@ def _endpoint(covariance: Table, A: Table, b: Fraction, stated: Any, folder: Pat
     found = [judge_all([Comparison("endpoint.A", largest, radius)])]
     found.append(judge_all([Comparison("endpoint.b", lambda: abs(root() - to_real(end_b)), radius)]))
     if "trace" in stated:
-        found.append(_exactly("endpoint.trace", read_number(stated["trace"]) == squares))
+        found.append(exactly("endpoint.trace", read_number(stated["trace"]) == squares))
     return found
-
-
-def _units(size: int) -> Table:
-    return [[Fraction(i == j) for j in range(size)] for i in range(size)]
-
-
-def _solve(matrix: Table, right: list[Fraction]) -> list[Fraction]:
-    """By elimination; the pivots of a positive definite matrix are not 0."""
-    rows = [[*row, entry] for row, entry in zip(matrix, right, strict=True)]
-    for i in range(len(rows)):
-        rows[i] = [entry / rows[i][i] for entry in rows[i]]
-        for j in range(len(rows)):
-            if j != i:
-                factor = rows[j][i]
-                rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
-    return [row[-1] for row in rows]

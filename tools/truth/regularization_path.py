@@ -19,6 +19,9 @@ from tools.truth.judgement import Judgement, Truth
 from tools.truth.reading import (
     NotAStatement,
     Vector,
+    dot,
+    read_counts,
+    read_items,
     read_number,
     read_table,
     read_vector,
@@ -30,9 +33,6 @@ from tools.truth.token_optimality import (
     Indices,
     Instance,
     combination,
-    dot_product,
-    read_indices,
-    read_items,
     read_pair,
     require_indices,
 )
@@ -118,7 +118,7 @@ class Theorem:
     def excess(self, point: Vector) -> mpf:
         total = mpf(0)
         for i, keys in enumerate(self.instance.keys):
-            logits = [to_real(dot_product(key, point)) for key in keys]
+            logits = [to_real(dot(key, point)) for key in keys]
             powers = [mp.exp(logit - max(logits)) for logit in logits]
             mixed = self.output(i, self.read(i, [power / mp.fsum(powers) for power in powers]))
             total += self.loss(mixed) - self.loss(self.best(i))
@@ -152,9 +152,9 @@ class Theorem:
         assert A is not None
         chosen = rows[self.indices[i]]
         y = [[a - b for a, b in zip(chosen, rows[t], strict=True)] for _, t in pairs]
-        slope = [2 * dot_product(row, chosen) + v for row, v in zip(A, self.instance.direction, strict=True)]
-        g = [label * dot_product(slope, z) for z in y]
-        Q = [[label * dot_product(a, [dot_product(row, b) for row in A]) for b in y] for a in y]
+        slope = [2 * dot(row, chosen) + v for row, v in zip(A, self.instance.direction, strict=True)]
+        g = [label * dot(slope, z) for z in y]
+        Q = [[label * dot(a, [dot(row, b) for row in A]) for b in y] for a in y]
         up = [max(Fraction(0), *row) for row in Q]
         down = [max(Fraction(0), *(-x for x in row)) for row in Q]
         h = min(a - b for a, b in zip(g, up, strict=True))
@@ -172,7 +172,7 @@ class Theorem:
         solution = self.instance.solve(self.indices)
         if solution is None or combination(self.instance, self.indices, weights) != solution:
             return None
-        if dot_product(point, point) > radius * radius:
+        if dot(point, point) > radius * radius:
             return None
         F = self.excess(point)
         if mpf(10) ** -(_DIGITS // 2) > F >= 0:
@@ -192,7 +192,7 @@ class Theorem:
         }
         total = mp.fsum(stated.values())
         log_w = mp.fsum(v / total * mp.log(costs[p] * total / v) for p, v in stated.items())
-        norm = mp.sqrt(to_real(dot_product(solution, solution)))
+        norm = mp.sqrt(to_real(dot(solution, solution)))
         return (log_w + mp.log(1 / F - 1 / a)) * norm / to_real(radius)
 
 
@@ -204,7 +204,7 @@ def judge_path(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
     """True where the comparators show it; else open."""
     require_record(asserts, "asserts", {"indices", "path"})
     require_record(witness, "witness", {"multipliers", "comparators"})
-    path = Theorem(given, read_indices(asserts["indices"]), folder)
+    path = Theorem(given, read_counts(asserts["indices"]), folder)
     stated = read_items(asserts, "path")
     points = [read_vector(point, folder) for point in read_items(witness, "comparators")]
     weights = read_items(witness, "multipliers")

@@ -18,9 +18,10 @@ import numpy as np
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.mean_square import moments
-from tools.truth.output_tail import read_count
 from tools.truth.reading import (
-    Table,
+    in_doubles,
+    read_count,
+    read_covariance,
     read_number,
     read_scale,
     read_table,
@@ -41,32 +42,13 @@ _SLACK = 1e-7
 def judge_gap(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """Of the form that is given."""
     require_mapping(given, "given")
-    covariance = _covariance(given, folder)
+    require("covariance" in given, "no covariance")
+    covariance = in_doubles(read_covariance(given["covariance"], folder))
     if "ball" in given:
         require_record(given, "given", {"covariance", "ball"})
         return _over_ball(covariance, given["ball"], asserts, witness, folder)
     require_record(given, "given", {"covariance", "length", "parameters"})
     return _at_parameters(covariance, given, asserts, witness, folder)
-
-
-def _covariance(given: Any, folder: Path) -> Array:
-    require("covariance" in given, "no covariance")
-    rows = read_table(given["covariance"], folder)
-    require(all(len(row) == len(rows) for row in rows), "a covariance that is not square")
-    require(all(rows[i][j] == rows[j][i] for i in range(len(rows)) for j in range(i)), "not symmetric")
-    matrix = _floats(rows)
-    require(bool(np.linalg.eigvalsh(matrix).min() > 1e-12 * abs(matrix).max()), "not positive definite")
-    return matrix
-
-
-def _floats(rows: Table) -> Array:
-    return np.array([[float(x) for x in row] for row in rows])
-
-
-def _length(text: Any) -> int:
-    found = read_count(text)
-    require(found >= 2, "a length below 2")
-    return found
 
 
 # -- the gap at parameters
@@ -107,9 +89,9 @@ def gap(covariance: Array, A: Array, b: float, length: int) -> float:
 
 def _at_parameters(covariance: Array, given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     require_record(given["parameters"], "parameters", {"A", "b"})
-    A = _floats(read_table(given["parameters"]["A"], folder))
+    A = in_doubles(read_table(given["parameters"]["A"], folder))
     require(A.shape == covariance.shape, "A of another shape")
-    length = _length(given["length"])
+    length = read_count(given["length"], 2)
     require_record(asserts, "asserts", {"gap"})
     require_record(asserts["gap"], "gap", set(), {"at_least", "at_most"})
     require(asserts["gap"] != {}, "no bound")
@@ -151,7 +133,7 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
     A2, b2 = (_root_or_number(ball[key]) for key in ("A_squared", "b_squared"))
     require_record(asserts, "asserts", {"length"}, {"excess", "shortfall"})
     require(len(asserts) > 1, "no bound")
-    length = _length(asserts["length"])
+    length = read_count(asserts["length"], 2)
     averages = _averages(witness, length, float(np.linalg.eigvalsh(covariance).max()) ** 2 * A2, folder)
     largest, trace = float(np.linalg.eigvalsh(covariance).max()), float(np.trace(covariance))
     truths, provable = [], averages is not None

@@ -16,7 +16,17 @@ from typing import Any
 import numpy as np
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, read_table, require, require_record
+from tools.truth.reading import (
+    read_count,
+    read_covariance,
+    read_lengths,
+    read_number,
+    read_positive,
+    read_table,
+    require,
+    require_record,
+    split,
+)
 
 Array = np.ndarray[Any, Any]
 Function = Callable[[Array], Array]
@@ -41,24 +51,19 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     require_record(
         given, "given", {"covariance", "start", *(prompts if empirical else {"length"})}, {"lengths"} & set(given)
     )
-    covariance = read_table(given["covariance"], folder)
+    covariance = read_covariance(given["covariance"], folder)
     size = len(covariance)
-    require(all(len(row) == size for row in covariance), "a covariance that is not square")
-    require(covariance == [list(column) for column in zip(*covariance, strict=True)], "no symmetric covariance")
-    require(bool(np.linalg.eigvalsh(np.array(covariance, float))[0] > 1e-12), "an indefinite covariance")
     require_record(given["start"], "start", {"A", "b"})
     A, b = read_table(given["start"]["A"], folder), read_number(given["start"]["b"])
     require((len(A), len(A[0])) == (size, size), "A of another shape")
     require_record(asserts, "asserts", {"risk", "time"}, set() if empirical else {"tube"})
-    risk, time, tube = (read_number(asserts[name]) if name in asserts else None for name in ("risk", "time", "tube"))
-    require(all(number is None or number > 0 for number in (risk, time, tube)), "a bound that is not positive")
+    risk, time = read_number(asserts["risk"]), read_positive(asserts["time"])
+    require(risk >= 0, "a negative risk")
+    tube = read_positive(asserts["tube"]) if "tube" in asserts else None
     require_record(witness, "witness", set(), {"order", "pieces", "travel"})
-    require(read_number(witness.get("travel", "1")) > 0, "travel")
+    read_positive(witness.get("travel", "1"))
     for name, least, most in (("order", 2, 60), ("pieces", 1, 10_000)):
-        text = str(witness.get(name, least))
-        require(text.isdecimal() and str(int(text)) == text and least <= int(text) <= most, name)
-    assert risk is not None
-    assert time is not None
+        require(least <= read_count(witness.get(name, str(least))) <= most, name)
     if empirical:
         found = Prompts(given, size, folder).followed(np.array(A, float), float(b), float(time))
         return Judgement(Truth.FALSE if found > float(risk) * (1 + _CLOSE) + _TINY * _TINY else Truth.OPEN)
@@ -85,17 +90,9 @@ class Prompts:
         require(all(len(row) == size for row in [*tokens, *queries]), "tokens and queries")
         require(all(len(row) == 1 for row in [*labels, *targets]), "labels and targets")
         require(len(labels) == len(tokens) and len(targets) == len(queries), "how many")
-        stated = given.get("lengths")
-        require(stated is None or (isinstance(stated, list) and stated != []), "lengths")
-        require(stated is not None or len(tokens) % len(queries) == 0, "equally long prompts")
-        lengths = [read_number(n) for n in stated] if stated else [Fraction(len(tokens), len(queries))] * len(queries)
-        require(all(n.denominator == 1 and n >= 1 for n in lengths), "lengths")
-        require(len(lengths) == len(queries) and sum(lengths) == len(tokens), "lengths")
-        stops = np.cumsum([int(n) for n in lengths])
-        self._prompts = [
-            (np.array(tokens[stop - int(n) : stop], float), np.array(labels[stop - int(n) : stop], float)[:, 0])
-            for stop, n in zip(stops, lengths, strict=True)
-        ]
+        lengths = read_lengths(given, len(tokens), len(queries))
+        parts = zip(split(tokens, lengths), split(labels, lengths), strict=True)
+        self._prompts = [(np.array(x, float), np.array(y, float)[:, 0]) for x, y in parts]
         self._queries, self._targets = np.array(queries, float), np.array(targets, float)[:, 0]
 
     def followed(self, A: Array, b: float, time: float) -> float:

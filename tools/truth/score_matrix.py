@@ -7,8 +7,10 @@ expanded by multiplicities and no determinant kept as a polynomial. What infinit
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -16,8 +18,8 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
-from tools.truth.reading import read_number, require, require_record, to_real
+from tools.truth.judgement import Comparison, Judgement, exactly, judge_all, worst
+from tools.truth.reading import read_count, read_items, read_number, require, require_record, to_real
 
 Powers = tuple[tuple[int, ...], ...]
 _ORDERS = ("2", "4", "6", "8")
@@ -25,30 +27,32 @@ _ORDERS = ("2", "4", "6", "8")
 _MOST_SIZES = 20_000
 
 
+@dataclass(frozen=True)
 class Scores:
     """d, p = lambda d and beta."""
 
-    def __init__(self, beta: Fraction, lambda_: Fraction, d: int) -> None:
-        self.beta, self.lambda_, self.d, self.p = beta, lambda_, d, int(lambda_ * d)
+    beta: Fraction
+    lambda_: Fraction
+    d: int
+
+    @property
+    def p(self) -> int:
+        return int(self.lambda_ * self.d)
 
     def finite(self, order: int) -> bool:
         return self.p > order * (order - 1) * self.beta**2
 
     def moment(self, order: int) -> mpf:
-        k, total = order // 2, mpf(0)
-        b = to_real(self.beta) ** 2 / self.p
-        for r, c, N, coefficient in walks(k):
-            choices = _falling(self.d, r) * _falling(self.d, c)
-            if choices and N:
-                rows = len(N)
-                form = mp.matrix(rows, rows)
-                for i, m in itertools.product(range(rows), repeat=2):
-                    entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
-                    form[i, m] = (i == m) - b * entry
-                total += choices * coefficient * mp.det(form) ** (-mpf(self.p) / 2)
-            elif choices:
-                total += choices * coefficient
-        return total / mpf(self.d) ** (k + 1)
+        return _moment(self, order, mp.prec)
+
+    def mean(self, N: Powers) -> mpf:
+        """Of a product of weights with these powers."""
+        b, rows = to_real(self.beta) ** 2 / self.p, len(N)
+        form = mp.matrix(rows, rows)
+        for i, m in itertools.product(range(rows), repeat=2):
+            entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
+            form[i, m] = (i == m) - b * entry
+        return mp.det(form) ** (-mpf(self.p) / 2)
 
     def entry(self, order: int) -> mpf:
         b = to_real(self.beta) ** 2 / self.p
@@ -70,22 +74,29 @@ class Scores:
 
     def variance(self) -> mpf:
         """E m_2^2 - (E m_2)^2 from the covariances of squares of entries."""
-        b, p = to_real(self.beta) ** 2 / self.p, self.p
+        return _variance(self, mp.prec)
 
-        def mean(*N: tuple[int, ...]) -> mpf:
-            rows = len(N)
-            form = mp.matrix(rows, rows)
-            for i, m in itertools.product(range(rows), repeat=2):
-                entry = sum(x * y for x, y in zip(N[i], N[m], strict=True)) - (sum(N[i]) if i == m else 0)
-                form[i, m] = (i == m) - b * entry
-            return mp.det(form) ** (-mpf(p) / 2)
 
-        w = (1, -2, 1)
-        pairs = list(itertools.product(range(3), repeat=2))
-        row = sum(w[n] * w[m] * mean((n, m)) for n, m in pairs)
-        column = sum(w[n] * w[m] * mean((n,), (m,)) for n, m in pairs)
-        square, fourth, d = self.entry(2) ** 2, self.entry(4), self.d
-        return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
+# -- what most changes of a certificate ask of one and the same size, at so many bits
+
+
+@cache
+def _moment(scores: Scores, order: int, bits: int) -> mpf:
+    k, total = order // 2, mpf(0)
+    for r, c, N, coefficient in walks(k):
+        if choices := math.perm(scores.d, r) * math.perm(scores.d, c):
+            total += choices * coefficient * (scores.mean(N) if N else 1)
+    return total / mpf(scores.d) ** (k + 1)
+
+
+@cache
+def _variance(scores: Scores, bits: int) -> mpf:
+    w = (1, -2, 1)
+    pairs = list(itertools.product(range(3), repeat=2))
+    row = sum(w[n] * w[m] * scores.mean(((n, m),)) for n, m in pairs)
+    column = sum(w[n] * w[m] * scores.mean(((n,), (m,))) for n, m in pairs)
+    square, fourth, d = scores.entry(2) ** 2, scores.entry(4), scores.d
+    return (fourth - square + (d - 1) * (row - square) + (d - 1) * (column - square)) / mpf(d) ** 2
 
 
 @cache
@@ -126,13 +137,6 @@ def _classes(size: int) -> Iterator[tuple[int, ...]]:
             yield labels
 
 
-def _falling(d: int, r: int) -> int:
-    value = 1
-    for i in range(r):
-        value *= d - i
-    return value
-
-
 # -- finite-moments
 
 
@@ -152,7 +156,7 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     }
     bounded: list[tuple[str, int, Callable[[], mpf], Any]] = []
     for name, value in values.items():
-        for item in _items(asserts, name):
+        for item in read_items(asserts, name):
             require_record(item, name, {"order"}, {"at_least", "at_most"})
             order = _order(item["order"])
             bounded.append((f"{name} {order}", order, lambda order=order, value=value: value(order), item))
@@ -162,33 +166,29 @@ def judge_moments(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     for name, order, number, item in bounded:
         bounds = [(key, read_number(item[key])) for key in ("at_least", "at_most") if key in item]
         require(len(bounds) > 0, "no bound")
-        found.append(_exactly(f"{name} finite", scores.finite(order)))
+        found.append(exactly(f"{name} finite", scores.finite(order)))
         if scores.finite(order):
             comparisons += [Comparison(f"{name} {key}", number, bound, key == "at_most") for key, bound in bounds]
-    for text in _items(asserts, "infinite"):
-        found.append(_exactly(f"{text} infinite", not scores.finite(_order(text))))
-    for item in _items(asserts, "smallest"):
+    for text in read_items(asserts, "infinite"):
+        found.append(exactly(f"{text} infinite", not scores.finite(_order(text))))
+    for item in read_items(asserts, "smallest"):
         more, exact = _smallest(scores, item)
         comparisons += more
         found += exact
-    for item in _items(asserts, "thresholds"):
+    for item in read_items(asserts, "thresholds"):
         require_record(item, "a threshold", {"order", "beta"})
         require(item["beta"] in ("below", "above"), "a side")
         order = _order(item["order"])
         bound = order * scores.beta**2
         comparisons.append(Comparison("threshold", lambda: mp.log(scores.d), bound, item["beta"] == "above"))
     found += [judge_all(comparisons)] if comparisons else []
-    for truth in (Truth.FALSE, Truth.EQUAL):
-        for judgement in found:
-            if judgement.truth is truth:
-                return judgement
-    return min(found, key=lambda judgement: judgement.slack)
+    return worst(found)
 
 
 def read_scores(given: Any) -> Scores:
     """beta, lambda and d; other keys are refused."""
     require_record(given, "given", {"beta", "lambda", "d"})
-    beta, lambda_, d = read_number(given["beta"]), read_number(given["lambda"]), _count(given["d"])
+    beta, lambda_, d = read_number(given["beta"]), read_number(given["lambda"]), read_count(given["d"])
     require(beta > 0 and lambda_ > 0 and d >= 2, "no size")
     require((lambda_ * d).denominator == 1, "lambda d is no whole number")
     return Scores(beta, lambda_, d)
@@ -196,7 +196,7 @@ def read_scores(given: Any) -> Scores:
 
 def _smallest(scores: Scores, item: Any) -> tuple[list[Comparison], list[Judgement]]:
     require_record(item, "smallest", {"order", "within", "from"})
-    order, within, first = _order(item["order"]), read_number(item["within"]), _count(item["from"])
+    order, within, first = _order(item["order"]), read_number(item["within"]), read_count(item["from"])
     require(within > 0 and 1 <= first < scores.d, "an empty range")
     sizes = [d for d in range(first, scores.d) if (scores.lambda_ * d).denominator == 1] if scores.d < 10**6 else []
     require(len(sizes) <= _MOST_SIZES and scores.d < 10**6, "too many sizes")
@@ -205,7 +205,7 @@ def _smallest(scores: Scores, item: Any) -> tuple[list[Comparison], list[Judgeme
     def distance(at: Scores) -> mpf:
         return abs(at.moment(order) / at.limit(order) - 1)
 
-    exact = [_exactly("smallest finite", scores.finite(order))]
+    exact = [exactly("smallest finite", scores.finite(order))]
     finite = [at for at in others if at.finite(order)]
     comparisons = []
     for at in finite:
@@ -214,22 +214,6 @@ def _smallest(scores: Scores, item: Any) -> tuple[list[Comparison], list[Judgeme
     return comparisons, exact
 
 
-def _exactly(name: str, holds: bool) -> Judgement:
-    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name)
-
-
-def _items(asserts: Any, name: str) -> list[Any]:
-    items = asserts.get(name, [])
-    require(isinstance(items, list) and (name not in asserts or len(items) > 0), f"{name} is no list")
-    return list(items)
-
-
 def _order(text: Any) -> int:
     require(text in _ORDERS, "an order")
-    return int(text)
-
-
-def _count(text: Any) -> int:
-    require(isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 18, "a count")
-    require(text == str(int(text)), "a count")
     return int(text)

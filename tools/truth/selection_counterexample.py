@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mpmath import mp, mpf
+from mpmath import mp
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, require, require_record
+from tools.truth.reading import dot, read_counts, read_number, require, require_record, to_real
 from tools.truth.selection_direction import SLOPES, judge_direction
-from tools.truth.token_optimality import Instance, combination, read_indices, require_indices
+from tools.truth.token_optimality import Instance, combination, require_indices
 
 _DIGITS = 60
 # L_p is computed in doubles.
@@ -38,7 +38,7 @@ def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -
     apart = read_number(asserts["apart"])
     require(apart > 0, "an angle of 0")
     best = tuple(row.index(max(row)) for row in instance.scores)
-    reached = require_indices(instance, read_indices(asserts["indices"]))
+    reached = require_indices(instance, read_counts(asserts["indices"]))
     require(best != reached, "the best tokens")
     found = [direction, *_about_the_best(instance, best, apart, instance.solve(reached))]
     if "smoothness" in asserts:
@@ -63,8 +63,8 @@ def _about_the_best(
         return [*found, Judgement(Truth.FALSE, 0.0, "no max-margin point of the best tokens")]
     if reached is not None:
         with mp.workdps(_DIGITS):
-            cosine = _inner(reached, wanted) / mp.sqrt(_inner(reached, reached) * _inner(wanted, wanted))
-            if 1 - cosine < mpf(apart.numerator) / apart.denominator:
+            square = dot(reached, reached) * dot(wanted, wanted)
+            if 1 - to_real(dot(reached, wanted)) / mp.sqrt(to_real(square)) < to_real(apart):
                 found.append(Judgement(Truth.FALSE, 0.0, "apart"))
     return found
 
@@ -85,8 +85,3 @@ def _about_the_step(instance: Instance, loss: str, step: Fraction, stated: Fract
         total += bend * norm**4 + 3 * steepest * norm**3
     wrong = step * stated > 1 or float(stated) < total / len(instance.keys) * (1 - _ROUNDING)
     return Judgement(Truth.FALSE if wrong else Truth.OPEN, 0.0, "smoothness")
-
-
-def _inner(a: list[Fraction], b: list[Fraction]) -> mpf:
-    total = sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-    return mpf(total.numerator) / total.denominator

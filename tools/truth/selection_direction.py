@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, read_vector, require, require_record
-from tools.truth.token_optimality import Instance, combination, read_index, read_indices, require_indices
+from tools.truth.reading import read_count, read_counts, read_number, read_vector, require, require_record
+from tools.truth.token_optimality import Instance, combination, require_indices
 
 _STEPS = 300
 # Of a start that is not one point, some are tried.
@@ -37,7 +37,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     require(isinstance(given["loss"], str) and given["loss"] in SLOPES, "the loss")
     require_record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
-    indices = require_indices(instance, read_indices(asserts["indices"]))
+    indices = require_indices(instance, read_counts(asserts["indices"]))
     require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
     require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "bits"})
@@ -151,7 +151,7 @@ def _bounds(asserts: Any, rule: str) -> dict[Fraction, Fraction]:
     for item in asserts["angles"]:
         key = "time" if rule == "flow" else "step"
         require_record(item, "an angle", {key, "at_most"})
-        at = read_number(item["time"]) if rule == "flow" else Fraction(read_index(item["step"]))
+        at = read_number(item["time"]) if rule == "flow" else Fraction(read_count(item["step"]))
         bound = read_number(item["at_most"])
         require(at >= 0 and bound >= 0, "a negative number")
         found[at] = min(bound, found.get(at, bound))

@@ -6,7 +6,6 @@ nearest point is the nearest of the affine hull of one of them. Meant for a hand
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,18 +16,22 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.judgement import Comparison, Judgement, Truth, exactly, judge_all
 from tools.truth.prompt import Prompt, read_each, read_prompt, require_bits
 from tools.truth.reading import (
     Table,
     Vector,
+    dot,
     identity_matrix,
+    minus,
+    read_count,
     read_number,
     read_table,
     read_vector,
     require,
     require_record,
     root_of,
+    solved,
     times,
     to_real,
 )
@@ -51,7 +54,7 @@ class _Head:
     def scores_at(self, i: int) -> list[Fraction]:
         """<x, U z> over the tokens that query i sees."""
         tilt = times(self.prompt.U, self.prompt.queries[i])
-        return [_dot(token, tilt) for token in self.prompt.tokens[: self.seen[i]]]
+        return [dot(token, tilt) for token in self.prompt.tokens[: self.seen[i]]]
 
 
 def judge_head(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -79,7 +82,7 @@ def judge_head(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
                 keys, queries, seen, own = head.prompt.keys, head.prompt.queries, head.seen, head.own
                 own = [[head.sign * x for x in row] for row in own]
             else:
-                keys, chosen = head.prompt.keys, [_count(name)]
+                keys, chosen = head.prompt.keys, [read_count(name)]
                 require(chosen[0] < len(keys), "a token that is not there")
                 queries, seen, own = [[Fraction(1)]], [len(keys)], None
             true, proved = _margin(record, witnesses.get(name), (keys, queries, chosen, seen), own, key, folder)
@@ -108,7 +111,7 @@ def _head(given: Any, folder: Path) -> _Head:
         own = read_table(present[name], folder) if name in present else own
     seen = [length] * count
     if causal is not None:
-        first = _count(causal)
+        first = read_count(causal)
         require(first >= 2 and first + count - 1 <= length, "causal")
         seen = [first + i for i in range(count)]
     scores = None
@@ -121,7 +124,7 @@ def _head(given: Any, folder: Path) -> _Head:
             scores = times(prompt.values, v)
         else:
             require_record(score, "score", {"kind"})
-            scores = [_dot(value, value) for value in prompt.values]
+            scores = [dot(value, value) for value in prompt.values]
     return _Head(prompt, own, seen, scores)
 
 
@@ -133,12 +136,7 @@ def _tokens(node: Any, seen: Sequence[int]) -> list[int]:
 
 def _counts(node: Any, count: int) -> list[int]:
     require(isinstance(node, list) and len(node) == count, "a number per query")
-    return [_count(item) for item in node]
-
-
-def _count(text: Any) -> int:
-    require(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,17}", text, re.ASCII) is not None, "a count")
-    return int(text)
+    return [read_count(item) for item in node]
 
 
 def _records(node: Any, key: str) -> dict[str, dict[str, Any]]:
@@ -171,7 +169,7 @@ def _at_queries(
     for i in range(count):
         scores, token = head.scores_at(i), selected[i]
         gap = min(head.sign * (scores[token] - score) for t, score in enumerate(scores) if t != token)
-        yield _exactly(f"selected[{i}]", gap > 0)
+        yield exactly(f"selected[{i}]", gap > 0)
         values: dict[str, Callable[[], mpf]] = {
             "margin": lambda gap=gap: abs(root_of(head.prompt.scale)) * to_real(gap),
             "weight": lambda scores=scores, token=token: _weight(head, scores, token),
@@ -183,19 +181,15 @@ def _at_queries(
             continue
         worths = head.scores[: head.seen[i]]
         if ranks is not None:
-            yield _exactly(f"rank[{i}]", sum(worth > worths[token] for worth in worths) == ranks[i])
+            yield exactly(f"rank[{i}]", sum(worth > worths[token] for worth in worths) == ranks[i])
         if best is not None:
             others = [worth for t, worth in enumerate(worths) if t != best[i]]
-            yield _exactly(f"best[{i}]", worths[best[i]] > max(others))
+            yield exactly(f"best[{i}]", worths[best[i]] > max(others))
 
 
 def _weight(head: _Head, scores: Vector, token: int) -> mpf:
     masses = [mp.exp(root_of(head.prompt.scale) * to_real(score)) for score in scores]
     return masses[token] / mp.fsum(masses)
-
-
-def _exactly(where: str, holds: bool) -> Judgement:
-    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, where)
 
 
 # -- largest margins
@@ -217,7 +211,7 @@ def _margin(
     require(lower is None or lower > 0, "a lower bound that is not positive")
     require(upper is None or upper >= 0, "an upper bound that is negative")
     points = {
-        (i, t): [a * b for a in _minus(keys[chosen[i]], keys[t]) for b in z]
+        (i, t): [a * b for a in minus(keys[chosen[i]], keys[t]) for b in z]
         for i, z in enumerate(queries)
         for t in range(seen[i])
         if t != chosen[i]
@@ -230,8 +224,8 @@ def _margin(
         found.append(_root_at_least(f"{record[key]}.at_least", square, lower))
         shown.append(Judgement(Truth.FALSE))
         if matrix is not None and any(matrix):
-            low = min(_dot(point, matrix) for point in points.values())
-            norm = _dot(matrix, matrix)
+            low = min(dot(point, matrix) for point in points.values())
+            norm = dot(matrix, matrix)
             shown[-1] = Judgement(Truth.FALSE) if low <= 0 else _root_at_least("shown", low * low / norm, lower)
     if upper is not None:
         found.append(_root_at_most(f"{record[key]}.at_most", square, upper))
@@ -239,8 +233,8 @@ def _margin(
         if weights:
             total = sum(weights.values())
             columns = zip(*(points[pair] for pair in weights), strict=True)
-            mean = [_dot(column, list(weights.values())) / total for column in columns]
-            shown[-1] = _root_at_most("shown", _dot(mean, mean), upper)
+            mean = [dot(column, list(weights.values())) / total for column in columns]
+            shown[-1] = _root_at_most("shown", dot(mean, mean), upper)
     return found, shown
 
 
@@ -261,7 +255,7 @@ def _read_witness(
         require(isinstance(witness["multipliers"], list) and witness["multipliers"] != [], "multipliers")
         for record in witness["multipliers"]:
             require_record(record, "a multiplier", {"token", "multiplier"} | ({"query"} if key == "of" else set()))
-            pair = (_count(record.get("query", "0")), _count(record["token"]))
+            pair = (read_count(record.get("query", "0")), read_count(record["token"]))
             require(pair in pairs and pair not in weights, "a pair that is none, or twice")
             weights[pair] = read_number(record["multiplier"])
             require(weights[pair] > 0, "a multiplier that is not positive")
@@ -284,38 +278,20 @@ def _root_at_most(where: str, square: Fraction, bound: Fraction) -> Judgement:
 def _distance_squared(points: Points) -> Fraction:
     """The squared distance of 0 from the convex hull, exactly: over all sets of affinely independent points."""
     distinct = tuple(dict.fromkeys(points))
-    best = min(_dot(point, point) for point in distinct)
+    best = min(dot(point, point) for point in distinct)
     for size in range(2, min(len(distinct), len(points[0]) + 1) + 1):
         for chosen in combinations(distinct, size):
             nearest = _nearest_of_affine_hull(chosen)
             if nearest is not None:
-                best = min(best, _dot(nearest, nearest))
+                best = min(best, dot(nearest, nearest))
     return best
 
 
 def _nearest_of_affine_hull(points: Sequence[Sequence[Fraction]]) -> Vector | None:
     """The point of least norm of the affine hull, where it lies in the convex hull and the points are independent."""
-    first, size = points[0], len(points) - 1
-    edges = [_minus(point, first) for point in points[1:]]
-    table = [[*(_dot(a, b) for b in edges), -_dot(a, first)] for a in edges]
-    for c in range(size):
-        pivot = next((r for r in range(c, size) if table[r][c] != 0), None)
-        if pivot is None:
-            return None
-        table[c], table[pivot] = table[pivot], table[c]
-        table[c] = [x / table[c][c] for x in table[c]]
-        for r in range(size):
-            if r != c and table[r][c] != 0:
-                table[r] = [x - table[r][c] * y for x, y in zip(table[r], table[c], strict=True)]
-    steps = [row[size] for row in table]
-    if min(steps) < 0 or sum(steps) > 1:
+    first = points[0]
+    edges = [minus(point, first) for point in points[1:]]
+    steps = solved([[dot(a, b) for b in edges] for a in edges], [-dot(a, first) for a in edges])
+    if steps is None or min(steps) < 0 or sum(steps) > 1:
         return None
     return [x + sum(s * edge[k] for s, edge in zip(steps, edges, strict=True)) for k, x in enumerate(first)]
-
-
-def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def _minus(left: Sequence[Fraction], right: Sequence[Fraction]) -> Vector:
-    return [x - y for x, y in zip(left, right, strict=True)]

@@ -6,7 +6,6 @@ Meant for matrices of a few rows: singular values of `mpmath.svd_r`, from the de
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +14,14 @@ from typing import Any
 from mpmath import matrix as mp_matrix
 from mpmath import mp, mpf, svd_r
 
-from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all, worst
 from tools.truth.reading import (
     Table,
+    dot,
     read_array,
+    read_bounds,
+    read_count,
+    read_items,
     read_number,
     read_scale,
     read_table,
@@ -46,10 +49,8 @@ def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) 
     found: list[Judgement] = []
     if "values" in asserts:
         found += _values(asserts["values"], sigma, count, folder)
-    if "counts" in asserts:
-        require(isinstance(asserts["counts"], list) and asserts["counts"] != [], "no counts")
-        for index, item in enumerate(asserts["counts"]):
-            found += _count(f"counts[{index}]", item, sigma, count)
+    for index, item in enumerate(read_items(asserts, "counts")):
+        found += _count(f"counts[{index}]", item, sigma, count)
     for name, quantity in (("norm", _norm), ("energy", _energy), ("stable_rank", _stable_rank)):
         if name in asserts:
             found += judge_range(name, asserts[name], lambda of=quantity: of(sigma()))
@@ -63,22 +64,15 @@ def judge_singular_values(given: Any, asserts: Any, witness: Any, folder: Path) 
                     found += judge_range(
                         f"{name}.{of}", stated[of], lambda p=power, f=last: f(_entropy([x**p for x in sigma()]))
                     )
-    for truth in (Truth.FALSE, Truth.EQUAL, Truth.OPEN):
-        for judgement in found:
-            if judgement.truth is truth:
-                return judgement
-    return min(found, key=lambda judgement: judgement.slack)
+    return worst(found)
 
 
 def spectrum_of(given: Any, folder: Path) -> tuple[Callable[[], list[mpf]], tuple[int, int]]:
     """The singular values at mpmath's precision, from the largest on; and the shape of the matrix."""
     if isinstance(given, dict) and "queries" in given:
         require_record(given, "given", {"queries", "keys", "centred"}, {"scale", "causal"})
-        queries, keys, scale = (
-            read_table(given["queries"], folder),
-            read_table(given["keys"], folder),
-            read_scale(given),
-        )
+        queries, keys = read_table(given["queries"], folder), read_table(given["keys"], folder)
+        scale = read_scale(given)
         require((len(queries), len(queries[0])) == (len(keys), len(keys[0])), "queries and keys of other shapes")
         require(given["centred"] in ("true", "false"), "centred")
         require(given.get("causal", "false") in ("true", "false"), "causal")
@@ -116,7 +110,7 @@ def _attention(queries: Table, keys: Table, scale: mpf, *, centred: bool, masked
     size, rows = len(keys), []
     for i, query in enumerate(queries):
         seen = keys[: i + 1] if masked else keys
-        scores = [scale * to_real(sum((a * b for a, b in zip(query, key, strict=True)), Fraction(0))) for key in seen]
+        scores = [scale * to_real(dot(query, key)) for key in seen]
         top = max(scores)
         masses = [mp.exp(score - top) for score in scores]
         total = mp.fsum(masses)
@@ -140,13 +134,12 @@ def _values(stated: Any, sigma: Callable[[], list[mpf]], count: int, folder: Pat
 
 def _count(name: str, item: Any, sigma: Callable[[], list[mpf]], count: int) -> list[Judgement]:
     require_record(item, name, {"above", "count"}, {"at_least", "at_most"})
-    threshold, text = read_number(item["above"]), item["count"]
-    require(isinstance(text, str) and text.isascii() and text.isdecimal() and text == str(int(text)), "a count")
-    many = int(text)
+    threshold, many = read_number(item["above"]), read_count(item["count"])
     require(threshold >= 0 and many <= count, "a threshold or a count")
     found: list[Judgement] = []
     if many > 0:
-        found.append(judge_all([Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False)]))
+        above = Comparison(f"{name}.above", lambda: sigma()[many - 1], threshold, upper=False, strict=True)
+        found.append(judge_all([above]))
     if many < count:
         found.append(judge_all([Comparison(f"{name}.not_above", lambda: sigma()[many], threshold)]))
     if "at_least" in item:
@@ -161,11 +154,8 @@ def _count(name: str, item: Any, sigma: Callable[[], list[mpf]], count: int) -> 
 
 
 def judge_range(name: str, stated: Any, value: Callable[[], mpf]) -> list[Judgement]:
-    require_record(stated, name, set(), {"at_least", "at_most"})
-    require(len(stated) > 0, f"{name} states nothing")
     found = []
-    for which, text in stated.items():
-        bound = read_number(text)
+    for which, bound in read_bounds(stated, name).items():
         require(bound >= 0, "a negative bound")
         try:
             found.append(judge_all([Comparison(f"{name}.{which}", value, bound, upper=which == "at_most")]))

@@ -20,8 +20,17 @@ import numpy as np
 from mpmath import mp
 
 from tools.truth.equivalent_law import Law, edges, read_equivalent_law
-from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, require, require_record, to_real
+from tools.truth.judgement import Judgement, Truth, exactly
+from tools.truth.reading import (
+    read_bounds,
+    read_number,
+    read_positive,
+    read_scale,
+    read_table,
+    require,
+    require_record,
+    to_real,
+)
 from tools.truth.singular_values import spectrum_of
 
 Floats = np.ndarray[Any, Any]
@@ -144,8 +153,7 @@ def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: P
     for name in sorted(set(asserts) & ours):
         if name == "fourth_moment":
             require_record(asserts[name], name, {"value"})
-            holds = read_number(asserts[name]["value"]) == law.beta2**2 / law.lambda_
-            found.append(Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, name))
+            found.append(exactly(name, read_number(asserts[name]["value"]) == law.beta2**2 / law.lambda_))
         elif name == "excess" and law.alpha2 is not None:
             found.append(_exact_excess(law.alpha2, law, asserts[name]))
         else:
@@ -156,12 +164,9 @@ def judge_not_marchenko_pastur(given: Any, asserts: Any, witness: Any, folder: P
 
 def _exact_excess(alpha2: Fraction, law: Law, stated: Any) -> Judgement:
     """m_4/m_2^2 - 2 as a fraction."""
-    require_record(stated, "excess", set(), {"at_least", "at_most"})
-    require(len(stated) > 0, "no bound")
     truth = law.beta2**2 / law.lambda_ / (alpha2 + law.beta2) ** 2
-    bounds = {which: read_number(text) for which, text in stated.items()}
-    holds = all(truth >= bound if which == "at_least" else truth <= bound for which, bound in bounds.items())
-    return Judgement(Truth.TRUE if holds else Truth.FALSE, 1.0, "excess")
+    bounds = read_bounds(stated, "excess")
+    return exactly("excess", bounds.get("at_least", truth) <= truth <= bounds.get("at_most", truth))
 
 
 def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
@@ -173,16 +178,11 @@ def _stated_law(node: Any, matrix: Any, folder: Path) -> Law:
         return Truncated(law.beta, law.alpha2, law.beta2, law.lambda_, tau)
     if not (isinstance(node, dict) and "from" in node):
         return read_equivalent_law(node)
-    from tools.truth.reading import read_scale, read_table
-
     require_record(node, "law", {"from"}, {"unit"})
     require(node["from"] == "weights" and "queries" in matrix, "from")
-    unit = read_number(node["unit"]) if "unit" in node else Fraction(1)
-    require(unit > 0, "a unit")
+    unit = read_positive(node.get("unit", "1"))
     queries = read_table(matrix["queries"], folder)
-    scale = read_scale(matrix)
-    square = scale.value if scale.is_root else scale.value**2
-    beta2 = square * len(queries[0]) * unit**4
+    beta2 = read_scale(matrix).square * len(queries[0]) * unit**4
     require(beta2 <= 10**6, "a beta that is too large")
     return Law(None, None, beta2, Fraction(len(queries[0]), len(queries)))
 
@@ -210,9 +210,7 @@ Known = dict[str, Callable[[dict[str, float]], tuple[float, float, float]]]
 def _bounds(
     name: str, stated: Any, known: Callable[[], Known], scales: dict[str, float], close: float = _CLOSE
 ) -> Judgement:
-    require_record(stated, name, set(), {"at_least", "at_most"})
-    require(len(stated) > 0, "no bound")
-    bounds = {which: read_number(text) for which, text in stated.items()}
+    bounds = read_bounds(stated, name)
     require("separation" in name or name == "excess" or all(bound >= 0 for bound in bounds.values()), "a bound below 0")
     value, low, high = known()[name](scales)
     found = []

@@ -14,7 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import Table, Vector, read_number, read_table, read_vector, require, require_record, times
+from tools.truth.reading import (
+    Table,
+    Vector,
+    dot,
+    minus,
+    read_count,
+    read_counts,
+    read_inputs,
+    read_items,
+    read_number,
+    read_table,
+    read_vector,
+    require,
+    require_record,
+    solved,
+    split,
+    times,
+)
 
 Pair = tuple[int, int]
 Indices = tuple[int, ...]
@@ -29,13 +46,13 @@ class Instance:
         loss, head = ({"loss"}, {"head"}) if path else (set(), set())
         if "keys" in given:
             require_record(given, "given", {"keys", "scores"} | loss, {"lengths"})
-            self.rows = _inputs(given, "keys", folder)
+            self.rows = read_inputs(given, "keys", folder)
             self.keys = self.rows
             self.labels = [Fraction(1)] * len(self.keys)
             self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
         else:
             require_record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head)
-            self.rows = _inputs(given, "tokens", folder)
+            self.rows = read_inputs(given, "tokens", folder)
             weights = read_table(given["W"], folder) if "W" in given else None
             require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
             self.keys = [[row if weights is None else times(weights, row) for row in rows] for rows in self.rows]
@@ -45,7 +62,7 @@ class Instance:
             require(len(self.labels) == len(self.rows), "labels of another number")
             require(all(abs(label) == 1 for label in self.labels), "labels")
             self.scores = [
-                [label * dot_product(direction, row) for row in rows]
+                [label * dot(direction, row) for row in rows]
                 for label, rows in zip(self.labels, self.rows, strict=True)
             ]
         self.solve = cache(self._solve)
@@ -55,7 +72,7 @@ class Instance:
 
     def difference(self, indices: Indices, pair: Pair) -> Vector:
         i, t = pair
-        return [a - b for a, b in zip(self.keys[i][indices[i]], self.keys[i][t], strict=True)]
+        return minus(self.keys[i][indices[i]], self.keys[i][t])
 
     def gap(self, indices: Indices, pair: Pair) -> Fraction:
         i, t = pair
@@ -66,11 +83,11 @@ class Instance:
         rows = [self.difference(indices, pair) for pair in self.pairs(indices)]
         for size in range(1, min(len(rows), len(rows[0])) + 1):
             for support in combinations(rows, size):
-                multipliers = _linear([[dot_product(a, b) for b in support] for a in support])
+                multipliers = solved([[dot(a, b) for b in support] for a in support], [Fraction(1)] * size)
                 if multipliers is None or min(multipliers) < 0:
                     continue
-                point = [dot_product(multipliers, column) for column in zip(*support, strict=True)]
-                if all(dot_product(row, point) >= 1 for row in rows):
+                point = [dot(multipliers, column) for column in zip(*support, strict=True)]
+                if all(dot(row, point) >= 1 for row in rows):
                     return point
         return None
 
@@ -78,7 +95,7 @@ class Instance:
         point = self.solve(indices)
         if point is None:
             return None
-        return [pair for pair in self.pairs(indices) if dot_product(self.difference(indices, pair), point) == 1]
+        return [pair for pair in self.pairs(indices) if dot(self.difference(indices, pair), point) == 1]
 
     def locally_optimal(self, indices: Indices) -> bool:
         found = self.neighbours(indices)
@@ -121,7 +138,7 @@ def _single(instance: Instance, asserts: Any) -> Iterator[Fact]:
         yield "locally optimal", instance.locally_optimal(require_indices(instance, listed))
     for item in read_items(asserts, "not_locally_optimal"):
         require_record(item, "an item", {"indices", "because"})
-        indices = require_indices(instance, read_indices(item["indices"]))
+        indices = require_indices(instance, read_counts(item["indices"]))
         found = instance.neighbours(indices)
         if item["because"] == "not-separable":
             yield "not separable", found is None
@@ -153,7 +170,7 @@ def _shown(instance: Instance, asserts: Any, witness: Any) -> bool:
         shown &= combination(instance, indices, weights) == instance.solve(indices)
     refused = read_items(asserts, "not_locally_optimal")
     for item, weights in zip(refused, _multipliers(witness, "not_locally_optimal", len(refused)), strict=False):
-        indices = require_indices(instance, read_indices(item["indices"]))
+        indices = require_indices(instance, read_counts(item["indices"]))
         wanted = instance.solve(indices)
         if item["because"] == "not-separable":
             wanted = [Fraction(0)] * len(instance.keys[0][0])
@@ -199,14 +216,14 @@ def _cut(instance: Instance, terms: Any) -> tuple[Fraction, dict[int, int]]:
     total = [Fraction(0)] * len(instance.keys[0][0])
     for term in terms:
         require_record(term, "a cut", {"input", "chosen", "other", "multiplier"})
-        i, a, t = (read_index(term[name]) for name in ("input", "chosen", "other"))
+        i, a, t = (read_count(term[name]) for name in ("input", "chosen", "other"))
         require(i < len(instance.keys) and max(a, t) < len(instance.keys[i]) and a != t, "a cut")
         require(chosen.setdefault(i, a) == a, "a cut")
         value = read_number(term["multiplier"])
         require(value > 0, "a cut")
-        step = [x - y for x, y in zip(instance.keys[i][a], instance.keys[i][t], strict=True)]
+        step = minus(instance.keys[i][a], instance.keys[i][t])
         total = [x + value * y for x, y in zip(total, step, strict=True)]
-    return dot_product(total, total), chosen
+    return dot(total, total), chosen
 
 
 def _supports(instance: Instance, indices: Indices, rows: list[int]) -> bool:
@@ -217,36 +234,20 @@ def _supports(instance: Instance, indices: Indices, rows: list[int]) -> bool:
     if any(t == indices[i] for i, t in pairs):
         return False
     z = [instance.difference(indices, pair) for pair in pairs]
-    multipliers = _linear([[dot_product(a, b) for b in z] for a in z])
+    multipliers = solved([[dot(a, b) for b in z] for a in z], [Fraction(1)] * len(z))
     if multipliers is None or min(multipliers) < 0:
         return False
-    return [dot_product(multipliers, column) for column in zip(*z, strict=True)] == instance.solve(indices)
+    return [dot(multipliers, column) for column in zip(*z, strict=True)] == instance.solve(indices)
 
 
-# -- reading and linear algebra
-
-
-def _inputs(given: Any, name: str, folder: Path) -> list[Table]:
-    stated = given[name]
-    first = stated[0] if isinstance(stated, list) and stated else None
-    if isinstance(first, dict) or (isinstance(first, list) and first and isinstance(first[0], list)):
-        require("lengths" not in given, "lengths beside a list")
-        found = [read_table(part, folder) for part in stated]
-        require(len({len(part[0]) for part in found}) == 1, "inputs of different widths")
-        return found
-    rows = read_table(stated, folder)
-    lengths = read_indices(given["lengths"]) if "lengths" in given else [len(rows)]
-    require(min(lengths) >= 1 and sum(lengths) == len(rows), "lengths")
-    ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
-    return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+# -- reading
 
 
 def _scores(stated: Any, lengths: list[int], folder: Path) -> Table:
     nested = isinstance(stated, list) and stated != [] and not isinstance(stated[0], str)
     parts = [read_vector(part, folder) for part in stated] if nested else [read_vector(stated, folder)]
     if len(parts) == 1 and len(parts[0]) == sum(lengths):
-        ends = [sum(lengths[: k + 1]) for k in range(len(lengths))]
-        return [parts[0][end - length : end] for end, length in zip(ends, lengths, strict=True)]
+        return split(parts[0], lengths)
     require([len(part) for part in parts] == lengths, "scores of another number")
     return parts
 
@@ -258,47 +259,11 @@ def require_indices(instance: Instance, found: list[int]) -> Indices:
     return tuple(found)
 
 
-def read_items(content: Any, name: str) -> list[Any]:
-    if name not in content:
-        return []
-    require(isinstance(content[name], list) and content[name] != [], f"{name} must be a list")
-    return list(content[name])
-
-
 def _lists(node: Any, *, empty: bool = False) -> list[list[int]]:
     require(isinstance(node, list) and (empty or node != []), "a list of lists")
-    return [read_indices(item) for item in node]
-
-
-def read_indices(node: Any) -> list[int]:
-    require(isinstance(node, list) and node != [], "a list of counts")
-    return [read_index(item) for item in node]
-
-
-def read_index(node: Any) -> int:
-    require(isinstance(node, str) and node.isascii() and node.isdecimal() and str(int(node)) == node, "a count")
-    return int(node)
+    return [read_counts(item) for item in node]
 
 
 def read_pair(node: Any, keys: set[str]) -> Pair:
     require_record(node, "a pair", keys)
-    return read_index(node["input"]), read_index(node["token"])
-
-
-def dot_product(left: Any, right: Any) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def _linear(matrix: Table) -> Vector | None:
-    """The solution of matrix x = (1, ..., 1)', None for a singular matrix."""
-    rows = [[*row, Fraction(1)] for row in matrix]
-    for k in range(len(rows)):
-        pivot = next((r for r in range(k, len(rows)) if rows[r][k] != 0), None)
-        if pivot is None:
-            return None
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for r in range(len(rows)):
-            if r != k:
-                rows[r] = [x - rows[r][k] * y for x, y in zip(rows[r], rows[k], strict=True)]
-    return [row[-1] for row in rows]
+    return read_count(node["input"]), read_count(node["token"])

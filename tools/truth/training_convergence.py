@@ -15,7 +15,16 @@ import numpy as np
 from mpmath import mp
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_number, read_table, require, require_record
+from tools.truth.reading import (
+    read_count,
+    read_covariance,
+    read_items,
+    read_number,
+    read_table,
+    require,
+    require_record,
+    to_real,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -39,17 +48,13 @@ def judge_training(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     require_record(witness, "witness", set(), {"enclosed", "order"})
     if "enclosed" in witness:
         require(task.time(witness["enclosed"]) <= begins, "enclosed after from")
-    if "order" in witness:
-        require(str(witness["order"]).isdecimal() and not str(witness["order"]).startswith("0"), "order")
-        require(int(witness["order"]) <= 60, "order")
+    require(1 <= read_count(witness.get("order", "1")) <= 60, "order")
     risk, rate = read_number(asserts["risk"]), read_number(asserts["rate"])
     require(risk >= 0 and rate > 0, "risk and rate")
     bounds = [(begins, risk)]
-    if "risks" in asserts:
-        require(isinstance(asserts["risks"], list) and asserts["risks"] != [], "risks")
-        for item in asserts["risks"]:
-            require_record(item, "a risk", {"at", "at_most"})
-            bounds.append((task.time(item["at"]), read_number(item["at_most"])))
+    for item in read_items(asserts, "risks"):
+        require_record(item, "a risk", {"at", "at_most"})
+        bounds.append((task.time(item["at"]), read_number(item["at_most"])))
     require(all(bound >= 0 for _, bound in bounds), "a negative bound")
     length = read_number(asserts["length"]) if "length" in asserts else None
     require(length is None or length >= 0, "a negative length")
@@ -62,11 +67,8 @@ class _Task:
     """Sigma, the start and the rule."""
 
     def __init__(self, given: Any, folder: Path) -> None:
-        self.exact = read_table(given["covariance"], folder)
+        self.exact = read_covariance(given["covariance"], folder)
         size = len(self.exact)
-        require(all(len(row) == size for row in self.exact), "a covariance that is not square")
-        require(self.exact == [list(column) for column in zip(*self.exact, strict=True)], "no symmetric covariance")
-        require(all(_determinant([row[:k] for row in self.exact[:k]]) > 0 for k in range(1, size + 1)), "indefinite")
         require_record(given["start"], "start", {"A", "b"})
         self.A, self.b = read_table(given["start"]["A"], folder), read_number(given["start"]["b"])
         require((len(self.A), len(self.A[0])) == (size, size), "A of another shape")
@@ -165,13 +167,13 @@ class _Limit:
     def off(self, task: _Task, invariant: Any) -> Any:
         """How far the stated point is from the Bayes point with this invariant."""
         with mp.workdps(_DIGITS):
-            inverse = mp.matrix([[mp.mpf(x.numerator) / x.denominator for x in row] for row in task.exact]) ** -1
+            inverse = mp.matrix([[to_real(x) for x in row] for row in task.exact]) ** -1
             square = mp.fsum(x * x for x in inverse)
             b = self.sign * mp.sqrt((mp.sqrt(invariant**2 + 4 * square) - invariant) / 2)
             assert self.point is not None
             size = range(len(task.A))
-            gaps = [inverse[i, j] / b - _real(self.point[0][i][j]) for i in size for j in size]
-            return mp.sqrt(mp.fsum(gap * gap for gap in [*gaps, b - _real(self.point[1])]))
+            gaps = [inverse[i, j] / b - to_real(self.point[0][i][j]) for i in size for j in size]
+            return mp.sqrt(mp.fsum(gap * gap for gap in [*gaps, b - to_real(self.point[1])]))
 
 
 def _doubts(
@@ -184,7 +186,7 @@ def _doubts(
     if not task.discrete and limit is not None:
         with mp.workdps(_DIGITS):
             if limit.point is not None:
-                found.append(("limit", limit.off(task, _real(task.invariant)) > _real(limit.point[2])))
+                found.append(("limit", limit.off(task, to_real(task.invariant)) > to_real(limit.point[2])))
         if limit.invariant is not None:
             found.append(("invariant", not limit.invariant[0] <= task.invariant <= limit.invariant[1]))
     run = task.run()
@@ -226,15 +228,3 @@ def _travelled(run: list[tuple[float, Array, float]], begins: float, length: Fra
     (A, b), (C, c) = later[0], later[-1]
     chord = float(np.linalg.norm(np.append(A - C, b - c)))
     return [("length", chord > float(length) * (1 + _TRUSTED) + _TRUSTED * 1e-3)]
-
-
-def _determinant(table: list[list[Fraction]]) -> Fraction:
-    if len(table) == 1:
-        return table[0][0]
-    minors = ([row[:j] + row[j + 1 :] for row in table[1:]] for j in range(len(table)))
-    signs = ((-1) ** j * table[0][j] for j in range(len(table)))
-    return sum((s * _determinant(m) for s, m in zip(signs, minors, strict=True)), Fraction(0))
-
-
-def _real(value: Fraction) -> Any:
-    return mp.mpf(value.numerator) / value.denominator

@@ -316,9 +316,10 @@ def test_a_link_to_a_certificate_is_followed(tmp_path: Path) -> None:
     assert read_tree(tmp_path / "link", DEFAULT_LIMITS).plain() == {"a": "1"}
 
 
-# -- hostile texts of the largest size: bounded time
+# -- hostile texts: bounded time, which grows as they do
 
-SIZE = DEFAULT_LIMITS.max_document_bytes
+PART = 4
+SIZE = DEFAULT_LIMITS.max_document_bytes // PART
 
 
 def filled(unit: str, before: str = "", after: str = "") -> str:
@@ -339,10 +340,10 @@ HOSTILE = {
     "literal text": lambda: filled("\n x", "a: |"),
     "comments": lambda: filled("#\n"),
     "nothing but ends of line": lambda: filled("\n"),
-    "keys of one mapping": lambda: "\n".join(f"{index:x}:" for index in range(2_200_000))[:SIZE],
+    "keys of one mapping": lambda: "\n".join(f"{index:x}:" for index in range(2_200_000 // PART))[:SIZE],
     "items of one list": lambda: filled("1,", "a: [", "]"),
     "lists of one list": lambda: filled("[],", "a: [", "]"),
-    "many tag directives": lambda: "".join(f"%TAG !{index}! !\n" for index in range(800_000)),
+    "many tag directives": lambda: "".join(f"%TAG !{index}! !\n" for index in range(800_000 // PART)),
     "one long anchor": lambda: filled("x", "a: &"),
     "one long tag": lambda: filled("%41", "a: !"),
     "document marks": lambda: filled("---\n"),
@@ -355,12 +356,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_largest_hostile_text_takes_seconds(name: str) -> None:
+def test_a_hostile_text_of_the_largest_size_would_take_seconds(name: str) -> None:
     text = HOSTILE[name]()
-    assert len(text) <= SIZE
+    assert SIZE / 2 < len(text) <= SIZE
     before = time.process_time()
     assert len(outcome(text)) < 2000
-    assert time.process_time() - before < 15
+    assert time.process_time() - before < 15 / PART
 
 
 def test_long_keys_do_not_cost_memory_once_per_node() -> None:

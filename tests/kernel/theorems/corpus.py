@@ -3,6 +3,10 @@
 A `Family` is one certificate that is accepted, other ways of writing something true, and its rejected
 neighbours, each of them one change away and named after its defect. The texts leave out the two lines
 that are the same everywhere.
+
+Families stand in the `*_cases.yaml` of the chapters. A change is a list: what is replaced, by what, and of a reject
+case the verdict and words of its reason. `<keys.npy>` is the sha256 of an array file, `<64 * '0, '>` a text so many
+times. Where one skeleton serves many certificates, a `*_cases.py` makes the families.
 """
 
 from __future__ import annotations
@@ -11,14 +15,17 @@ import hashlib
 import importlib
 import io
 import json
+import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from certattn.fast.exponential import TABLE
 from certattn.kernel.decide.checker import CheckOptions
@@ -82,13 +89,74 @@ class Family:
             yield Case(f"{self.title}: {name}", changed(whole, old, new, name), verdict, words)
 
 
+class Cases:
+    """The families of some files, as attributes by their names there; of two of a name, that of the first file."""
+
+    def __init__(self, *files: str) -> None:
+        found = [_read(file) for file in files]
+        self._named = {name: family for named, _ in reversed(found) for name, family in named.items()}
+        self.FAMILIES = [family for _, families in found for family in families]
+        self.CASES = [case for family in self.FAMILIES for case in family.cases()]
+
+    def __getattr__(self, name: str) -> Family:
+        return self._named[name]
+
+
 def every_family() -> list[Family]:
-    """The families of all `*_cases.py` of the chapters, each once; some modules pass others' families on."""
+    """The families of all `*_cases` files of the chapters, each once."""
     found: dict[tuple[str, str], Family] = {}
-    for path in sorted(FOLDER.glob("*/*_cases.py")):
-        for family in importlib.import_module(path.stem).FAMILIES:
+    for file in sorted({path.stem for path in FOLDER.glob("*/*_cases.*")}):
+        for family in _read(file)[1]:
             assert found.setdefault((family.claim, family.title), family) is family, f"two families: {family.title}"
     return [found[key] for key in sorted(found)]
+
+
+@cache
+def _read(file: str) -> tuple[dict[str, Family], list[Family]]:
+    """What stands in a .yaml and what a .py makes: families that have names, and all."""
+    named: dict[str, Family] = {}
+    for path in FOLDER.glob(f"*/{file}.yaml"):
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        named |= {name: _family(**record) for name, record in content.items()}
+    families = list(named.values())
+    if any(FOLDER.glob(f"*/{file}.py")):
+        module = importlib.import_module(file)
+        named |= {name: made for name, made in vars(module).items() if isinstance(made, Family)}
+        families += module.FAMILIES
+    return named, families
+
+
+class _Loader(yaml.CBaseLoader):
+    """Everything is a text, and nothing is lost because it has the name of something else."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        assert len(found) == len(node.value), f"a name stands twice: {node.start_mark}"
+        return found
+
+
+def _family(
+    claim: str,
+    title: str,
+    text: str,
+    accepts: Mapping[str, list[str]] | None = None,
+    rejects: Mapping[str, list[str]] | None = None,
+) -> Family:
+    return Family(
+        claim,
+        title,
+        _filled(text),
+        {name: (_filled(old), _filled(new)) for name, (old, new) in (accepts or {}).items()},
+        {
+            name: (_filled(old), _filled(new), Verdict(verdict), words)
+            for name, (old, new, verdict, words) in (rejects or {}).items()
+        },
+    )
+
+
+def _filled(text: str) -> str:
+    text = re.sub(r"<(\d+) \* '([^']*)'>", lambda found: int(found[1]) * found[2], text)
+    return re.sub(r"<([\w-]+\.\w+)>", lambda found: _sha256(found[1]), text)
 
 
 def changed(text: str, old: str, new: str, name: str) -> str:
@@ -197,11 +265,15 @@ FILES: dict[str, bytes] = {
 }
 
 
+@cache
+def _sha256(file: str) -> str:
+    return hashlib.sha256(FILES[file]).hexdigest()
+
+
 def array(file: str, dtype: str, shape: str, **others: str) -> str:
     """A reference to an array file, as certificates write it, on one line."""
-    digest = hashlib.sha256(FILES[file]).hexdigest()
     more = "".join(f", {key}: {value}" for key, value in others.items())
-    return f"{{file: {file}, sha256: {digest}, dtype: {dtype}, shape: {shape}{more}}}"
+    return f"{{file: {file}, sha256: {_sha256(file)}, dtype: {dtype}, shape: {shape}{more}}}"
 
 
 def write_files(folder: Path) -> None:

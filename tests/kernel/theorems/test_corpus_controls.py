@@ -6,10 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import deviation_cases
-import mean_cases
-import operator_cases
-import tail_cases
+from corpus import Cases
 from flint import arb, arb_mat, fmpq
 from sabotage import Sabotage, noticed, true, unless
 
@@ -36,6 +33,11 @@ from certattn.kernel.theorems.prompts import (
     tail_rules,
 )
 from certattn.kernel.theorems.prompts.mathematics import series, weighted_sums
+
+deviation_cases = Cases("deviation_cases", "region_cases", "mask_cases")
+mean_cases = Cases("mean_cases")
+operator_cases = Cases("operator_cases")
+tail_cases = Cases("tail_cases")
 
 CASES = [*operator_cases.CASES, *deviation_cases.CASES]
 

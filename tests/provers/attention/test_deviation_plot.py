@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import certattn
 from certattn.kernel.document.certificate import loads
@@ -52,7 +51,7 @@ def named(axes: Any) -> str:
     return str(text.get_text())
 
 
-def test_relative_bounds_alone_are_drawn_beside_quotients(tmp_path: Path, drawn: list[Figure]) -> None:
+def test_relative_bounds_alone_are_drawn_beside_quotients(tmp_path: Path, drawn: list[Any]) -> None:
     made = bounded(certificate(tmp_path, relative=True), tmp_path, relative_at_most="3")
     deviation_plot.draw_certificate(made, BytesIO())
     (axes,) = drawn[0].axes
@@ -66,7 +65,7 @@ def test_relative_bounds_alone_are_drawn_beside_quotients(tmp_path: Path, drawn:
     assert title is not None
 
 
-def test_bounds_of_both_kinds_have_a_panel_each(tmp_path: Path, drawn: list[Figure]) -> None:
+def test_bounds_of_both_kinds_have_a_panel_each(tmp_path: Path, drawn: list[Any]) -> None:
     made = certificate(tmp_path, relative=True, per_query=True)
     deviation_plot.draw_certificate(made, BytesIO())
     deviations, quotients = truth(made)
@@ -83,13 +82,13 @@ def test_bounds_of_both_kinds_have_a_panel_each(tmp_path: Path, drawn: list[Figu
         assert named(axes) == f"worst: query {values.argmax()}"
 
 
-def test_absolute_bounds_alone_have_the_one_panel(tmp_path: Path, drawn: list[Figure]) -> None:
+def test_absolute_bounds_alone_have_the_one_panel(tmp_path: Path, drawn: list[Any]) -> None:
     deviation_plot.draw_certificate(certificate(tmp_path), BytesIO())
     (axes,) = drawn[0].axes
     assert "/" not in axes.get_ylabel()
 
 
-def test_a_query_without_an_output_is_left_out_of_quotients(tmp_path: Path, drawn: list[Figure]) -> None:
+def test_a_query_without_an_output_is_left_out_of_quotients(tmp_path: Path, drawn: list[Any]) -> None:
     text = (
         "certattn: 1\nclaim: output-deviation\ngiven: {keys: [[1], [0], [3]], values: [[0], [1], [4]], "
         "queries: [[1], [2], [3]], causal: 1, limit: {kind: empirical}}\n"
@@ -102,7 +101,7 @@ def test_a_query_without_an_output_is_left_out_of_quotients(tmp_path: Path, draw
 
 
 def test_of_many_queries_the_worst_is_drawn_where_doubles_tell_all(
-    tmp_path: Path, drawn: list[Figure], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, drawn: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = certificate(tmp_path, count=COUNT, relative=True)
     deviations, quotients = truth(made)

@@ -7,14 +7,16 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.entry import Described, Entry
 from certattn.statements.reports import Report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|[a](javascript:alert(3))\u202e"
 
@@ -82,6 +84,8 @@ def chromium() -> Iterator[Browser]:
     if found is None:
         assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
         pytest.skip("chromium is not installed: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         yield browser

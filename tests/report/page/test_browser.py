@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.content import Content
@@ -15,7 +15,10 @@ from certattn.report.page.html import as_html
 
 from .conftest import HOSTILE, obligation
 
-Opened = Callable[..., Page]
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Opened = Callable[..., "Page"]
 
 
 @pytest.fixture

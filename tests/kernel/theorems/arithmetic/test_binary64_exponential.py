@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import exponential_cases as cases
 import numpy as np
 import pytest
-from corpus import REFUTED, Case, check
+from corpus import REFUTED, Case, Cases, check
+from exponential_cases import OWN, WRITTEN_OUT
 from flint import arb, fmpq
 from sabotage import Sabotage, noticed
 
@@ -27,6 +27,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.arithmetic import binary64_exponential
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("exponential_cases")
 
 CLAIM = CLAIMS["binary64-exponential"]
 
@@ -107,7 +109,7 @@ def test_a_missing_table_is_malformed(tmp_path: Path) -> None:
 
 def test_the_proof_needs_no_numpy() -> None:
     """A statement about written-out constants that are not said to be the kernel's."""
-    text = by_name("stated constants").text.replace(cases.OWN, f"[{cases.WRITTEN_OUT}]")
+    text = by_name("stated constants").text.replace(OWN, f"[{WRITTEN_OUT}]")
     script = (
         "import sys\n"
         "from certattn.kernel.decide.checker import CheckOptions\n"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import deviation_cases as cases
 import pytest
-from corpus import ACCEPT, FILES, Case, array, check
+from corpus import ACCEPT, FILES, Case, Cases, array, check
 from flint import arb
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -17,6 +16,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention import cells
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("deviation_cases", "region_cases", "mask_cases")
 
 CLAIM = CLAIMS["output-deviation"]
 

@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import region_cases as cases
-from corpus import Family, check
+from corpus import Cases, Family, check
 from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -23,6 +22,8 @@ from certattn.statements.checking import check_certificate
 from certattn.statements.reports import Report
 from certattn.statements.wording import WORDINGS
 from certattn.writing import to_text
+
+cases = Cases("region_cases")
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["output-deviation"]

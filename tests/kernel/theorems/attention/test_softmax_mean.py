@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import mean_cases as cases
 import pytest
-from corpus import ACCEPT, check
+from corpus import ACCEPT, Cases, Family, check
 from flint import arb
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -16,6 +15,8 @@ from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("mean_cases")
 
 CLAIM = CLAIMS["softmax-mean"]
 
@@ -29,7 +30,7 @@ def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytes
 # -- what is said
 
 
-def words(family: cases.Family, folder: Path) -> str:
+def words(family: Family, folder: Path) -> str:
     return check(next(family.cases()).text, folder).statement
 
 
@@ -85,7 +86,7 @@ def test_many_covariances_are_not_all_written_into_the_statement(arrays: Path) -
 
 
 def test_the_formula_names_what_is_asserted(arrays: Path) -> None:
-    def latex(family: cases.Family) -> str:
+    def latex(family: Family) -> str:
         certificate = loads(next(family.cases()).text, arrays / "case.yaml")
         return WORDINGS[CLAIM.name].statement(CLAIM.read(certificate)).latex
 

@@ -1,11 +1,11 @@
-"""Accept and reject cases of `output-tail`, in titled families.
+"""Accept and reject cases of `output-tail` in one direction, a family for each way to bound a probability.
 
 The bounds are those of `tools/truth/output_tail.py`, which shares no code with the kernel.
 """
 
 from __future__ import annotations
 
-from corpus import MALFORMED, REFUTED, REJECTED, Case, Change, Family
+from corpus import MALFORMED, REFUTED, REJECTED, Change, Family
 
 NAME = "output-tail"
 
@@ -295,177 +295,8 @@ EQUAL_WEIGHTS = one_direction(
     _EXACT,
 )  # fmt: skip
 
-_ATOM_AND_BOX = (
-    "kind: mixture, components: [{{weight: 1/2, law: {{kind: atoms, points: [[1, {}]]}}}}, "
-    "{{weight: 1/2, law: {{kind: box, sizes: [1, 0]}}}}]"
-)
-CONSTANT = Family(
-    NAME,
-    "constant outputs",
-    """
-given: {law: {kind: box, sizes: [1, 0]}, tilt: [3, 0], length: 1}
-asserts:
-  directions:
-  - {direction: [0, 1], exceeds: 1e-9, probability: 1e-9}
-witness: {directions: [{rule: exact}]}
-""",
-    {
-        "signs": ("kind: box", "kind: rademacher"),
-        "a Gaussian": ("kind: box, sizes: [1, 0]", "kind: gaussian, mean: [1, 7], covariance: [[1, 0], [0, 0]]"),
-        "atoms": ("kind: box, sizes: [1, 0]", "kind: atoms, points: [[1, 7], [2, 7]]"),
-        "a mixture of them": ("kind: box, sizes: [1, 0]", _ATOM_AND_BOX.format(0)),
-        "nothing in the direction of 0": ("direction: [0, 1]", "direction: [0, 0]"),
-        "an irrational scale": ("tilt: [3, 0]", "query: [3, 0], scale: sqrt(2)"),
-    },
-    {
-        "a size": ("sizes: [1, 0]", "sizes: [1, 1e-30]", REJECTED, "weights and outputs that vary"),
-        "a direction that varies": (
-            "direction: [0, 1]", "direction: [1e-30, 1]", REJECTED, "weights and outputs that vary"),
-        "atoms of two values": ("kind: box, sizes: [1, 0]", "kind: atoms, points: [[1, 7], [2, 8]]", REJECTED, "vary"),
-        "a mixture of two values": ("kind: box, sizes: [1, 0]", _ATOM_AND_BOX.format(1), REJECTED, "vary"),
-        "Cantelli, which knows of no constants": ("rule: exact", "rule: cantelli", REJECTED, "not proved"),
-        "a lambda for it": ("rule: exact", "rule: exact, lambda: 1", MALFORMED, "'lambda'"),
-    },
-)  # fmt: skip
-
-L2 = Family(
-    NAME,
-    "the l2 norm in a rounded frame",
-    """
-given: {law: {kind: gaussian, mean: [1, 2], covariance: [[1, 0], [0, 1/4]]}, tilt: [1/2, 0], length: 100}
-asserts:
-  norm: {norm: l2, exceeds: 0.5, probability: 0.277835}
-witness:
-  norm:
-    frame: [[0.6001, 0.8], [-0.8, 0.6001]]
-    levels: [0.4, 0.3]
-    bounds: [{rule: cantelli}, {rule: moment, order: 2}, {rule: moment, order: 4}, {rule: cantelli}]
-""",
-    {
-        "a larger probability": ("0.277835", "0.4"),
-        "a third vector in which nothing is": (
-            """[[0.6001, 0.8], [-0.8, 0.6001]]
-    levels: [0.4, 0.3]
-    bounds: [""",
-            """[[0, 0], [0.6001, 0.8], [-0.8, 0.6001]]
-    levels: [0, 0.4, 0.3]
-    bounds: [{rule: exact}, {rule: exact}, """,
-        ),
-    },
-    {
-        "probability just below": ("0.277835", "0.277834", REJECTED, "the sum of 4 one-sided bounds"),
-        "a token fewer": ("length: 100", "length: 99", REJECTED, "the sum of 4 one-sided bounds"),
-        "a frame that is too small": ("[[0.6001", "[[0.5999", REJECTED, "too small in some direction"),
-        "one vector only": ("[[0.6001, 0.8], [-0.8, 0.6001]]", "[[9, 9]]", MALFORMED, "the rows of the frame"),
-        "a frame of another width": ("[[0.6001, 0.8], [-0.8, 0.6001]]", "[[1], [1]]", MALFORMED, "for outputs"),
-        "levels too large": ("[0.4, 0.3]", "[0.4, 0.3000001]", REJECTED, "sum to at most exceeds^2"),
-        "a negative level": ("[0.4, 0.3]", "[0.4, -0.3]", REJECTED, "levels >= 0"),
-        "a level of 0 by another rule than exact": ("[0.4, 0.3]", "[0.5, 0]", REJECTED, "the rule exact"),
-        "a level too few": ("[0.4, 0.3]", "[0.4]", MALFORMED, "the rows of the frame"),
-        "a smaller excess": ("exceeds: 0.5", "exceeds: 0.4999999", REJECTED, "sum to at most exceeds^2"),
-        "a rule too few": (", {rule: cantelli}]", "]", MALFORMED, "two per direction"),
-        "a rule too many": ("bounds: [", "bounds: [{rule: cantelli}, ", MALFORMED, "two per direction"),
-        "no frame": ("    frame: [[0.6001, 0.8], [-0.8, 0.6001]]\n", "", MALFORMED, "the unknown key 'levels'"),
-        "no levels": ("    levels: [0.4, 0.3]\n", "", MALFORMED, "no 'levels'"),
-        "linf with a frame": ("norm: l2", "norm: linf", MALFORMED, "no frame for the norm linf"),
-        "an unknown norm": ("norm: l2", "norm: l1", MALFORMED, "'l2' or 'linf'"),
-        "no norm": ("norm: l2, ", "", MALFORMED, "no 'norm'"),
-        "a direction beside it, without a rule": (
-            "asserts:", "asserts:\n  directions: [{direction: [1, 0], exceeds: 1, probability: 1/2}]", MALFORMED,
-            "exactly where asserts has"),
-        "nothing asserted": (
-            "  norm: {norm: l2, exceeds: 0.5, probability: 0.277835}", "  {}", MALFORMED, "nothing that is asserted"),
-    },
-)  # fmt: skip
-LINF = Family(
-    NAME,
-    "the linf norm, and a direction beside it",
-    """
-given: {law: {kind: rademacher, sizes: [1, 1]}, K: [[1, 0], [0, 1]], Q: [[1], [0]], query: [1/2], scale: 2, length: 50}
-asserts:
-  directions:
-  - {direction: [1, -1], exceeds: 0.8, probability: 0.048069}
-  norm: {norm: linf, exceeds: 0.6, probability: 0.099966}
-witness:
-  directions: [{rule: cantelli}]
-  norm:
-    bounds: [{rule: cantelli}, {rule: cantelli}, {rule: moment, order: 4}, {rule: moment, order: 4}]
-""",
-    {"a larger excess": ("exceeds: 0.6", "exceeds: 0.65")},
-    {
-        "probability just below": ("0.099966", "0.099965", REJECTED, "the sum of 4 one-sided bounds"),
-        "that of the direction just below": ("0.048069", "0.048068", REJECTED, "in direction 0"),
-        "a rule too few": (", {rule: moment, order: 4}]", "]", MALFORMED, "two per direction"),
-        "levels": ("    bounds:", "    levels: [1, 1]\n    bounds:", MALFORMED, "the unknown key"),
-        "l2 without a frame": ("norm: linf", "norm: l2", MALFORMED, "a frame and levels"),
-        "a steeper scale": ("scale: 2", "scale: 2.01", REJECTED, "not proved"),
-        "Q too tall": ("Q: [[1], [0]]", "Q: [[1], [0], [0]]", MALFORMED, "so that K'Q is defined"),
-    },
-)
-
-NULL_SPACE = Family(
-    NAME,
-    "a frame with a direction in which nothing varies",
-    """
-given: {law: {kind: gaussian, mean: [1, 2], covariance: [[1, 0], [0, 0]]}, tilt: [1/2, 5], length: 100}
-asserts: {norm: {norm: l2, exceeds: 0.5, probability: 0.124573}}
-witness:
-  norm:
-    frame: [[1, 0], [0, 1]]
-    levels: [0.5, 0]
-    bounds: [{rule: cantelli}, {rule: cantelli}, {rule: exact}, {rule: exact}]
-""",
-    {"a level for nothing": ("levels: [0.5, 0]", "levels: [0.5, 0.0]")},
-    {
-        "probability just below": ("0.124573", "0.124572", REJECTED, "the sum of 4 one-sided bounds"),
-        "noise there": ("[0, 0]]}", "[0, 1e-30]]}", REJECTED, "weights and outputs that vary"),
-    },
-)
-
-# v = 1/4, S = 8 and B = 1/8: the bound is 8.125 / (1 + 199 e^(-1/4)) = 0.05208956...
-MEAN_SQUARE = Family(
-    NAME,
-    "a norm by its mean square",
-    """
-given: {law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}, tilt: [1/2, -1/2],
-  V: [[1, 0], [1, 2]], length: 200}
-asserts:
-  norm: {norm: l2, exceeds: 1, probability: 0.05209}
-witness:
-  norm: {method: mean-square}
-""",
-    {
-        "the norm that is smaller": ("norm: l2", "norm: linf"),
-        "twice the height": ("exceeds: 1, probability: 0.05209", "exceeds: 2, probability: 0.013023"),
-        "another mean": ("mean: [1, 0]", "mean: [-7, 1/3]"),
-        "a longer prompt": ("length: 200", "length: 1000000"),
-        "the tilt of the other sign": ("tilt: [1/2, -1/2]", "tilt: [-1/2, 1/2]"),
-    },
-    {
-        "probability just below": ("probability: 0.05209", "probability: 0.052089", REJECTED, "over exceeds^2"),
-        "a token fewer": ("length: 200", "length: 199", REJECTED, "over exceeds^2"),
-        "a lower height": ("exceeds: 1,", "exceeds: 0.999,", REJECTED, "over exceeds^2"),
-        "half the height": ("exceeds: 1,", "exceeds: 1/2,", REJECTED, "over exceeds^2"),
-        "a larger tilt": ("tilt: [1/2, -1/2]", "tilt: [0.51, -1/2]", REJECTED, "over exceeds^2"),
-        "a larger value": ("V: [[1, 0], [1, 2]]", "V: [[1, 0], [1, 2.01]]", REJECTED, "over exceeds^2"),
-        "a larger variance": ("covariance: [[1, 1/2]", "covariance: [[1.01, 1/2]", REJECTED, "over exceeds^2"),
-        "another method": ("method: mean-square", "method: markov", MALFORMED, "mean-square"),
-        "neither method nor rules": ("norm: {method: mean-square}", "norm: {}", MALFORMED, "the keys bounds"),
-        "rules beside the method": (
-            "{method: mean-square}", "{method: mean-square, bounds: [{rule: cantelli}]}", MALFORMED, "the unknown key"),
-        "levels beside the method": (
-            "{method: mean-square}", "{method: mean-square, levels: [1]}", MALFORMED, "the unknown key"),
-        "a frame beside the method": (
-            "{method: mean-square}", "{method: mean-square, frame: [[1, 0], [0, 1]]}", MALFORMED, "the unknown key"),
-        "tokens that are not Gaussian": (
-            "law: {kind: gaussian, mean: [1, 0], covariance: [[1, 1/2], [1/2, 1]]}", "law: {kind: box, sizes: [1, 1]}",
-            REJECTED, "is for Gaussian tokens"),
-    },
-)  # fmt: skip
-
 
 FAMILIES = [
-    MEAN_SQUARE,
     CANTELLI,
     MOMENT,
     TRUNCATED,
@@ -480,9 +311,4 @@ FAMILIES = [
     FLAT_PART,
     GAUSSIAN_AND_BOX,
     EQUAL_WEIGHTS,
-    CONSTANT,
-    L2,
-    LINF,
-    NULL_SPACE,
 ]
-CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]

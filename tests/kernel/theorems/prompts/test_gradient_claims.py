@@ -7,9 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import gradient_cases as cases
 import numpy as np
 import pytest
+from corpus import Cases
 from flint import arb, fmpq
 from sabotage import Sabotage, noticed, unless
 
@@ -31,6 +31,8 @@ from certattn.kernel.theorems.prompts.mathematics import (
     weighted_sums,
 )
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("gradient_cases")
 
 Tool = Callable[[str], ModuleType]
 

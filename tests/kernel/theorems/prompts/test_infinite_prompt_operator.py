@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import operator_cases as cases
-from corpus import ACCEPT, REFUTED, Case, check
+from corpus import ACCEPT, REFUTED, Case, Cases, check
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import loads
 from certattn.statements.reports import Report
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("operator_cases")
 
 CLAIM = CLAIMS["infinite-prompt-operator"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import mean_square_cases as cases
 import numpy as np
 import pytest
-from corpus import REFUTED, REJECTED, check
+from corpus import REFUTED, REJECTED, Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, at_64_bits, noticed, true, unless
 
@@ -23,6 +22,8 @@ from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.theorems.prompts import mean_squares as BOUNDS  # noqa: N812
 from certattn.kernel.theorems.prompts import output_mean_square
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of
+
+cases = Cases("mean_square_cases")
 
 CLAIM = CLAIMS["output-mean-square"]
 

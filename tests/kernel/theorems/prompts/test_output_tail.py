@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tail_cases as cases
-from corpus import ACCEPT, Family, check
+from corpus import ACCEPT, Cases, Family, check
 from flint import arb
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
@@ -22,6 +21,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.prompts import output_tail
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("tail_cases")
 
 CLAIM = CLAIMS["output-tail"]
 Tool = Callable[[str], ModuleType]
@@ -202,6 +203,7 @@ TRIED = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["gaussian", "rademacher", "box", "atoms", "mixture"])
 def test_no_bound_is_below_what_is_simulated(kind: str, arrays: Path, tool: Tool) -> None:
     rp = tool("truth.random_prompts")

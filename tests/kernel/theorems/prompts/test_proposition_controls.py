@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import proposition_cases
-import typical_cases
+from corpus import Cases
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed, true
 
@@ -17,6 +16,9 @@ from certattn.kernel.theorems.prompts import output_tail, propositions, typical_
 from certattn.kernel.theorems.prompts.mathematics import over_queries
 from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+
+proposition_cases = Cases("proposition_cases")
+typical_cases = Cases("typical_cases")
 
 # -- sabotaged kernels
 

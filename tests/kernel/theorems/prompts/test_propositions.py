@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import proposition_cases as cases
 import pytest
-from corpus import Family
+from corpus import Cases, Family
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts import proposition_3_1, proposition_3_4
@@ -23,10 +22,12 @@ from certattn.kernel.theorems.prompts.propositions import (
 from certattn.statements.prompts import proposition_3_1 as first_words
 from certattn.statements.prompts import proposition_3_4 as second_words
 
+cases = Cases("proposition_cases")
+
 Array = np.ndarray[Any, Any]
 
-THEOREMS = {cases.FIRST: proposition_3_1.THEOREM, cases.SECOND: proposition_3_4.THEOREM}
-WORDINGS = {cases.FIRST: first_words.WORDING, cases.SECOND: second_words.WORDING}
+THEOREMS = {"proposition-3-1": proposition_3_1.THEOREM, "proposition-3-4": proposition_3_4.THEOREM}
+WORDINGS = {"proposition-3-1": first_words.WORDING, "proposition-3-4": second_words.WORDING}
 
 
 def read(text: str) -> StatedDisplay:
@@ -74,7 +75,7 @@ def test_a_repaired_form_says_for_which_lengths_and_with_which_constants() -> No
 
 
 def test_the_formula_names_the_relation() -> None:
-    statement = WORDINGS[cases.FIRST].statement
+    statement = WORDINGS["proposition-3-1"].statement
     fails, holds = (read(text) for text in (_text(cases.ONE_TOKEN), _text(cases.ONE_TOKEN).replace("fails", "holds")))
     assert r"> c_1 \sigma^6 \ln L" in statement(fails).latex
     assert r"\le c_1 \sigma^6 \ln L" in statement(holds).latex

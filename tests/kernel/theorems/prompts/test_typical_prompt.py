@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import typical_cases as cases
-from corpus import REFUTED, Case, check
+from corpus import REFUTED, Case, Cases, check
 
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts.typical_prompt import obligations, read
 from certattn.statements.checking import check_certificate
+
+cases = Cases("typical_cases")
 
 
 def by_name(name: str) -> Case:

@@ -11,10 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import joint_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, REFUTED, REJECTED, Family, check
+from corpus import ACCEPT, REFUTED, REJECTED, Cases, Family, check
 from flint import arb, fmpq
 
 import certattn
@@ -28,6 +27,8 @@ from certattn.kernel.theorems.selection.mathematics import joint_path
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.joint_multipliers import floats
+
+cases = Cases("joint_cases")
 
 Tool = Callable[[str], ModuleType]
 
@@ -116,6 +117,7 @@ SABOTAGES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "sabotaged"), SABOTAGES, ids=[name for name, _ in SABOTAGES])
 def test_a_second_opinion_finds_what_a_sabotaged_kernel_shows(
     name: str, sabotaged: Any, tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
@@ -235,6 +237,7 @@ def random_instances(count: int) -> Iterator[tuple[dict[str, Any], str]]:
         yield given, ("logistic", "exponential")[seed % 2]
 
 
+@pytest.mark.heavy
 def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
     """At norms where doubles can tell: the loss's dependence on p is about e^-R."""
     numeric = tool("truth.joint_minimiser")

@@ -10,11 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import local_cases as cases
 import numpy as np
 import pytest
 import yaml
-from corpus import ACCEPT, MALFORMED, REJECTED, Family, check
+from corpus import ACCEPT, MALFORMED, REJECTED, Cases, Family, check
 from flint import arb
 from mpmath import mpf
 
@@ -25,6 +24,8 @@ from certattn.kernel.theorems.selection.mathematics import local_convergence
 from certattn.provers.selection.selection_direction import Search, read_setting, stated
 from certattn.provers.selection.selection_theorems import applicable
 from certattn.statements.reports import Report
+
+cases = Cases("local_cases")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,7 @@ def proved_selections(instance: Instance, folder: Path) -> list[tuple[Any, Repor
     """A certificate with its report for every choice of tokens that the theorem shows descent to select at once."""
     found = []
     for indices in itertools.product(*map(range, instance.lengths)):
-        draft = {"certattn": "1", "claim": cases.NAME, "given": instance.given, "asserts": {}}
+        draft = {"certattn": "1", "claim": "selection-direction", "given": instance.given, "asserts": {}}
         setting = read_setting(loads(written(draft), folder / "draft.yaml"))
         try:
             run = Search(setting, indices, None).run(indices)
@@ -175,6 +176,7 @@ def proved_selections(instance: Instance, folder: Path) -> list[tuple[Any, Repor
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", [{"rule": "gradient", "step": "1/2"}, {"rule": "normalised", "step": "1/100"}])
 def test_no_point_is_certified_for_two_selections_and_descent_keeps_the_bounds(
     rule: dict[str, str], arrays: Path, truth: ModuleType

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-import margin_cases as cases
 import pytest
-from corpus import ACCEPT, Family, check
+from corpus import ACCEPT, Cases, Family, check
 from flint import fmpq
 from sabotage import Sabotage, always, believed, holds, noticed
 
@@ -23,6 +22,8 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import Contrad
 from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("margin_cases")
 
 Tool = Callable[[str], ModuleType]
 CLAIM = CLAIMS["max-margin"]

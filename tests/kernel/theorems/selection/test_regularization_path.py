@@ -9,9 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import path_cases
 import pytest
-from corpus import check
+from corpus import Cases, check
 from flint import arb, fmpq
 from mpmath import mp, mpf
 from sabotage import Sabotage, noticed
@@ -27,9 +26,11 @@ from certattn.kernel.theorems.selection.regularization_path import GIVEN, Quadra
 from certattn.statements.checking import check_file
 from certattn.writing import to_text
 
+path_cases = Cases("path_cases")
+
 ROOT = Path(__file__).resolve().parents[4]
 Tool = Callable[[str], ModuleType]
-CASES = [case for family in path_cases.FAMILIES for case in family.cases()]
+CASES = path_cases.CASES
 
 
 # -- sabotage: each broken part lets a reject case pass

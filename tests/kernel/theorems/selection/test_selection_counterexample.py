@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import counterexample_cases as cases
 import pytest
-from corpus import REFUTED, REJECTED, check
+from corpus import REFUTED, REJECTED, Cases, check
 from flint import arb, fmpq
 
 from certattn.kernel.theorems.selection import selection_counterexample
+
+cases = Cases("counterexample_cases")
 
 Tool = Callable[[str], ModuleType]
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import direction_cases
 import pytest
-from corpus import check
+from corpus import Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, always, believed, noticed
 
@@ -19,8 +18,10 @@ from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRat
 from certattn.kernel.theorems.selection.mathematics import global_selection
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 
+direction_cases = Cases("direction_cases")
+
 Tool = Callable[[str], ModuleType]
-CASES = [case for family in direction_cases.FAMILIES for case in family.cases()]
+CASES = direction_cases.CASES
 
 
 # -- sabotage: each broken part lets a reject case pass

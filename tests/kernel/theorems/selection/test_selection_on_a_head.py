@@ -9,10 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import head_cases as cases
 import numpy as np
 import pytest
-from corpus import Family, check, complaints
+from corpus import Cases, Family, check, complaints
 from flint import arb, fmpq
 from sabotage import Sabotage, holds, noticed
 
@@ -26,6 +25,8 @@ from certattn.kernel.mathematics.functions import root
 from certattn.kernel.theorems.selection import selection_on_a_head
 from certattn.kernel.theorems.selection.selection_on_a_head import ChosenTokens, Gaps, Head, HeadStatement
 from certattn.statements.wording import WORDINGS
+
+cases = Cases("head_cases")
 
 CLAIM = CLAIMS["selection-on-a-head"]
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import optimality_cases
 import pytest
-from corpus import check
+from corpus import Cases, check
 from flint import fmpq
 from sabotage import Sabotage, believed, noticed
 
@@ -18,8 +17,10 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.theorems.selection import token_optimality
 from certattn.kernel.theorems.selection.token_optimality import uncut_selections
 
+optimality_cases = Cases("optimality_cases")
+
 Tool = Callable[[str], ModuleType]
-CASES = [case for family in optimality_cases.FAMILIES for case in family.cases()]
+CASES = optimality_cases.CASES
 
 
 @pytest.fixture(scope="module")

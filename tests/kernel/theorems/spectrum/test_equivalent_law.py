@@ -6,14 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import equivalent_cases as cases
-from corpus import ACCEPT, INCONCLUSIVE, check
+from corpus import ACCEPT, INCONCLUSIVE, Cases, check
 from flint import arb
 from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.theorems.spectrum import equivalent_law
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
+
+cases = Cases("equivalent_cases")
 
 Tool = Callable[[str], ModuleType]
 

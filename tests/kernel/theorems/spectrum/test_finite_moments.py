@@ -7,10 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import moment_cases as cases
 import numpy as np
 import pytest
-from corpus import check
+from corpus import Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
@@ -19,6 +18,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import finite_moments
 from certattn.kernel.theorems.spectrum import score_matrix as formulas
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix, limit_moment
+
+cases = Cases("moment_cases")
 
 Tool = Callable[[str], ModuleType]
 

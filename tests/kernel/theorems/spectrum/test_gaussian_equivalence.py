@@ -7,9 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import equivalence_cases as cases
 import numpy as np
-from corpus import check
+from corpus import Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
@@ -19,6 +18,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum import gaussian_equivalence as formulas
 from certattn.kernel.theorems.spectrum import normalizer_bound, score_matrix, universality_bound
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
+
+cases = Cases("equivalence_cases")
 
 Tool = Callable[[str], ModuleType]
 ALPHA2 = np.expm1(0.25) - 0.25

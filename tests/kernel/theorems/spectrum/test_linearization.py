@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import linear_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, check
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
@@ -20,6 +19,8 @@ from certattn.kernel.mathematics import linearization as formulas
 from certattn.kernel.mathematics.linearization import Stage
 from certattn.kernel.theorems.spectrum import linearization, stated_matrix
 from certattn.statements.reports import Report
+
+cases = Cases("linear_cases")
 
 Array = np.ndarray[Any, Any]
 SIZE, WIDTH, BETA = 40, 20, 0.75

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import singular_cases as cases
-from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, check
+from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Cases, check
 from flint import arb
 from sabotage import Sabotage, holding, noticed
 
@@ -22,6 +21,8 @@ from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import singular_values, stated_matrix
 from certattn.statements.reports import Report
+
+cases = Cases("singular_cases", "causal_spectrum_cases")
 
 Tool = Callable[[str], ModuleType]
 Array = np.ndarray[Any, Any]

@@ -9,15 +9,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import distance_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, REFUTED, check
+from corpus import ACCEPT, REFUTED, Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.theorems.spectrum import law_distance, not_marchenko_pastur, spectral_distance, stated_matrix
 from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw, TruncatedWeights
+
+cases = Cases("distance_cases", "distance_extremes")
 
 Tool = Callable[[str], ModuleType]
 

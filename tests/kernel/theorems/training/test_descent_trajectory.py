@@ -8,8 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import trajectory_cases as cases
-from corpus import ACCEPT, REFUTED, changed, check
+from corpus import ACCEPT, REFUTED, Cases, changed, check
 from flint import arb, arb_mat, fmpq
 from sabotage import Sabotage, noticed
 
@@ -17,6 +16,8 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.theorems.training import context_losses, descent_trajectory
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, StatedPrompts, Trained
+
+cases = Cases("trajectory_cases")
 
 Tool = Callable[[str], ModuleType]
 

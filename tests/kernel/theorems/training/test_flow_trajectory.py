@@ -8,9 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import flow_cases as cases
 import pytest
-from corpus import ACCEPT, REJECTED, changed, check
+from corpus import ACCEPT, REJECTED, Cases, changed, check
 from flint import arb, fmpq
 from mpmath import mp
 from sabotage import Sabotage, noticed
@@ -20,6 +19,8 @@ from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.flow_trajectory import Straying
 from certattn.kernel.theorems.training.regression import Parameters
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, invariant_reach
+
+cases = Cases("flow_cases")
 
 Tool = Callable[[str], ModuleType]
 

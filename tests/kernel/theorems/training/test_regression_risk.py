@@ -9,8 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import risk_cases as cases
-from corpus import ACCEPT, REFUTED, changed, check
+from corpus import ACCEPT, REFUTED, Cases, changed, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
@@ -21,6 +20,8 @@ from certattn.kernel.theorems.training import regression, regression_risk
 from certattn.kernel.theorems.training.regression import Parameters, Regression
 from certattn.kernel.theorems.training.regression_risk import PREDICTIONS, read
 from certattn.statements.training.regression_risk import WORDING
+
+cases = Cases("risk_cases")
 
 Tool = Callable[[str], ModuleType]
 
@@ -66,7 +67,7 @@ def test_arrays_in_files(tmp_path: Path) -> None:
         return f"{{file: {name}, sha256: {digest}, dtype: float64, shape: [6, 6]}}"
 
     text = (
-        f"certattn: 1\nclaim: {cases.NAME}\ngiven:\n  covariance: {reference('covariance.npy')}\n"
+        f"certattn: 1\nclaim: regression-risk\ngiven:\n  covariance: {reference('covariance.npy')}\n"
         f"  parameters: {{A: {reference('inverse.npy')}, b: 1}}\nasserts: {{stationary: bayes, risk: 0}}\n"
     )
     assert check(text, tmp_path).verdict is ACCEPT
@@ -115,7 +116,7 @@ def test_a_large_covariance(tmp_path: Path) -> None:
     rows = [[str(2 * (i == j) + (abs(i - j) == 1)) for j in range(size)] for i in range(size)]
     identity = [[str(int(i == j)) for j in range(size)] for i in range(size)]
     text = (
-        f"certattn: 1\nclaim: {cases.NAME}\ngiven:\n  covariance: {_rows(rows)}\n"
+        f"certattn: 1\nclaim: regression-risk\ngiven:\n  covariance: {_rows(rows)}\n"
         f"  parameters: {{A: {_rows(identity)}, b: 1}}\nasserts:\n"
         f"  risk: {_tridiagonal_risk(size)}\n  endpoint: {{A: {_rows(identity)}, b: 10, radius: 100}}\n"
     )

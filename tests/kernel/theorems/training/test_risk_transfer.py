@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import transfer_cases as cases
-from corpus import REFUTED, REJECTED, Family, check
+from corpus import REFUTED, REJECTED, Cases, Family, check
 from flint import arb
 from sabotage import Sabotage, holding, noticed
 
@@ -15,6 +14,8 @@ from certattn.kernel.theorems.training import risk_transfer
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.risk_transfer import Distance, GapBounds
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow
+
+cases = Cases("transfer_cases")
 
 Tool = Callable[[str], ModuleType]
 EXPANSION, RISK = RegressionFlow.expansion, GapBounds.risk

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import training_cases as cases
-from corpus import REFUTED, REJECTED, Family, check
+from corpus import REFUTED, REJECTED, Cases, Family, check
 from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.theorems.training import regression, training_convergence
 from certattn.kernel.theorems.training.training_convergence import CovarianceConstants, DescentRates, FlowRates
+
+cases = Cases("training_cases")
 
 Tool = Callable[[str], ModuleType]
 RATE = FlowRates.rate

@@ -34,6 +34,7 @@ def step_of(instance: Instance, constants: SelectionConstants, rng: np.random.Ge
     return fmpq(int(1000 * rng.choice([0.1, 1, 10, longest])) + 1, 1000)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("block", range(6))
 def test_no_long_run_exceeds_a_bound(block: int) -> None:
     applied = 0

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from flint import acb, arb, fmpq
-from scipy.integrate import quad
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
@@ -157,6 +156,8 @@ LAWS = [("1/2", "1/4"), ("1", "1"), ("3/2", "1/8"), ("1/3", "3")]
 
 @pytest.mark.parametrize(("beta", "lambda_"), LAWS)
 def test_tails_moments_and_transform_by_quadrature(beta: str, lambda_: str) -> None:
+    from scipy.integrate import quad
+
     law = softmax(beta, lambda_)
     numbers = [float(n) for n in (law.numbers.alpha2, law.numbers.beta2, law.numbers.lambda_)]
     gap, edge = law.gap, float(law.right_edge)
@@ -214,6 +215,8 @@ def test_random_matrices_have_these_singular_values() -> None:
 
 
 def test_the_quarter_circle_is_its_integral() -> None:
+    from scipy.integrate import quad
+
     for variance in (0.3, 1.0, 7.0):
         for share in (0.0, 0.2, 0.7, 0.99):
             x = 2 * variance**0.5 * share
