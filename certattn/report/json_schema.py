@@ -45,7 +45,8 @@ _SHAPES: Mapping[type[Kind[Any]], Callable[[Any], Schema]] = {
     Rational: lambda kind: {**_NUMBER, "pattern": _RATIONAL, "description": RATIONAL_FORMS},
     Scale: lambda kind: {**_NUMBER, "pattern": _REAL, "description": REAL_FORMS},
     Count: lambda kind: {"type": ["integer", "string"], "minimum": kind.minimum, "pattern": _COUNT},
-    Choice: lambda kind: {"enum": list(kind.words)},
+    # A word such as 2 is a number to an editor.
+    Choice: lambda kind: {"enum": [*kind.words, *(int(word) for word in kind.words if word.isdigit())]},
     Flag: lambda kind: {"enum": [True, False, "true", "false"]},
     Text: lambda kind: _TEXT,
     Sha256: lambda kind: {"type": "string", "pattern": "^[0-9a-f]{64}$"},

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from float8_values import FLOAT8
 from rounding_modes import flushing_subnormals
 
 from certattn.fast.rows import EXACT_TYPES, StoredRows, blocks, computed_squares, larger, norm_bound, norm_bounds
@@ -19,6 +20,10 @@ def some(dtype: str, rows: int = 11, columns: int = 3) -> np.ndarray:
         bits = rng.integers(0, 2**16, (rows, columns)).astype(np.uint16)
         bits[(bits & 0x7F80) == 0x7F80] = 0x3F81
         bits[0] = 0x0001, 0x8001, 0x7F7F
+        return bits
+    if dtype in FLOAT8:
+        bits = np.resize(np.arange(256), (87, columns)).astype(np.uint8)
+        bits[~np.isfinite(np.array(FLOAT8[dtype])[bits])] = 0x80
         return bits
     if dtype.startswith("float"):
         info = np.finfo(dtype)
@@ -34,6 +39,8 @@ def some(dtype: str, rows: int = 11, columns: int = 3) -> np.ndarray:
 def as_fraction(dtype: str, entry: object) -> Fraction:
     if dtype == "bfloat16":
         return Fraction(float(np.array([int(entry) << 16], np.uint32).view(np.float32)[0]))  # type: ignore[call-overload]
+    if dtype in FLOAT8:
+        return Fraction(FLOAT8[dtype][int(entry)])  # type: ignore[call-overload]
     return Fraction(int(entry)) if "int" in dtype else Fraction(float(entry))  # type: ignore[call-overload, arg-type]
 
 
@@ -41,7 +48,7 @@ def as_fraction(dtype: str, entry: object) -> Fraction:
 def test_every_number_of_a_type_arrives_exactly(dtype: str) -> None:
     array = some(dtype)
     for stored in (StoredRows(array, dtype), StoredRows.from_bytes(array.tobytes(), dtype, 3)):
-        found = np.vstack([block.keys.copy() for block in blocks(stored, stored, 0, 11, 4)])
+        found = np.vstack([block.keys.copy() for block in blocks(stored, stored, 0, len(array), 4)])
         assert found.dtype == np.float64
         assert [[Fraction(x) for x in row] for row in found.tolist()] == [
             [as_fraction(dtype, entry) for entry in row] for row in array
@@ -73,6 +80,16 @@ def test_widening_does_not_ask_how_the_thread_treats_subnormal_numbers(dtype: st
         assert Fraction(found) == sign * size * Fraction(2) ** power, hex(pattern)
 
 
+@pytest.mark.parametrize("dtype", FLOAT8)
+def test_every_pattern_of_eight_bits(dtype: str) -> None:
+    """Where subnormal numbers count as zero, too: none of these is one as a double."""
+    stored, found = StoredRows(np.arange(256, dtype=np.uint8)[:, None], dtype), np.empty((256, 1))
+    with flushing_subnormals():
+        stored.block(0, 256, found)
+    for value, expected in zip(found[:, 0].tolist(), FLOAT8[dtype], strict=True):
+        assert value == expected if math.isfinite(expected) else math.isnan(value)
+
+
 def test_big_endian_and_strided_arrays_arrive_exactly() -> None:
     array = np.arange(60.0).reshape(10, 6)
     for view in (array.astype(">f8"), array[:, ::2], array[::-1], np.asfortranarray(array), array.T):
@@ -84,7 +101,8 @@ def test_big_endian_and_strided_arrays_arrive_exactly() -> None:
 @pytest.mark.parametrize(
     ("dtype", "stated"),
     [("int64", "int64"), ("uint64", "uint64"), ("int64", "int32"), ("float32", "float64"), ("longdouble", "float64"),
-     ("float64", "float32"), ("int16", "bfloat16"), ("complex128", "float64"), ("object", "float64")],
+     ("float64", "float32"), ("int16", "bfloat16"), ("int8", "float8_e4m3fn"), ("uint16", "float8_e5m2"),
+     ("complex128", "float64"), ("object", "float64")],
 )  # fmt: skip
 def test_an_array_of_another_type_than_stated_is_refused(dtype: str, stated: str) -> None:
     with pytest.raises(TypeError, match="does not hold"):

@@ -81,6 +81,7 @@ def test_every_field_is_described() -> None:
 # -- what the reader accepts, the schema accepts
 
 ARRAY = "{file: a.npz, array: x, sha256: %s, dtype: float16, shape: [3, 2], rows: 0:2}" % ("0f" * 32)
+HEADS = "{file: a.safetensors, array: x, sha256: %s, dtype: float16, shape: [2, 4, 3, 2]}" % ("0f" * 32)
 
 ACCEPTED = {
     "keys and values": """
@@ -182,6 +183,36 @@ given: {{tokens: [[1, 0], [0, 1]], U: [[1, 0], [0, 1]], V: [[1, 1]], queries: [[
 asserts:
   mean: {{value: {ARRAY.replace("[3, 2]", "[3, 1]")}, radius: {ARRAY.replace("[3, 2]", "[3]")}}}
   covariance: {{of: values-keys, value: {ARRAY}, radius: 1}}
+""",
+    "heads in arrays": f"""
+certattn: 1
+claim: attention-error
+given:
+  queries: {HEADS}
+  keys: {HEADS.replace("2, 4", "2, 2")}
+  values: {HEADS.replace("2, 4", "2, 2")}
+  output: {HEADS.replace("float16", "float8_e4m3fn")}
+  scale: 1/sqrt(2)
+  causal: bottom-right
+  window: 2
+  lengths: [3, 3]
+  lse: {{value: {HEADS.replace(", 2]", "]")}, base: 2}}
+asserts:
+  error: {{at_most: 1/8}}
+  relative: {{at_most: 0.1, at_least: 0}}
+  ulps: {{at_most: 1}}
+  rms: {{at_least: 1e-9}}
+  lse: {{at_most: 1}}
+  beyond: {{radius: 0.5, at_most: 3, at_least: 1}}
+witness: {{bits: 64}}
+""",
+    "a head that is written out": """
+certattn: 1
+claim: attention-error
+given:
+  {queries: [[1], [2], [0]], keys: [[0], [1], [1/2]], values: [[1], [2], [3]], output: [[1], [2], [3]], scale: 1,
+   causal: 1, sequences: {queries: [2, 1], keys: [1, 2]}, lse: {value: [[1, 2, 3]], base: e}}
+asserts: {beyond: {radius: 0, at_most: 3}, rms: {at_most: 2}}
 """,
     "a box": """
 certattn: 1
@@ -285,7 +316,7 @@ def test_a_missing_key_is_refused_by_both_or_by_neither(name: str) -> None:
     plain = tree(ACCEPTED[name])
     # What a law or a dimension still needs is beyond a schema, and so is that something is asserted.
     beyond = {"Q", "K", "V", "at_most", "at_least", "per_query", "operator", "pushforward", "values", "queries", "rows"}
-    beyond |= {"of", "asserts.mean", "region"}
+    beyond |= {"of", "asserts.mean", "region", "causal", "lse"}
     refused = 0
     for path, _ in places(plain):
         if not path or not isinstance(path[-1], str) or path[-1] in beyond:

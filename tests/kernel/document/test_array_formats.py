@@ -68,8 +68,12 @@ SCALARS = {
 }  # fmt: skip
 
 
+# As their bits, and in .safetensors files alone.
+NARROW = {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
+
+
 def test_every_number_type_is_tested() -> None:
-    assert {*SCALARS, "bfloat16"} == set(DTYPES)
+    assert {*SCALARS, "bfloat16", *NARROW} == set(DTYPES)
 
 
 @pytest.mark.parametrize("dtype", SCALARS)
@@ -88,6 +92,18 @@ def test_every_number_type(dtype: str) -> None:
 def test_bfloat16() -> None:
     content = safetensors({"keys": {"dtype": "BF16", "shape": [3], "data_offsets": [0, 6]}}, b"\x80\x3f" * 3)
     assert located(".safetensors", content, "keys", ("bfloat16", (3,))) == b"\x80\x3f" * 3
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_eight_bits(dtype: str) -> None:
+    content = safetensors({"keys": {"dtype": NARROW[dtype], "shape": [2, 2], "data_offsets": [0, 4]}}, b"\x38\xb8\0\1")
+    assert located(".safetensors", content, "keys", (dtype, (2, 2))) == b"\x38\xb8\0\1"
+    (other,) = set(NARROW) - {dtype}
+    refuse(
+        lambda: located(".safetensors", content, "keys", (other, (2, 2))),
+        f"dtype {dtype} in the file",
+        f"dtype {other}, as stated",
+    )
 
 
 WORDS = safetensors(
@@ -128,6 +144,7 @@ def test_accepted(name: str) -> None:
 ZERO_D = npy_by_hand(npy_header(shape="()"), BYTES[:4])
 HEADER = "a .npy header that numpy.save does not write"
 PLAIN = "a plain .npy header"
+NUMPY = "one of float8_e4m3fn, float8_e5m2, float16"
 ZIP = "a zip archive of .npy arrays"
 TENSORS = "a .safetensors file"
 LISTS = "shape and data_offsets as lists of integers"
@@ -154,11 +171,11 @@ NPY_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "escape in a big-endian type": (npy_by_hand(npy_header("'>\x1b[2J'")), "('>\\x1b[2J')", "little-endian numbers"),
     "objects": (npy_by_hand(npy_header("'|O'")), "an array of Python objects", "an array of plain numbers"),
     "records": (npy_by_hand(npy_header("[('a', '<f4')]")), "an array of Python objects", "plain numbers"),
-    "complex": (npy_by_hand(npy_header("'<c8'")), "numbers of the numpy type '<c8'", "one of float16"),
-    "booleans": (npy_by_hand(npy_header("'|b1'")), "numbers of the numpy type '|b1'", "one of float16"),
-    "text": (npy_by_hand(npy_header("'<U1'")), "numbers of the numpy type '<U1'", "one of float16"),
-    "native order": (npy_by_hand(npy_header("'=f4'")), "numbers of the numpy type '=f4'", "one of float16"),
-    "escape in the type": (npy_by_hand(npy_header("'\x1b[2J'")), "numpy type '\\x1b[2J'", "one of float16"),
+    "complex": (npy_by_hand(npy_header("'<c8'")), "numbers of the numpy type '<c8'", NUMPY),
+    "booleans": (npy_by_hand(npy_header("'|b1'")), "numbers of the numpy type '|b1'", NUMPY),
+    "text": (npy_by_hand(npy_header("'<U1'")), "numbers of the numpy type '<U1'", NUMPY),
+    "native order": (npy_by_hand(npy_header("'=f4'")), "numbers of the numpy type '=f4'", NUMPY),
+    "escape in the type": (npy_by_hand(npy_header("'\x1b[2J'")), "numpy type '\\x1b[2J'", NUMPY),
     "header that is code": (npy_by_hand("__import__('os')"), HEADER, PLAIN),
     "no comma": (npy_by_hand(npy_header().replace(", 's", " 's")), HEADER, PLAIN),
     "key twice": (npy_by_hand(npy_header().replace("}", "'shape': (2, 3)}")), HEADER, PLAIN),
@@ -201,10 +218,10 @@ SAFETENSORS_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "a list": (safetensors(b"[1]"), "no array 'keys'; the file has nothing", "of that name"),
     "escape in a name": (safetensors({"\x1b[2J": {}}), "has '\\x1b[2J'", "of that name"),
     "no entry": (safetensors({"keys": [1]}), "no array 'keys'", "of that name"),
-    "no type": (safetensors(dtype=None), "dtype 'None'", "one of F16, BF16"),
-    "unknown type": (safetensors(dtype="F8_E4M3"), "dtype 'F8_E4M3'", "one of F16, BF16"),
-    "type in small letters": (safetensors(dtype="f32"), "dtype 'f32'", "one of F16"),
-    "type that is a list": (safetensors(dtype=["F32"]), "dtype \"['F32']\"", "one of F16"),
+    "no type": (safetensors(dtype=None), "dtype 'None'", "one of F8_E4M3, F8_E5M2, F16"),
+    "unknown type": (safetensors(dtype="F8_E8M0"), "dtype 'F8_E8M0'", "one of F8_E4M3, F8_E5M2, F16"),
+    "type in small letters": (safetensors(dtype="f32"), "dtype 'f32'", "one of F8_E4M3"),
+    "type that is a list": (safetensors(dtype=["F32"]), "dtype \"['F32']\"", "one of F8_E4M3"),
     "another type": (safetensors(dtype="I32"), "dtype int32 in the file", "dtype float32"),
     "another shape": (safetensors(shape=[3, 2]), "shape [3, 2] in", "shape [2, 3]"),
     "no shape": (safetensors(shape=None), "a broken .safetensors header", LISTS),

@@ -276,6 +276,44 @@ def test_not_finite(kind: str, file: str, folder: Path, refer: Any, refused: Any
     assert read(folder, refer(file, rows=(0, 2))) == fractions(array[:2])
 
 
+@pytest.mark.parametrize(
+    ("shape", "place"),
+    [((12,), "entry 7"), ((4, 3), "row 2, column 1"), ((2, 2, 3), "[1, 0, 1]"), ((2, 2, 1, 3), "[1, 0, 0, 1]")],
+)
+def test_what_is_not_finite_is_named_by_its_place_in_the_array(
+    shape: tuple[int, ...], place: str, folder: Path, refer: Any, refused: Any
+) -> None:
+    array = ARRAY.copy().reshape(shape)
+    array.flat[7] = np.nan
+    np.save(folder / "bad.npy", array)
+    found = f"a NaN at {place} (counted from 0) in bad.npy"
+    files = ArrayFiles(folder, folder, DEFAULT_LIMITS, Watch())
+    for first in {0, np.unravel_index(7, shape)[0]}:
+        meant = refer("bad.npy", shape=shape, rows=(int(first), shape[0]))
+        refused(lambda meant=meant: read(folder, meant), found=found, expected="finite numbers", at=AT)
+        for at_once in (1, 2, 5):
+            refused(
+                lambda meant=meant, at_once=at_once: files.require_finite(meant, at_once),
+                found=found,
+                expected="finite numbers",
+                at=AT,
+            )
+            assert files.not_finite(meant, at_once) == 1
+    assert files.not_finite(refer("data/x.npy"), 3) == 0
+
+
+@pytest.mark.parametrize("file", FORMATS)
+def test_arrays_of_three_and_four_axes_are_their_rows(file: str, folder: Path, refer: Any) -> None:
+    for shape in ((2, 2, 3), (2, 2, 1, 3), (1, 4, 1, 3)):
+        array = ARRAY.reshape(shape)
+        np.save(folder / "data" / "x.npy", array)
+        np.savez(folder / "data" / "x.npz", keys=array)
+        save_safetensors(folder / "data" / "x.safetensors", {"keys": array})
+        assert read(folder, refer(file, shape=shape, rows=(0, shape[0]))) == fractions(ARRAY)
+        last = refer(file, shape=shape, rows=(shape[0] - 1, shape[0]))
+        assert read(folder, last) == fractions(array[-1].reshape(-1, 3))
+
+
 # -- the suffix that the certificate states decides how a file is read, not what a link leads to
 
 

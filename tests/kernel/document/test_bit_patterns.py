@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from float8_values import FLOAT8
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certattn.kernel.document.bit_patterns import FLOATS, INTEGERS, NotFiniteError, exact_integers
+from certattn.kernel.document.bit_patterns import FLOATS, INTEGERS, NotFiniteError, exact_integers, not_finite
 
 
 def exact(data: bytes, dtype: str) -> list[Fraction]:
@@ -26,23 +27,34 @@ def by_floats(data: bytes, dtype: str) -> list[float]:
     if dtype == "bfloat16":
         widened = np.frombuffer(data, "<u2").astype("<u4") << 16
         return [float(x) for x in widened.view("<f4")]
+    if dtype in FLOAT8:
+        return [FLOAT8[dtype][pattern] for pattern in data]
     return [float(x) for x in np.frombuffer(data, f"<f{WIDTHS[dtype]}")]
 
 
-WIDTHS = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+WIDTHS = {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 # -- every pattern, and random ones
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_every_pattern_of_sixteen_bits(dtype: str) -> None:
-    values = by_floats(np.arange(2**16, dtype="<u2").tobytes(), dtype)
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float16", "bfloat16"])
+def test_every_pattern_of_eight_and_of_sixteen_bits(dtype: str) -> None:
+    width = WIDTHS[dtype]
+    patterns = [pattern.to_bytes(width, "little") for pattern in range(256**width)]
+    values = by_floats(b"".join(patterns), dtype)
     finite = [pattern for pattern, value in enumerate(values) if math.isfinite(value)]
-    assert exact(np.array(finite, "<u2").tobytes(), dtype) == [Fraction(values[pattern]) for pattern in finite]
-    for pattern in set(range(2**16)) - set(finite):
+    bad = [pattern for pattern, value in enumerate(values) if not math.isfinite(value)]
+    assert exact(b"".join(patterns[pattern] for pattern in finite), dtype) == [Fraction(values[i]) for i in finite]
+    assert not_finite(b"".join(patterns), dtype).tolist() == bad
+    for pattern in bad:
         with pytest.raises(NotFiniteError) as caught:
-            exact_integers(struct.pack("<H", pattern), dtype)
+            exact_integers(patterns[pattern], dtype)
         assert caught.value.kind == ("an infinity" if math.isinf(values[pattern]) else "a NaN")
+
+
+def test_the_narrowest_type_has_no_infinities() -> None:
+    assert not_finite(bytes(range(256)), "float8_e4m3fn").tolist() == [0x7F, 0xFF]
+    assert exact(b"\x7e\xfe\x78\x01\x08", "float8_e4m3fn") == [448, -448, 256, Fraction(1, 512), Fraction(1, 64)]
 
 
 # On a busy machine the first draw takes as long as all others.
@@ -112,6 +124,9 @@ def test_powers_of_two_are_taken_out() -> None:
 # -- not finite
 
 NOT_FINITE = {
+    ("float8_e4m3fn", "a NaN"): 0xFF,
+    ("float8_e5m2", "an infinity"): 0xFC,
+    ("float8_e5m2", "a NaN"): 0x7D,
     ("float16", "an infinity"): 0x7C00,
     ("float16", "a NaN"): 0x7C01,
     ("bfloat16", "an infinity"): 0xFF80,

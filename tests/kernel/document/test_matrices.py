@@ -15,7 +15,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certattn.kernel.document.matrices import REFERENCE, Matrix, MatrixInput, Vector
+from certattn.kernel.document.matrices import REFERENCE, Matrix, MatrixInput, Numbers, Tensor, Vector
 from certattn.kernel.document.numbers import RATIONAL_FORMS
 from certattn.kernel.document.schema import Reading
 from certattn.kernel.document.tree import Node
@@ -24,12 +24,13 @@ from certattn.report.json_schema import schema_of
 
 VECTOR = np.array([1, 0.5, -2], "<f4")
 MATRIX = np.array([[1, 0.5], [-2, 3], [0, 0.125]])
+CUBE, TESSERACT = np.arange(8.0).reshape(2, 2, 2), np.arange(48.0).reshape(2, 3, 4, 2) / 4
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> str:
-    """The hash of a file with a vector, a matrix and a cube."""
-    np.savez(tmp_path / "x.npz", v=VECTOR, m=MATRIX, c=np.zeros((2, 2, 2)))
+    """The hash of a file with arrays of one dimension to four."""
+    np.savez(tmp_path / "x.npz", v=VECTOR, m=MATRIX, c=CUBE, t=TESSERACT)
     return hashlib.sha256((tmp_path / "x.npz").read_bytes()).hexdigest()
 
 
@@ -144,6 +145,7 @@ def test_a_file_name_cannot_pass_for_numbers(read_field: Any) -> None:
 
 SHA = "a sha256 digest: 64 hexadecimal digits in lower case"
 ROWS = "rows as first:stop with first < stop, such as 0:64"
+DTYPES = "'float8_e4m3fn' or 'float8_e5m2' or 'float16' or 'bfloat16'"
 KEYS = "the keys file, array (optional), sha256, dtype, shape, rows (optional)"
 # name: (changes, place, found, expected); the neighbour is the reference without changes
 REFERENCES_REFUSED: dict[str, tuple[dict[str, str | None], str, str, str]] = {
@@ -160,8 +162,8 @@ REFERENCES_REFUSED: dict[str, tuple[dict[str, str | None], str, str, str]] = {
     "list for a file": ({"file": "[x.npz]"}, "2: a.file", "a list of 1", "text"),
     "long file name": ({"file": "x" * 1001}, "2: a.file", "1001 characters", "text of at most 1000 characters"),
     "end of line in a file name": ({"file": '"x\\n.npz"'}, "2: a.file", "'x\\n.npz'", "text on one line"),
-    "unknown type": ({"dtype": "float128"}, "5: a.dtype", "'float128'", "'float16' or 'bfloat16' or 'float32'"),
-    "numpy's name of a type": ({"dtype": "<f8"}, "5: a.dtype", "'<f8'", "'float16' or 'bfloat16' or 'float32'"),
+    "unknown type": ({"dtype": "float128"}, "5: a.dtype", "'float128'", DTYPES),
+    "numpy's name of a type": ({"dtype": "<f8"}, "5: a.dtype", "'<f8'", DTYPES),
     "scalar for a shape": ({"shape": "3"}, "6: a.shape", "'3'", "a list of at least one item"),
     "empty shape": ({"shape": "[]"}, "6: a.shape", "a list of 0", "a list of at least one item"),
     "no rows": ({"shape": "[0, 2]"}, "6: a.shape[0]", "'0'", "an integer >= 1"),
@@ -204,6 +206,48 @@ def test_two_extents_for_a_vector(read_field: Any, refused: Any, saved: str) -> 
 def test_a_file_that_is_not_as_stated_is_refused_at_its_reference(read_field: Any, refused: Any, saved: str) -> None:
     matrix = read_field(Matrix(), reference(saved, dtype="float32"))
     refused(matrix.load, found="dtype float64 in the file", expected="dtype float32, as stated", at="cert.yaml:2: a")
+
+
+# -- arrays of more dimensions
+
+
+def test_matrices_of_an_array_stand_one_below_the_other(read_field: Any, saved: str) -> None:
+    for name, array in (("m", MATRIX), ("c", CUBE), ("t", TESSERACT)):
+        stated = {"array": name, "shape": str(list(array.shape))}
+        tensor = read_field(Tensor(), reference(saved, **stated))
+        assert tensor.extents == array.shape
+        assert tensor.shape == (array.size // 2, 2)
+        assert entries(tensor) == exact(array.reshape(-1, 2))
+        assert tensor.words() == f"{' x '.join(map(str, array.shape))} from x.npz[{name}]"
+        some = read_field(Tensor(), reference(saved, **stated, rows="1:2"))
+        assert some.extents == (1, *array.shape[1:])
+        assert entries(some) == exact(array[1:2].reshape(-1, 2))
+
+
+def test_a_tensor_that_is_written_out_is_a_matrix(read_field: Any, refused: Any) -> None:
+    assert read_field(Tensor(), "a: [[1, 2, 3], [4, 5, 6]]").extents == (2, 3)
+    assert read_field(Numbers(), "a: [[1, 2, 3]]").extents == (1, 3)
+    refused(lambda: read_field(Tensor(), "a: [[[1]]]"), found="a list of 1", expected=RATIONAL_FORMS)
+
+
+def test_numbers_for_rows(read_field: Any, saved: str) -> None:
+    vector = read_field(Numbers(), reference(saved, array="v", dtype="float32", shape="[3]"))
+    assert (vector.extents, vector.shape, entries(vector)) == ((3,), (1, 3), exact(VECTOR))
+    cube = read_field(Numbers(), reference(saved, array="c", shape="[2, 2, 2]"))
+    assert (cube.extents, cube.shape, entries(cube)) == ((2, 2, 2), (4, 2), exact(CUBE.reshape(4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "expected"),
+    [(Tensor(), "[6]", "two extents (rows, columns), or three or four"),
+     (Tensor(), "[1, 1, 1, 3, 2]", "two extents (rows, columns), or three or four"),
+     (Numbers(), "[1, 1, 3, 2]", "one extent, or two or three")],
+)  # fmt: skip
+def test_too_few_or_too_many_extents(
+    kind: Matrix, shape: str, expected: str, read_field: Any, refused: Any, saved: str
+) -> None:
+    found = f"{shape.count(',') + 1} extents"
+    refused(lambda: read_field(kind, reference(saved, shape=shape)), found=found, expected=expected)
 
 
 # -- shapes that must fit
@@ -280,4 +324,4 @@ def test_errors_in_an_array_name_the_file_and_the_array(saved: str, read_field: 
     refused(lambda: vector.require_length(2, "a query"), found="3 numbers in x.npz[v]", expected="2 numbers")
     assert vector.words() == "3 numbers from x.npz[v]"
     lost = read_field(Matrix(), reference(saved, array="w"))
-    refused(lost.load, found="x.npz[w]: no array 'w'; the file has c, m, v", expected="exactly one")
+    refused(lost.load, found="x.npz[w]: no array 'w'; the file has c, m, t, v", expected="exactly one")
