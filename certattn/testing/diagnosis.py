@@ -40,7 +40,7 @@ def likely_causes(found: AttentionError, heads: Heads) -> list[str]:
                 return lines
         factor = float((output * exact).sum() / (exact * exact).sum())
         if float(np.abs(output - factor * exact).max()) <= limit:
-            lines.append(f"looks like this mistake: the output is {factor:.6g} times what it should be")
+            lines.append(f"looks like this mistake: the output is {factor:.3g} times what it should be")
         lines += _of_another_head(heads, worst.batch, worst.head, output, limit)
     except Binary64Error:
         pass

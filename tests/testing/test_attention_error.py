@@ -1,0 +1,311 @@
+"""`certattn.testing`: what is measured, what a failure says, and what arrays it takes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import mpmath
+import numpy as np
+import pytest
+
+import certattn
+from certattn.kernel.errors import RefusedError, UsageError
+from certattn.testing import AttentionError, assert_attention_close, attention_error
+from tools import planted_bugs
+
+RNG = np.random.default_rng(3)
+Q, K, V = (RNG.standard_normal(shape).astype(np.float16) for shape in ((2, 4, 9, 8), (2, 2, 12, 8), (2, 2, 12, 5)))
+
+
+def exact(q: Any, k: Any, v: Any, seen: Any, scale: Any) -> list[list[Any]]:
+    """Attention of one head in mpmath."""
+    rows = []
+    for i, query in enumerate(q.tolist()):
+        tokens = [j for j in range(len(k)) if seen(i, j)]
+        weights = [mpmath.exp(scale * mpmath.fdot(query, k[j].tolist())) for j in tokens]
+        total = mpmath.fsum(weights)
+        rows.append([mpmath.fdot(weights, [float(v[j, c]) for j in tokens]) / total for c in range(v.shape[1])])
+    return rows
+
+
+def attention(dtype: Any = np.float16, seen: Any = lambda i, j: True, scale: Any = None) -> Any:
+    """The rounded output for Q, K and V."""
+    scale = 1 / mpmath.sqrt(8) if scale is None else scale
+    heads = [[exact(Q[b, h], K[b, h // 2], V[b, h // 2], seen, scale) for h in range(4)] for b in range(2)]
+    return np.array(heads, float).astype(dtype)
+
+
+MASKS: dict[str, tuple[dict[str, Any], Callable[[int, int], bool]]] = {
+    "none": ({}, lambda i, j: True),
+    "top-left": ({"causal": "top-left"}, lambda i, j: j <= i),
+    "bottom-right": ({"causal": "bottom-right"}, lambda i, j: j <= i + 3),
+    "an offset": ({"causal": 1}, lambda i, j: j <= i + 1),
+    "a window": ({"causal": "bottom-right", "window": 2}, lambda i, j: i + 2 <= j <= i + 3),
+    "lengths": ({"lengths": [7, 7]}, lambda i, j: j < 7),
+    "sequences": ({"sequences": ([4, 5], [5, 7])}, lambda i, j: (i < 4) == (j < 5)),
+    "causal sequences": (
+        {"sequences": ([4, 5], [5, 7]), "causal": "bottom-right"},
+        lambda i, j: j <= i + 1 if i < 4 else 5 <= j <= i - 4 + 2 + 5,
+    ),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_what_is_measured_encloses_what_mpmath_computes(mask: str) -> None:
+    how, seen = MASKS[mask]
+    output = attention(seen=seen)
+    output[1, 2, 3, 4] += np.float16(0.25)
+    found = attention_error(output, Q, K, V, **how)
+    true = np.array([[exact(Q[b, h], K[b, h // 2], V[b, h // 2], seen, 1 / mpmath.sqrt(8)) for h in range(4)]
+                     for b in range(2)])  # fmt: skip
+    off = output.astype(object) - true
+    assert found.max_abs.lower <= abs(off).max() <= found.max_abs.upper
+    assert found.max_abs.upper - found.max_abs.lower < 1e-11
+    rows = [(mpmath.norm(off[at].tolist()), mpmath.norm(true[at].tolist())) for at in np.ndindex(2, 4, 9)]
+    relative = max(error / size for error, size in rows)
+    assert found.max_relative.lower <= relative <= found.max_relative.upper
+    assert found.rms.lower <= mpmath.sqrt((off**2).sum() / off.size) <= found.rms.upper
+    ulps = max(abs(x) / mpmath.mpf(2) ** (max(int(mpmath.floor(mpmath.log(abs(t), 2))), -14) - 10)
+               for x, t in zip(off.ravel(), true.ravel(), strict=True))  # fmt: skip
+    assert found.max_ulps is not None
+    assert found.max_ulps.lower <= ulps <= found.max_ulps.upper
+    worst = found.worst
+    assert (worst.batch, worst.head, worst.query, worst.coordinate) == (1, 2, 3, 4)
+    assert worst.exact.lower <= true[1, 2, 3, 4] <= worst.exact.upper
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn,
+                                   ml_dtypes.float8_e5m2])  # fmt: skip
+def test_a_rounded_output_is_off_by_half_a_unit_in_the_last_place(dtype: Any) -> None:
+    found = attention_error(attention(dtype), Q, K, V)
+    assert found.max_ulps is not None
+    assert 0.25 < found.max_ulps.lower <= found.max_ulps.upper < 0.51
+    assert found.dtype == np.dtype(dtype).name
+
+
+def test_doubles_are_judged_as_far_as_doubles_can() -> None:
+    found = attention_error(attention(np.float64), Q, K, V)
+    assert 0 == found.max_abs.lower < found.max_abs.upper < 1e-12
+
+
+def test_other_shapes_and_layouts_are_the_same() -> None:
+    output = attention()
+    whole = attention_error(output, Q, K, V)
+    swapped = (array.swapaxes(1, 2) for array in (output, Q, K, V))
+    assert attention_error(*swapped, layout="bshd").to_dict() == whole.to_dict()
+    one = attention_error(output[1, 2], Q[1, 2], K[1, 1], V[1, 1])
+    assert one.heads[0].max_abs == whole.heads[6].max_abs
+    assert attention_error(output[0], Q[0], K[0], V[0]).max_abs == max(
+        (head.max_abs for head in whole.heads[:4]), key=lambda each: each.upper
+    )
+
+
+def test_scales_are_exact() -> None:
+    quarter = attention(scale=mpmath.mpf(1) / 4)
+    for scale in (0.25, "1/4", Fraction(1, 4)):
+        assert attention_error(quarter, Q, K, V, scale=scale).max_abs.upper < 1e-3
+    assert attention_error(quarter, Q, K, V).max_abs.lower > 1e-3
+
+
+def test_log_sum_exps() -> None:
+    scores = np.einsum("bhmd,bhnd->bhmn", Q.astype(float), K.repeat(2, 1).astype(float)) / np.sqrt(8)
+    lse = np.log(np.exp(scores).sum(-1))
+    found = attention_error(attention(), Q, K, V, lse=lse).lse
+    assert found is not None
+    assert found.upper < 1e-12
+    two = attention_error(attention(), Q, K, V, lse=lse / np.log(2), lse_base="2").lse
+    assert two is not None
+    assert two.upper < 1e-12
+    wrong = attention_error(attention(), Q, K, V, lse=lse / np.log(2)).lse
+    assert wrong is not None
+    assert wrong.lower > 0.5
+    lse[0, 0, 0] = np.nan
+    bad = attention_error(attention(), Q, K, V, lse=lse).lse
+    assert bad is not None
+    assert bad.lower == np.inf
+
+
+def test_entries_that_are_no_numbers() -> None:
+    output = attention()
+    output[0, 3, 7, 1] = np.nan
+    output[1, 3, 7, 1] = -np.inf
+    found = attention_error(output, Q, K, V)
+    assert found.not_finite == 2
+    assert found.max_abs.lower == found.rms.lower == np.inf
+    assert found.heads[0].max_abs.upper < 1e-3
+    assert (found.worst.head, found.worst.query, found.worst.coordinate) == (3, 7, 1)
+    with pytest.raises(AssertionError, match="2 entries are NaN or infinite"):
+        assert_attention_close(output, Q, K, V, max_abs=1)
+
+
+def test_what_it_looks_like() -> None:
+    found = attention_error(attention(), Q, K, V)
+    assert re.fullmatch(r"<AttentionError of float16 \(2, 4, 9, 5\): max_abs \S+, max_relative .*>", repr(found))
+    table = found.table().splitlines()
+    assert table[0].split() == ["batch", "head", "max_abs", "max_relative", "max_ulps", "rms"]
+    assert len(table) == 9
+    many = attention_error(*(np.repeat(x, 5, 0) for x in (attention(), Q, K, V)))
+    assert many.table().splitlines()[-1] == "and 24 heads with smaller errors"
+    assert set(found.to_dict()) >= {"max_abs", "max_relative", "max_ulps", "rms", "worst", "heads", "dtype"}
+
+
+# -- assertions
+
+
+def test_an_assertion_holds_or_says_what_does_not() -> None:
+    output = attention()
+    assert isinstance(assert_attention_close(output, Q, K, V, max_abs=1e-3, relative=1e-3, ulps=0.51), AttentionError)
+    with pytest.raises(AssertionError) as failure:
+        assert_attention_close(output, Q, K, V, max_abs=1e-9, rms=1)
+    said = str(failure.value)
+    assert "the largest absolute error:" in said
+    assert "exceeds 1e-09" in said
+    assert "worst entry at batch" in said
+    assert "root mean square" not in said
+
+
+@pytest.mark.parametrize(("wrong", "cause"), [
+    (lambda i, j: j < 11, "the last key that a query sees is left out"),
+    (lambda i, j: j > 0, "the first key is left out"),
+    (lambda i, j: j < 8, "the last 4 keys, an incomplete block, are left out"),
+    (lambda i, j: j <= i, "the mask is causal, top-left"),
+])  # fmt: skip
+def test_a_usual_mistake_is_named(wrong: Any, cause: str) -> None:
+    with pytest.raises(AssertionError, match=f"looks like this mistake: {cause}"):
+        assert_attention_close(attention(seen=wrong), Q, K, V, max_abs=1e-3)
+
+
+@pytest.mark.parametrize(("change", "cause"), [
+    (lambda o: o[:, [1, 0, 2, 3]], "it is the output of head"),
+    (lambda o: o * 2, "the output is 2 times what it should be"),
+    (lambda o: np.concatenate([o[:, :3], -o[:, 3:]], 1), "large in 2 of 8 heads"),
+    (lambda o: np.concatenate([o[:, :, :8], -o[:, :, 8:]], 2), "in that head, large at 1 of 9 queries: 8"),
+])  # fmt: skip
+def test_where_a_mistake_is(change: Any, cause: str) -> None:
+    with pytest.raises(AssertionError, match=cause):
+        assert_attention_close(change(attention()), Q, K, V, max_abs=1e-3)
+
+
+def test_scales_and_masks_that_were_mistaken() -> None:
+    with pytest.raises(AssertionError, match=r"the scale is 1/sqrt\(d\), whatever was asked for"):
+        assert_attention_close(attention(), Q, K, V, scale=2, max_abs=1e-3)
+    with pytest.raises(AssertionError, match="no mask is applied"):
+        assert_attention_close(attention(), Q, K, V, causal="top-left", max_abs=1e-3)
+
+
+def test_a_certificate_is_kept(tmp_path: Path) -> None:
+    output = attention(ml_dtypes.bfloat16, seen=lambda i, j: j <= i + 3)
+    arrays = [array.swapaxes(1, 2) for array in (output, Q, K, V)]
+    how: dict[str, Any] = {"layout": "bshd", "causal": "bottom-right", "keep": tmp_path / "kept"}
+    assert_attention_close(*arrays, max_abs=0.01, ulps=0.51, **how)
+    with pytest.raises(AssertionError, match=r"certificate: .*\.yaml"):
+        assert_attention_close(*arrays, max_abs=0.0001, **how)
+    reports = [certattn.check(path) for path in (tmp_path / "kept").glob("*.yaml")]
+    assert sorted(report.verdict.value for report in reports) == ["refuted", "verified"]
+    assert len(list((tmp_path / "kept").glob("*.safetensors"))) == 1
+    assert all("bottom" not in report.statement or "i + n - m" in report.statement for report in reports)
+
+
+# -- arrays of others
+
+
+class Tensor:
+    """What of a torch tensor is used, without torch."""
+
+    def __init__(self, array: Any, dtype: str) -> None:
+        self.array, self.dtype = array, f"torch.{dtype}"
+
+    def detach(self) -> Tensor:
+        return self
+
+    cpu = contiguous = detach
+
+    def view(self, dtype: Any) -> Tensor:
+        return Tensor(self.array.view(dtype), np.dtype(dtype).name)
+
+    def numpy(self) -> Any:
+        return self.array
+
+
+Tensor.__module__ = "torch"
+
+
+def test_tensors_arrive_by_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch: Any = ModuleType("torch")
+    torch.int16, torch.uint8 = np.int16, np.uint8
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    for dtype in ("bfloat16", "float8_e5m2", "float32"):
+        output = attention(getattr(ml_dtypes, dtype, dtype))
+        tensors = (Tensor(array, array.dtype.name) for array in (output, Q, K, V))
+        assert attention_error(*tensors).to_dict() == attention_error(output, Q, K, V).to_dict()
+
+
+def test_arrays_in_other_orders() -> None:
+    output = attention()
+    expected = attention_error(output, Q, K, V).to_dict()
+    reverse = [np.asfortranarray(array)[..., ::-1][..., ::-1] for array in (output, Q, K, V)]
+    assert attention_error(*reverse).to_dict() == expected
+    big = [array.astype(array.dtype.newbyteorder(">")) for array in (output, Q, K, V)]
+    assert attention_error(*big).to_dict() == expected
+    assert attention_error(output.tolist(), Q, K, V).dtype == "float64"
+
+
+# -- what is refused
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "another number of dimensions": ({"k": K[0]}, "as many dimensions of each"),
+    "values of another number": ({"v": V[:, :, :5]}, "expected keys of the queries' dimension"),
+    "keys of another dimension": ({"k": K[..., :4]}, "expected keys of the queries' dimension"),
+    "heads that do not divide": ({"k": K.repeat(3, 1)[:, :3], "v": V.repeat(3, 1)[:, :3]}, "divides that of the"),
+    "an empty array": ({"q": Q[:, :, :0], "output": attention()[:, :, :0]}, "expected no empty one"),
+    "words": ({"q": np.array(["x"])}, "expected one of"),
+    "complex numbers": ({"q": Q.astype(complex)}, "expected one of"),
+    "True for more keys than queries": ({"causal": True}, "where query 0 sees key 0 alone"),
+    "an unknown mask": ({"causal": "upper"}, "expected True, 'top-left'"),
+    "a window without a mask": ({"window": 3}, "a window is one of a causal mask"),
+    "lengths of another batch": ({"lengths": [3]}, "1 lengths for a batch of 2"),
+    "a length beyond the keys": ({"lengths": [3, 13]}, "do not fit"),
+    "sequences of other sums": ({"sequences": ([4, 5], [5, 5])}, "do not fit"),
+    "a query that sees nothing": ({"causal": 8, "window": 1}, "sees no key"),
+    "a scale of words": ({"scale": "a third"}, "expected a number, or a text"),
+    "a scale of NaN": ({"scale": float("nan")}, "expected a number, or a text"),
+    "an unknown layout": ({"layout": "sbhd"}, "expected one of bhsd, bshd"),
+    "log-sum-exps of another shape": ({"lse": Q[..., 0][:1]}, "a number for each query"),
+    "another base": ({"lse": Q[..., 0], "lse_base": "10"}, "expected one of e, 2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused(name: str) -> None:
+    changes, message = REFUSED[name]
+    arrays = {"output": attention(), "q": Q, "k": K, "v": V}
+    with pytest.raises(UsageError, match=re.escape(message)):
+        attention_error(**{**arrays, **changes})
+
+
+def test_inputs_that_are_no_numbers_are_refused() -> None:
+    keys = K.copy()
+    keys[0, 0, 0, 0] = np.nan
+    with pytest.raises(RefusedError):
+        attention_error(attention(), Q, keys, V)
+
+
+def test_an_assertion_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing to assert"):
+        assert_attention_close(attention(), Q, K, V)
+    with pytest.raises(UsageError, match="expected a number >= 0"):
+        assert_attention_close(attention(), Q, K, V, max_abs=-1)
+    with pytest.raises(UsageError, match="no units in the last place"):
+        assert_attention_close(attention().astype(np.int32), Q, K, V, ulps=1)
+
+
+def test_planted_mistakes_are_refuted_and_correct_kernels_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert planted_bugs.main(["--few"]) == 0
+    assert "correct kernels: 2 of 2 proved" in capsys.readouterr().out
