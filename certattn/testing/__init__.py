@@ -29,6 +29,7 @@ from certattn.testing.errors import Entry as Entry
 from certattn.testing.errors import HeadError as HeadError
 from certattn.testing.heads import Bound, Heads, Masks, exact_bound, exact_scale, heads_of
 from certattn.testing.measuring import measured
+from certattn.testing.threads import one_thread_each
 
 __all__ = ["AttentionError", "Enclosed", "Entry", "HeadError", "assert_attention_close", "attention_error"]
 
@@ -75,7 +76,7 @@ def _arrays(output: Any, q: Any, k: Any, v: Any) -> list[Numbers]:
 
 
 def _measured(heads: Heads, lse: Any, lse_base: str) -> AttentionError:
-    with default_floating_point():
+    with default_floating_point(), one_thread_each():
         return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)
 
 
@@ -117,7 +118,9 @@ def assert_attention_close(
     kept = "" if keep is None else str(keep_certificate(Path(keep), arrays, heads, layout, bounds))
     failures = [failure for field, bound in bounds.items() if (failure := _failure(found, field, bound))]
     if failures:
-        raise AssertionError(_message(found, failures, likely_causes(found, heads), kept))
+        with default_floating_point(), one_thread_each():
+            causes = likely_causes(found, heads)
+        raise AssertionError(_message(found, failures, causes, kept))
     return found
 
 
