@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ from tools.truth.reading import (
 
 # A matrix for each batch and head.
 Heads = list[list[Table]]
+# Exponents of the least normal number, and bits of the fraction.
+_NOT_IN_NUMPY = {
+    "float8_e4m3fn": SimpleNamespace(minexp=-6, nmant=3),
+    "float8_e5m2": SimpleNamespace(minexp=-14, nmant=2),
+    "bfloat16": SimpleNamespace(minexp=-126, nmant=7),
+}
 MEASURES = ("error", "relative", "ulps", "rms", "lse")
 
 
@@ -49,7 +56,7 @@ def judge_attention_error(given: Any, asserts: Any, witness: Any, folder: Path) 
         if name in asserts:
             require_record(asserts[name], name, set(), {"at_most", "at_least"})
             require(asserts[name] != {}, f"{name} without a bound")
-            require(name != "ulps" or stated.dtype in ("float16", "float32", "float64"), "ulps of no number type")
+            require(name != "ulps" or "float" in stated.dtype, "ulps of no number type")
             require(name != "lse" or stated.logarithms is not None, "no log-sum-exp")
             for end, text in asserts[name].items():
                 bound = read_number(text)
@@ -145,9 +152,10 @@ class Kernel:
         return [found[name](b, h) for b, h in self.heads()]
 
     def unit(self, size: mpf) -> mpf:
-        info = np.finfo(self.dtype)
+        described = _NOT_IN_NUMPY.get(self.dtype) or np.finfo(self.dtype)
         _, above = mp.frexp(size)
-        return mpf(2) ** (max(above - 1 if size else info.minexp, info.minexp) - info.nmant)
+        least = described.minexp
+        return mpf(2) ** (max(above - 1 if size else least, least) - described.nmant)
 
     def _off_logarithm(self, b: int, h: int) -> mpf:
         assert self.logarithms is not None

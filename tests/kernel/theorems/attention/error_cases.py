@@ -397,6 +397,14 @@ asserts:
     },
 )
 
+
+def one(name: str, units: str = "1") -> str:
+    """An output for one token, and how far it is off."""
+    output = heads(f"one-{name}", "float16", "[1, 4]")
+    return f"{output}\n  scale: 1\nasserts:\n  ulps: {{at_most: {units}, at_least: {units}}}"
+
+
+HALF = one("o", "1/2")
 UNITS = family(
     "units in the last place of one token: at 1, below 1, of a subnormal number and of 0",
     f"""
@@ -404,21 +412,12 @@ given:
   queries: {heads("one-q", "float16", "[1, 1]")}
   keys: {heads("one-q", "float16", "[1, 1]")}
   values: {heads("one-v", "float64", "[1, 4]")}
-  output: {heads("one-o", "float16", "[1, 4]")}
-  scale: 1
-asserts:
-  ulps: {{at_most: 1/2, at_least: 1/2}}
+  output: {HALF}
 """,
     {
-        "one unit at 1": (
-            f"{heads('one-o', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1/2, at_least: 1/2}}",
-            f"{heads('one-at-one', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1, at_least: 1}}"),
-        "one unit below 1, which is half as large": (
-            f"{heads('one-o', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1/2, at_least: 1/2}}",
-            f"{heads('one-below-one', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1, at_least: 1}}"),
-        "one unit at 0": (
-            f"{heads('one-o', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1/2, at_least: 1/2}}",
-            f"{heads('one-at-zero', 'float16', '[1, 4]')}\n  scale: 1\nasserts:\n  ulps: {{at_most: 1, at_least: 1}}"),
+        "one unit at 1": (HALF, one("at-one")),
+        "one unit below 1, which is half as large": (HALF, one("below-one")),
+        "one unit at 0": (HALF, one("at-zero")),
     },
     {
         "less than half a unit": ("at_most: 1/2", "at_most: 0.4999999999999999999", REFUTED, "in the last place"),
