@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certattn.fast.attention import Moments
-from certattn.fast.balls import Ball, rounded_scale
+from certattn.fast.balls import Ball
 from certattn.fast.enclosures import Enclosures
+from certattn.fast.exponential import relative_error
 from certattn.fast.rows import Block, norm_bounds
 from certattn.fast.sums import Scratch, Sums, processors
 from certattn.fast.units import UNDERFLOW, UNIT, UP, Floats, require_sound_arithmetic
 from certattn.kernel.decide.floating_point import set_default
-from certattn.kernel.mathematics.reals import Real
 
 # Queries and tokens in a table of scores, which stays in the cache.
 _QUERIES = 256
@@ -33,15 +33,16 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Head:
-    """A head: queries (m x d), keys (n x d) and values (n x d_v) in doubles, exactly, and the scale of the scores.
+    """A head: queries (m x d), keys (n x d) and values (n x d_v) in doubles, exactly.
 
+    The scale of the scores is a double within 2 u of it, as `rounded_scale` gives.
     Query i sees the tokens from first[i] on, up to and without last[i]: at least one.
     """
 
     queries: Floats
     keys: Floats
     values: Floats
-    scale: Real
+    scale: float
     first: Sequence[int]
     last: Sequence[int]
 
@@ -52,15 +53,20 @@ class Head:
 
 
 @np.errstate(all="ignore")
-def attended(head: Head) -> Moments:
-    """The softmax means of what every query sees, and normalisers. Raises Binary64Error."""
+def attended(head: Head, threads: int = 0) -> Moments:
+    """The softmax means of what every query sees, and normalisers. Raises Binary64Error.
+
+    threads: how many share the queries; 0 for one per processor.
+    """
     require_sound_arithmetic()
-    factor = rounded_scale(head.scale)
-    queries = head.queries * factor
+    # Proved by Arb, whose precision is one for all threads: before there are others.
+    relative_error()
+    queries = head.queries * head.scale
     # 2 u for the scale, u for the product.
-    radius = (4 * UNIT * norm_bounds(queries) + 4 * queries.shape[1] * UNDERFLOW * (1 + abs(factor))) * UP
+    radius = (4 * UNIT * norm_bounds(queries) + 4 * queries.shape[1] * UNDERFLOW * (1 + abs(head.scale))) * UP
     parts = [slice(start, start + _QUERIES) for start in range(0, len(queries), _QUERIES)]
-    shares = min(len(parts), processors() if len(queries) * len(head.keys) > _FEW_SCORES else 1)
+    many = len(queries) * len(head.keys) > _FEW_SCORES
+    shares = min(len(parts), threads or processors()) if many else 1
     if shares == 1:
         found = _of_parts(head, queries, radius, parts)
     else:

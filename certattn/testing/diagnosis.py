@@ -9,10 +9,11 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from certattn.fast.balls import rounded_scale
 from certattn.fast.heads import Head, attended
 from certattn.fast.units import Floats
 from certattn.kernel.errors import Binary64Error, UsageError
-from certattn.kernel.mathematics.reals import real_root, square
+from certattn.kernel.mathematics.reals import real_root
 from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT
 from certattn.testing.errors import AttentionError
 from certattn.testing.heads import Heads
@@ -81,10 +82,10 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
         yield "the window is ignored", seeing(np.zeros_like(first), last)
     if heads.masks.lengths is not None:
         yield "keys beyond the length are seen", seeing(first, np.full_like(last, tokens))
-    yield "the scores are not scaled", replace(head, scale=fmpq(1))
+    yield "the scores are not scaled", replace(head, scale=1.0)
     usual = fmpq(1, head.keys.shape[1])
-    yield "the scale is 1/sqrt(d), whatever was asked for", replace(head, scale=real_root(usual))
-    yield "the scale is applied twice", replace(head, scale=square(head.scale))
+    yield "the scale is 1/sqrt(d), whatever was asked for", replace(head, scale=rounded_scale(real_root(usual)))
+    yield "the scale is applied twice", replace(head, scale=head.scale * head.scale)
     shared = heads.queries.shape[1] // heads.keys.shape[1]
     for other in range(min(heads.keys.shape[1], _MOST_HEADS)):
         if other != index // shared:

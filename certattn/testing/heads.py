@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from certattn.fast.balls import rounded_scale
 from certattn.fast.heads import Head
 from certattn.fast.units import Floats
 from certattn.kernel.decide.floating_point import default_floating_point
@@ -65,6 +67,11 @@ class Heads:
     scale: Real
     masks: Masks
 
+    @cached_property
+    def rounded_scale(self) -> float:
+        """As `Head` has it."""
+        return rounded_scale(self.scale)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Batches, and query heads of each."""
@@ -89,7 +96,7 @@ class Heads:
         shared = head // (self.shape[1] // self.keys.shape[1])
         sight = self.sight(batch)
         queries, keys = self.queries[batch, head], self.keys[batch, shared]
-        return Head(queries, keys, self.values[batch, shared], self.scale, sight.first, sight.last)
+        return Head(queries, keys, self.values[batch, shared], self.rounded_scale, sight.first, sight.last)
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Batch and head of each."""

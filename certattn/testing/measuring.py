@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from certattn.fast.attention import Moments
-from certattn.fast.heads import attended
+from certattn.fast.exponential import relative_error
+from certattn.fast.heads import Head, attended
 from certattn.fast.output_errors import OutputErrors
+from certattn.fast.sums import processors
 from certattn.fast.units import Floats
+from certattn.kernel.decide.floating_point import set_default
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.attention.attention_error import FORMATS
@@ -27,23 +33,41 @@ _BITS = 96
 def measured(heads: Heads, lse: Numbers | None, base: str) -> AttentionError:
     """The errors of every head. Raises UsageError and Binary64Error."""
     logarithms = None if lse is None else _logarithms(heads, lse, base)
-    found, not_finite = [], 0
-    for batch, head in heads.places():
-        moments = attended(heads.head(batch, head))
-        output = heads.output[batch, head]
-        bad = ~np.isfinite(output)
-        count = int(bad.sum())
-        not_finite += count
-        # Where there is no number the exact value stands in, for the measures of the others.
-        errors = OutputErrors.of(np.where(bad, moments.means.middle, output) if count else output, moments.means)
-        off = None if logarithms is None else _lse_error(logarithms[batch, head], moments, base)
-        found.append(_head_error(batch, head, output, errors, heads.dtype, off, bad if count else None))
-    batches, count = heads.shape
-    return AttentionError(heads.dtype, (batches, count, *heads.output.shape[2:]), found, not_finite)
+    places, threads = list(heads.places()), processors()
+    if len(places) < threads:
+        found = [_of_head(heads, *place, attended(heads.head(*place))) for place in places]
+    else:
+        # What Arb proves, whose precision is one for all threads, and what they share, is made before they begin.
+        relative_error()
+        each = [heads.head(*place) for place in places]
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(lambda place, head: _in_thread(heads, place, head), places, each))
+    errors = []
+    for (batch, head), (error, moments) in zip(places, found, strict=True):
+        lse_error = None if logarithms is None else _lse_error(logarithms[batch, head], moments, base)
+        errors.append(replace(error, lse=lse_error))
+    not_finite = int((~np.isfinite(heads.output)).sum())
+    return AttentionError(heads.dtype, (*heads.shape, *heads.output.shape[2:]), errors, not_finite)
+
+
+def _in_thread(heads: Heads, place: tuple[int, int], head: Head) -> tuple[HeadError, Moments]:
+    # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
+    set_default()
+    return _of_head(heads, *place, attended(head, threads=1))
+
+
+@np.errstate(all="ignore")
+def _of_head(heads: Heads, batch: int, head: int, moments: Moments) -> tuple[HeadError, Moments]:
+    output = heads.output[batch, head]
+    bad = ~np.isfinite(output)
+    # Where there is no number the exact value stands in, for the measures of the others.
+    there = np.where(bad, moments.means.middle, output) if bad.any() else output
+    errors = OutputErrors.of(there, moments.means)
+    return _head_error(batch, head, output, errors, heads.dtype, bad if bad.any() else None), moments
 
 
 def _head_error(
-    batch: int, head: int, output: Floats, errors: OutputErrors, dtype: str, lse: Enclosed | None, bad: Floats | None
+    batch: int, head: int, output: Floats, errors: OutputErrors, dtype: str, bad: NDArray[np.bool_] | None
 ) -> HeadError:
     row, column = errors.worst() if bad is None else divmod(int(bad.argmax()), bad.shape[1])
     middle, radius = errors.means.middle[row, column].item(), errors.means.radius[row, column].item()
@@ -51,11 +75,11 @@ def _head_error(
     worst = Entry(batch, head, row, column, output[row, column].item(), exact)
     known = dtype in FORMATS
     if bad is not None:
-        return HeadError(batch, head, _INFINITE, _INFINITE, _INFINITE if known else None, _INFINITE, worst, lse)
+        return HeadError(batch, head, _INFINITE, _INFINITE, _INFINITE if known else None, _INFINITE, worst)
     ulps = Enclosed.of(errors.ulps(*FORMATS[dtype])) if known else None
     square = errors.mean_square()
     rms = Enclosed(math.sqrt(square.low) * (1 - 2.0**-50), math.sqrt(square.high) * (1 + 2.0**-50))
-    return HeadError(batch, head, Enclosed.of(errors.largest()), Enclosed.of(errors.relative()), ulps, rms, worst, lse)
+    return HeadError(batch, head, Enclosed.of(errors.largest()), Enclosed.of(errors.relative()), ulps, rms, worst)
 
 
 def _logarithms(heads: Heads, lse: Numbers, base: str) -> Floats:

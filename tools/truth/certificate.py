@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.truth import gradient
+from tools.truth.attention_error import judge_attention_error
 from tools.truth.descent_trajectory import judge_descent
 from tools.truth.equivalent_law import judge_equivalent
 from tools.truth.exponential import judge_exponential
@@ -55,6 +56,7 @@ def _all_of(comparisons: Callable[[Any, Any, Any, Path], list[Comparison]]) -> J
 
 
 JUDGES: dict[str, Judge] = {
+    "attention-error": judge_attention_error,
     "binary64-exponential": judge_exponential,
     "descent-trajectory": judge_descent,
     "equivalent-law": judge_equivalent,

@@ -6,6 +6,8 @@ Python's fractions, and numpy for array files; nothing comes from the kernel. Wh
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -207,27 +209,31 @@ def read_covariance(node: Any, folder: Path) -> Table:
     return matrix
 
 
-def read_array(node: dict[str, Any], folder: Path, dimensions: int) -> np.ndarray[Any, Any]:
-    """An array of a .npy or .npz file; float64 and integers become Fractions exactly."""
+def read_array(node: dict[str, Any], folder: Path, dimensions: int, finite: bool = True) -> np.ndarray[Any, Any]:
+    """An array of a file; float64 and integers become Fractions exactly."""
     require_record(node, "a reference", {"file", "sha256", "dtype", "shape"}, {"array", "rows"})
     shape = node["shape"]
     require(isinstance(shape, list) and len(shape) == dimensions, "the shape")
     require(all(isinstance(n, str) and re.fullmatch("[1-9][0-9]*", n) for n in shape), "the shape")
     name = node["file"]
-    require(isinstance(name, str) and name.endswith((".npy", ".npz")), "the file")
+    require(isinstance(name, str) and name.endswith((".npy", ".npz", ".safetensors")), "the file")
     path = folder / name
     require(path.resolve().is_relative_to(folder.resolve()) and path.is_file(), "no such file")
     require(hashlib.sha256(path.read_bytes()).hexdigest() == node["sha256"], "another sha256")
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise NotAStatement(str(error)) from None
-    if name.endswith(".npz"):
-        require(node.get("array") in loaded.files, "no such array")
-        loaded = loaded[node["array"]]
+    if name.endswith(".safetensors"):
+        dtype, loaded = _tensor(path.read_bytes(), node.get("array"))
     else:
-        require("array" not in node, "a .npy file holds one array")
-    require(str(loaded.dtype) == node["dtype"], "another dtype")
+        try:
+            loaded = np.load(path, allow_pickle=False)
+        except ValueError as error:
+            raise NotAStatement(str(error)) from None
+        if name.endswith(".npz"):
+            require(node.get("array") in loaded.files, "no such array")
+            loaded = loaded[node["array"]]
+        else:
+            require("array" not in node, "a .npy file holds one array")
+        dtype = str(loaded.dtype)
+    require(dtype == node["dtype"], "another dtype")
     require([str(n) for n in loaded.shape] == shape, "another shape")
     if "rows" in node:
         match = re.fullmatch(f"({NATURAL}):([1-9][0-9]*)", str(node["rows"]), re.ASCII)
@@ -236,8 +242,31 @@ def read_array(node: dict[str, Any], folder: Path, dimensions: int) -> np.ndarra
         require(int(match[1]) < int(match[2]) <= len(loaded), "the rows")
         loaded = loaded[int(match[1]) : int(match[2])]
     wide = loaded.astype(np.float64) if loaded.dtype.kind == "f" else loaded
-    require(bool(np.isfinite(wide).all()), "numbers that are not finite")
+    require(not finite or bool(np.isfinite(wide).all()), "numbers that are not finite")
     return wide
+
+
+def _tensor(content: bytes, name: Any) -> tuple[str, np.ndarray[Any, Any]]:
+    """A tensor of a type that numpy has not, as doubles: each is the upper part of a wider one, or written out here."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    require(isinstance(name, str) and name in header, "no such tensor")
+    start, stop = header[name]["data_offsets"]
+    code, raw = header[name]["dtype"], content[end + start : end + stop]
+    if code == "BF16":
+        dtype, numbers = "bfloat16", (np.frombuffer(raw, "<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
+    elif code == "F8_E5M2":
+        dtype, numbers = "float8_e5m2", (np.frombuffer(raw, "u1").astype("<u2") << 8).view("<f2").astype(np.float64)
+    else:
+        require(code == "F8_E4M3", "a type of tensors that this reader has not")
+        dtype, numbers = "float8_e4m3fn", np.array([_e4m3fn(pattern) for pattern in raw])
+    return dtype, numbers.reshape(header[name]["shape"])
+
+
+def _e4m3fn(pattern: int) -> float:
+    exponent, eighths = pattern >> 3 & 15, pattern & 7
+    size = math.nan if pattern & 127 == 127 else (8 + eighths if exponent else eighths) * 2.0 ** (max(exponent, 1) - 10)
+    return -size if pattern >= 128 else size
 
 
 def to_real(value: Fraction) -> mpf:

@@ -239,6 +239,48 @@ def _tables() -> dict[str, np.ndarray[Any, Any]]:
 ARRAYS |= _tables()
 
 
+def _some(step: int, *shape: int) -> np.ndarray[Any, Any]:
+    """Numbers of four bits: eighths up to 15/8, which every type of floats has but float8_e5m2."""
+    return (((np.arange(np.prod(shape)) * step + step) % 31 - 15) / 8).reshape(shape)
+
+
+def _attended(q: Any, k: Any, v: Any, seen: Any) -> tuple[Any, Any]:
+    """Attention with the scale 1/2, and log Z; query heads share heads of keys in pairs."""
+    scores = np.where(seen, q @ np.repeat(k, 2, axis=-3).swapaxes(-1, -2) / 2, -np.inf)
+    weights = np.exp(scores)
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights @ np.repeat(v, 2, axis=-3) / total, np.log(total[..., 0])
+
+
+def _heads() -> dict[str, np.ndarray[Any, Any]]:
+    """Two batches of four heads that share keys in pairs: 3 queries on 5 tokens, aligned at the bottom right, of which
+    each sees 3. Outputs to 1/64, so that a few bits of rounding change none; and outputs with one defect each."""
+    q, k, v = _some(7, 2, 4, 3, 2), _some(11, 2, 2, 5, 2), _some(13, 2, 2, 5, 2)
+    i, j = np.arange(3)[:, None], np.arange(5)
+    means, logs = _attended(q, k, v, (j <= i + 2) & (j > i - 1))
+    output = (np.round(means * 64) / 64).astype(np.float16)
+    found = {"q": q.astype(np.float16), "k": k.astype(np.float16), "v": v.astype(np.float32), "o": output}
+    found["l"], found["o64"] = (np.round(logs * 1024) / 1024).astype(np.float32), output.astype(np.float64)
+    found["o8"] = np.round(means).astype(np.int8)
+    for name, value in (("nan", np.nan), ("infinite", -np.inf), ("moved", 8.0)):
+        found[f"o-{name}"] = output.copy()
+        found[f"o-{name}"][1, 2, 0, 1] = value
+    found["l-nan"] = found["l"].copy()
+    found["l-nan"][0, 0, 0] = np.nan
+    # One token, so that T is its value: 1, below 1, subnormal as float16, and 0.
+    tiny, least = 2.0**-10, 2.0**-24
+    found["one-q"], found["one-v"] = np.zeros((1, 1), np.float16), np.array([[1, 1 - tiny / 2, 1.5 * least, 0]])
+    found["one-o"] = np.array([[1, 1 - tiny / 2, least, 0]], np.float16)
+    for name, column, value in (("at-one", 0, 1 + tiny), ("below-one", 1, 1), ("at-zero", 3, -least)):
+        found[f"one-{name}"] = found["one-o"].copy()
+        found[f"one-{name}"][0, column] = value
+    return {f"heads-{name}": array for name, array in found.items()}
+
+
+HEADS = _heads()
+ARRAYS |= HEADS
+
+
 def _npy(array: np.ndarray[Any, Any]) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=True)
@@ -251,16 +293,46 @@ def _npz(*names: str) -> bytes:
     return stream.getvalue()
 
 
-def _safetensors(code: str, shape: list[int], data: bytes) -> bytes:
-    header = json.dumps({"x": {"dtype": code, "shape": shape, "data_offsets": [0, len(data)]}}).encode()
-    return struct.pack("<Q", len(header)) + header + data
+def _safetensors(**tensors: tuple[str, list[int], bytes]) -> bytes:
+    header, body = dict[str, Any](), b""
+    for name, (code, shape, data) in tensors.items():
+        header[name] = {"dtype": code, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def _eight_bits(numbers: np.ndarray[Any, Any], fraction_bits: int) -> bytes:
+    """Numbers of so few bits, none of them subnormal, as patterns of float8_e4m3fn or float8_e5m2."""
+    mantissa, exponent = np.frexp(np.abs(numbers))
+    biased = exponent - 1 + (1 << (6 - fraction_bits)) - 1
+    patterns = (biased << fraction_bits) + (2 * mantissa - 1) * (1 << fraction_bits)
+    assert (patterns == patterns.astype(np.uint8)).all()
+    return (np.where(numbers == 0, 0, patterns) + 128 * (numbers < 0)).astype(np.uint8).tobytes()
+
+
+def _eights() -> dict[str, tuple[str, list[int], bytes]]:
+    """Four heads of the same kind without a mask, in eight bits; outputs to 1/8, in both types, and with a NaN."""
+    q, k, v = _some(7, 4, 3, 2), _some(11, 2, 5, 2), _some(13, 2, 5, 2)
+    means, _ = _attended(q, k, v, True)
+    output = np.round(means * 8) / 8
+    arrays = {"q": q, "k": k, "v": v, "o": output}
+    found = {name: ("F8_E4M3", list(x.shape), _eight_bits(x, 3)) for name, x in arrays.items()}
+    body = bytearray(found["o"][2])
+    body[5] = 0xFF
+    found["nan"] = ("F8_E4M3", [4, 3, 2], bytes(body))
+    found["halves"] = ("F8_E5M2", [4, 3, 2], _eight_bits(np.round(means * 2) / 2, 2))
+    found["halves-infinite"] = ("F8_E5M2", [4, 3, 2], found["halves"][2][:-1] + b"\x7c")
+    return found
 
 
 # bfloat16 is the upper half of float32: 1, -0.5 and the smallest subnormal, 2^-133.
 _BFLOATS = struct.pack("<3H", 0x3F80, 0xBF00, 0x0001)
 FILES: dict[str, bytes] = {
     "prompt.npz": _npz("keys", "values", "queries"),
-    "bfloats.safetensors": _safetensors("BF16", [3, 1], _BFLOATS),
+    "bfloats.safetensors": _safetensors(x=("BF16", [3, 1], _BFLOATS)),
+    "heads.npz": _npz(*HEADS),
+    "eights.safetensors": _safetensors(**_eights()),
     **{f"{name}.npy": _npy(array) for name, array in ARRAYS.items()},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from certattn.fast.attention import Moments
+from certattn.fast.balls import rounded_scale
 from certattn.fast.heads import Head, attended
 from certattn.fast.output_errors import OutputErrors
 from certattn.fast.rows import StoredRows, gathered
@@ -23,11 +24,12 @@ def stored_errors(heads: StatedHeads, wanted: Collection[int]) -> Iterator[tuple
     each = zip(_matrices(queries, heads.queries), _matrices(output, heads.queries), strict=True)
     pairs = zip(_matrices(keys, heads.tokens), _matrices(values, heads.tokens), strict=True)
     shared = (pair for pair in pairs for _ in range(heads.shared))
+    scale = rounded_scale(heads.scale)
     with naming_what_is_not_finite(heads.arrays):
         for index, ((rows, out), (k, v)) in enumerate(zip(each, shared, strict=True)):
             if index in wanted:
                 sight = heads.sight(index)
-                found = attended(Head(rows, k, v, heads.scale, sight.first, sight.last))
+                found = attended(Head(rows, k, v, scale, sight.first, sight.last))
                 yield index, OutputErrors.of(out, found.means), found
 
 

@@ -1,0 +1,282 @@
+"""The part of `tools/truth/certificate.py` about `attention-error`: every entry of every head from the definition.
+
+Which query sees which token is asked of each pair by itself; the softmax is one of scores less their mean, by mpmath;
+and what a unit in the last place is comes from numpy's description of the number type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+
+from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
+from tools.truth.prompt import require_bits
+from tools.truth.reading import (
+    Scale,
+    Table,
+    Vector,
+    read_array,
+    read_number,
+    read_scale,
+    read_table,
+    require,
+    require_record,
+    root_of,
+    to_real,
+)
+
+# A matrix for each batch and head.
+Heads = list[list[Table]]
+# Exponents of the least normal number, and bits of the fraction.
+_NOT_IN_NUMPY = {
+    "float8_e4m3fn": SimpleNamespace(minexp=-6, nmant=3),
+    "float8_e5m2": SimpleNamespace(minexp=-14, nmant=2),
+    "bfloat16": SimpleNamespace(minexp=-126, nmant=7),
+}
+MEASURES = ("error", "relative", "ulps", "rms", "lse")
+
+
+def judge_attention_error(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    require_bits(witness)
+    require_record(asserts, "asserts", set(), {*MEASURES, "beyond"})
+    require(asserts != {}, "nothing is asserted")
+    stated = read_kernel(given, folder)
+    comparisons: list[Comparison] = []
+    for name in MEASURES:
+        if name in asserts:
+            require_record(asserts[name], name, set(), {"at_most", "at_least"})
+            require(asserts[name] != {}, f"{name} without a bound")
+            require(name != "ulps" or "float" in stated.dtype, "ulps of no number type")
+            require(name != "lse" or stated.logarithms is not None, "no log-sum-exp")
+            for end, text in asserts[name].items():
+                bound = read_number(text)
+                require(bound >= 0, "a negative bound")
+                measure = lambda name=name: max(stated.measures(name))  # noqa: E731
+                comparisons.append(Comparison(f"{name}.{end}", measure, bound, upper=end == "at_most"))
+    if "beyond" in asserts:
+        counts = asserts["beyond"]
+        require_record(counts, "beyond", {"radius"}, {"at_most", "at_least"})
+        radius = read_number(counts["radius"])
+        require(radius >= 0 and len(counts) > 1, "beyond")
+        for end in ("at_most", "at_least"):
+            if end in counts:
+                # A count is at most n where it is below n + 1/2.
+                upper = end == "at_most"
+                bound = _count(counts[end], 0) + Fraction(1 if upper else -1, 2)
+                comparisons.append(Comparison(f"beyond.{end}", lambda: mpf(stated.beyond(radius)), bound, upper))
+    if not stated.finite:
+        return Judgement(Truth.FALSE, 1.0, "finite")
+    return judge_all(comparisons)
+
+
+def _count(text: Any, least: int) -> int:
+    require(isinstance(text, str) and re.fullmatch("0|[1-9][0-9]{0,17}", text, re.ASCII) is not None, f"{text!r}")
+    require(int(text) >= least, "a count that is too small")
+    return int(text)
+
+
+def _counts(node: Any) -> list[int]:
+    require(isinstance(node, list) and node != [], "a list of counts")
+    return [_count(text, 1) for text in node]
+
+
+@dataclass
+class Kernel:
+    """What a kernel was given and gave back. `sees[b][i]`: the tokens that query i of batch b sees."""
+
+    queries: Heads
+    keys: Heads
+    values: Heads
+    output: Heads
+    finite: bool
+    dtype: str
+    scale: Scale
+    sees: list[list[list[int]]]
+    logarithms: list[list[Vector]] | None
+    base: str
+
+    def __post_init__(self) -> None:
+        self.softmax = cache(self._softmax)
+
+    def heads(self) -> list[tuple[int, int]]:
+        return [(b, h) for b, batch in enumerate(self.queries) for h in range(len(batch))]
+
+    def _softmax(self, b: int, h: int, precision: int) -> tuple[list[list[mpf]], list[mpf]]:
+        """T, and log Z, of every query of a head."""
+        shared = len(self.queries[b]) // len(self.keys[b])
+        keys, values = self.keys[b][h // shared], self.values[b][h // shared]
+        means, logs = [], []
+        for query, seen in zip(self.queries[b][h], self.sees[b], strict=True):
+            scores = [sum((x * y for x, y in zip(query, keys[j], strict=True)), Fraction(0)) for j in seen]
+            mean = sum(scores) / len(scores)
+            weights = [mp.exp(root_of(self.scale) * to_real(score - mean)) for score in scores]
+            total = mp.fsum(weights)
+            columns = [[values[j][c] for j in seen] for c in range(len(values[0]))]
+            means.append([_mean(weights, column, total) for column in columns])
+            logs.append(mp.log(total) + root_of(self.scale) * to_real(mean))
+        return means, logs
+
+    def off(self, b: int, h: int) -> list[tuple[list[mpf], list[mpf]]]:
+        """By query: o - T, and T."""
+        means, _ = self.softmax(b, h, mp.prec)
+        return [
+            ([to_real(o) - t for o, t in zip(out, mean, strict=True)], mean)
+            for out, mean in zip(self.output[b][h], means, strict=True)
+        ]
+
+    def beyond(self, radius: Fraction) -> int:
+        entries = (x for b, h in self.heads() for off, _ in self.off(b, h) for x in off)
+        return sum(abs(x) > to_real(radius) for x in entries)
+
+    def measures(self, name: str) -> list[mpf]:
+        """A number for each head."""
+        found: dict[str, Callable[[int, int], mpf]] = {
+            "error": lambda b, h: max(abs(x) for off, _ in self.off(b, h) for x in off),
+            "relative": lambda b, h: max(_quotient(_length(off), _length(mean)) for off, mean in self.off(b, h)),
+            "ulps": lambda b, h: max(
+                abs(x) / self.unit(t) for off, mean in self.off(b, h) for x, t in zip(off, mean, strict=True)
+            ),
+            "rms": lambda b, h: mp.sqrt(_average([x * x for off, _ in self.off(b, h) for x in off])),
+            "lse": self._off_logarithm,
+        }
+        return [found[name](b, h) for b, h in self.heads()]
+
+    def unit(self, size: mpf) -> mpf:
+        described = _NOT_IN_NUMPY.get(self.dtype) or np.finfo(self.dtype)
+        _, above = mp.frexp(size)
+        least = described.minexp
+        return mpf(2) ** (max(above - 1 if size else least, least) - described.nmant)
+
+    def _off_logarithm(self, b: int, h: int) -> mpf:
+        assert self.logarithms is not None
+        unit = mp.log(2) if self.base == "2" else mpf(1)
+        _, logs = self.softmax(b, h, mp.prec)
+        return max(abs(to_real(x) - log / unit) for x, log in zip(self.logarithms[b][h], logs, strict=True))
+
+
+def _mean(weights: list[mpf], column: Vector, total: mpf) -> mpf:
+    """Exact where there is but one value."""
+    if min(column) == max(column):
+        return to_real(column[0])
+    return mp.fsum(w * to_real(v) for w, v in zip(weights, column, strict=True)) / total
+
+
+def _length(vector: list[mpf]) -> mpf:
+    return mp.sqrt(mp.fsum(x * x for x in vector))
+
+
+def _average(numbers: list[mpf]) -> mpf:
+    return mp.fsum(numbers) / len(numbers)
+
+
+def _quotient(number: mpf, size: mpf) -> mpf:
+    require(size != 0, "an error by the size of 0")
+    return number / size
+
+
+# -- reading
+
+
+def read_kernel(given: Any, folder: Path) -> Kernel:
+    masks = {"causal", "window", "lengths", "sequences"}
+    require_record(given, "given", {"queries", "keys", "values", "output", "scale"}, masks | {"lse"})
+    dtype = given["output"].get("dtype", "") if isinstance(given["output"], dict) else ""
+    tensors = {name: _tensor(given[name], folder) for name in ("queries", "keys", "values", "output")}
+    (*outer, m, d), (*fewer, n, _), (*_, width) = (tensors[name].shape for name in ("queries", "keys", "values"))
+    require(len(fewer) == len(outer) and fewer[:-1] == outer[:-1], "keys of other batches")
+    require(not outer or outer[-1] % fewer[-1] == 0, "heads that do not share keys evenly")
+    for name, shape in (("keys", (*fewer, n, d)), ("values", (*fewer, n, width)), ("output", (*outer, m, width))):
+        require(tensors[name].shape == shape, f"the shape of {name}")
+    require(all(x is not None for name in ("queries", "keys", "values") for x in tensors[name].flat), "not finite")
+    batches = outer[0] if len(outer) == 2 else 1
+    heads = {name: [list(batch) for batch in _by_batch(tensor)] for name, tensor in tensors.items()}
+    logarithms, base = None, "e"
+    if "lse" in given:
+        require_record(given["lse"], "lse", {"value", "base"})
+        base = given["lse"]["base"]
+        require(base in ("e", "2"), "a base")
+        numbers = _numbers(given["lse"]["value"], folder)
+        require(numbers.shape == (*outer, m) or (not outer and numbers.shape == (1, m)), "the shape of lse")
+        logarithms = numbers.reshape(batches, -1, m).tolist()
+    return Kernel(
+        **heads,
+        finite=all(x is not None for x in tensors["output"].flat),
+        dtype=dtype,
+        scale=read_scale(given),
+        sees=[_seen(given, b, batches, m, n) for b in range(batches)],
+        logarithms=logarithms,
+        base=base,
+    )
+
+
+def _by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
+    return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape).tolist()  # type: ignore[no-any-return]
+
+
+def _tensor(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+    """Fractions in an array; None for what is not finite, which an output may have."""
+    if not isinstance(node, dict):
+        return np.array(read_table(node, folder), object)
+    return _exact(node, folder, 2, 4)
+
+
+def _numbers(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+    if not isinstance(node, dict):
+        return np.array(read_table(node, folder), object)
+    found = _exact(node, folder, 1, 3)
+    require(all(x is not None for x in found.flat), "a log-sum-exp that is not finite")
+    return found
+
+
+def _exact(node: dict[str, Any], folder: Path, least: int, most: int) -> np.ndarray[Any, Any]:
+    shape = node.get("shape")
+    require(isinstance(shape, list) and least <= len(shape) <= most, "the dimensions of an array")
+    assert isinstance(shape, list)
+    array = read_array(node, folder, len(shape), finite=False)
+    flat = [Fraction(x) if array.dtype.kind != "f" or np.isfinite(x) else None for x in array.ravel().tolist()]
+    found = np.empty(len(flat), object)
+    found[:] = flat
+    return found.reshape(array.shape)
+
+
+def _seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
+    """By query of a batch the tokens that it sees."""
+    causal, window = given.get("causal"), given.get("window")
+    require(window is None or causal is not None, "a window without a mask")
+    require(not {"lengths", "sequences"} <= set(given), "lengths and sequences")
+    reach = None if window is None else _count(window, 1)
+    named = causal in ("top-left", "bottom-right") if isinstance(causal, str) else False
+    offset = _count(causal, 0) if causal is not None and not named else 0
+    parts = [(m, n)]
+    if "lengths" in given:
+        lengths = _counts(given["lengths"])
+        require(len(lengths) == batches and max(lengths) <= n, "lengths")
+        parts = [(m, lengths[batch])]
+    if "sequences" in given:
+        require_record(given["sequences"], "sequences", {"queries", "keys"})
+        of_queries, of_keys = (_counts(given["sequences"][name]) for name in ("queries", "keys"))
+        require(len(of_queries) == len(of_keys) and sum(of_queries) == m and sum(of_keys) == n, "sequences")
+        parts = list(zip(of_queries, of_keys, strict=True))
+    starts = list(accumulate(parts, lambda start, part: (start[0] + part[0], start[1] + part[1]), initial=(0, 0)))
+
+    def sees(i: int, j: int) -> bool:
+        for (queries, tokens), (first, token) in zip(parts, starts, strict=False):
+            if first <= i < first + queries and token <= j < token + tokens:
+                diagonal = i - first + (tokens - queries if causal == "bottom-right" else offset)
+                behind = diagonal - (j - token)
+                return causal is None or (behind >= 0 and (reach is None or behind < reach))
+        return False
+
+    found = [[j for j in range(n) if sees(i, j)] for i in range(m)]
+    require(all(found), "a query that sees nothing")
+    return found
