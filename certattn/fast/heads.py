@@ -23,8 +23,8 @@ from certattn.fast.units import UNDERFLOW, UNIT, UP, Floats, require_sound_arith
 from certattn.kernel.decide.floating_point import set_default
 
 # Queries and tokens in a table of scores, which stays in the cache.
-_QUERIES = 256
-_TOKENS = 512
+QUERIES = 256
+TOKENS = 512
 # Scores from which on a second thread is worth while.
 _FEW_SCORES = 2**17
 
@@ -33,16 +33,16 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Head:
-    """A head: queries (m x d), keys (n x d) and values (n x d_v) in doubles, exactly.
+    """A head: queries (m x d) and how far the true ones are from them, keys (n x d) and values (n x d_v) in doubles.
 
-    The scale of the scores is a double within 2 u of it, as `rounded_scale` gives.
-    Query i sees the tokens from first[i] on, up to and without last[i]: at least one.
+    Scores are products of queries and keys: the scale is in the queries. Query i sees the tokens from first[i] on, up
+    to and without last[i]: at least one.
     """
 
     queries: Floats
+    radius: Floats
     keys: Floats
     values: Floats
-    scale: float
     first: Sequence[int]
     last: Sequence[int]
 
@@ -50,6 +50,15 @@ class Head:
         sees = all(0 <= start < stop <= len(self.keys) for start, stop in zip(self.first, self.last, strict=True))
         if not (sees and len(self.first) == len(self.queries)):
             raise ValueError("every query sees at least one token, and only such as there are")
+
+
+@np.errstate(all="ignore")
+def scaled(queries: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Queries and their radius, for a scale that is within 2 u of the true one, as `rounded_scale` gives it."""
+    found = queries * scale
+    # 2 u for the scale, u for the product.
+    radius = 4 * UNIT * norm_bounds(found) + 4 * queries.shape[1] * UNDERFLOW * (1 + abs(scale))
+    return found, radius * UP
 
 
 @np.errstate(all="ignore")
@@ -61,46 +70,44 @@ def attended(head: Head, threads: int = 0) -> Moments:
     require_sound_arithmetic()
     # Proved by Arb, whose precision is one for all threads: before there are others.
     relative_error()
-    queries = head.queries * head.scale
-    # 2 u for the scale, u for the product.
-    radius = (4 * UNIT * norm_bounds(queries) + 4 * queries.shape[1] * UNDERFLOW * (1 + abs(head.scale))) * UP
-    parts = [slice(start, start + _QUERIES) for start in range(0, len(queries), _QUERIES)]
-    many = len(queries) * len(head.keys) > _FEW_SCORES
+    parts = [slice(start, start + QUERIES) for start in range(0, len(head.queries), QUERIES)]
+    many = len(head.queries) * len(head.keys) > _FEW_SCORES
     shares = min(len(parts), threads or processors()) if many else 1
     if shares == 1:
-        found = _of_parts(head, queries, radius, parts)
+        found = _of_parts(head, parts)
     else:
         with ThreadPoolExecutor(shares) as pool:
             # The later a part, the more tokens it sees under a causal mask: every share has early and late ones.
-            jobs = [pool.submit(_in_thread, head, queries, radius, parts[share::shares]) for share in range(shares)]
+            jobs = [pool.submit(_in_thread, head, parts[share::shares]) for share in range(shares)]
             taken = [iter(job.result()) for job in jobs]
         found = [next(taken[index % shares]) for index in range(len(parts))]
     normalisers, means = [part.normaliser for part in found], [part.means for part in found]
-    return Moments(np.concatenate([part.exponent for part in found]), _joined(normalisers), _joined(means), [])
+    return Moments(np.concatenate([part.exponent for part in found]), joined(normalisers), joined(means), [])
 
 
-def _joined(parts: Sequence[Ball]) -> Ball:
+def joined(parts: Sequence[Ball]) -> Ball:
+    """Rows one below the other."""
     return Ball(np.concatenate([part.middle for part in parts]), np.concatenate([part.radius for part in parts]))
 
 
-def _in_thread(head: Head, queries: Floats, radius: Floats, parts: Sequence[slice]) -> list[Moments]:
+def _in_thread(head: Head, parts: Sequence[slice]) -> list[Moments]:
     # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
     set_default()
     require_sound_arithmetic()
     with np.errstate(all="ignore"):
-        return _of_parts(head, queries, radius, parts)
+        return _of_parts(head, parts)
 
 
-def _of_parts(head: Head, queries: Floats, radius: Floats, parts: Sequence[slice]) -> list[Moments]:
+def _of_parts(head: Head, parts: Sequence[slice]) -> list[Moments]:
     scratch, found = Scratch(), []
     for part in parts:
-        sums = Sums(queries[part], head.values.shape[1], (), second_of_keys=False)
+        sums = Sums(head.queries[part], head.values.shape[1], (), second_of_keys=False)
         first, last = np.asarray(head.first[part]), np.asarray(head.last[part])
         start, stop = int(first.min()), int(last.max())
-        for token in range(start, stop, _TOKENS):
-            tokens = slice(token, min(token + _TOKENS, stop))
+        for token in range(start, stop, TOKENS):
+            tokens = slice(token, min(token + TOKENS, stop))
             sums.add(Block(head.keys[tokens], head.values[tokens]), scratch, _hidden(first, last, tokens))
-        enclosed = Enclosures(sums, radius[part])
+        enclosed = Enclosures(sums, head.radius[part])
         found.append(Moments(*enclosed.normaliser(), enclosed.mean(), []))
     return found
 

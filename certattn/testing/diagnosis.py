@@ -82,10 +82,13 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
         yield "the window is ignored", seeing(np.zeros_like(first), last)
     if heads.masks.lengths is not None:
         yield "keys beyond the length are seen", seeing(first, np.full_like(last, tokens))
-    yield "the scores are not scaled", replace(head, scale=1.0)
-    usual = fmpq(1, head.keys.shape[1])
-    yield "the scale is 1/sqrt(d), whatever was asked for", replace(head, scale=rounded_scale(real_root(usual)))
-    yield "the scale is applied twice", replace(head, scale=head.scale * head.scale)
+    usual = rounded_scale(real_root(fmpq(1, head.keys.shape[1])))
+    for words, scale in (
+        ("the scores are not scaled", 1.0),
+        ("the scale is 1/sqrt(d), whatever was asked for", usual),
+        ("the scale is applied twice", heads.rounded_scale**2),
+    ):
+        yield words, heads.head(batch, index, scale)
     shared = heads.queries.shape[1] // heads.keys.shape[1]
     for other in range(min(heads.keys.shape[1], _MOST_HEADS)):
         if other != index // shared:

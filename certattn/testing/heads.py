@@ -13,7 +13,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from certattn.fast.balls import rounded_scale
-from certattn.fast.heads import Head
+from certattn.fast.heads import Head, scaled
 from certattn.fast.units import Floats
 from certattn.kernel.decide.floating_point import default_floating_point
 from certattn.kernel.document.numbers import NumberError, parse_real
@@ -91,12 +91,13 @@ class Heads:
             raise UsageError(f"query {sight.blind} sees no key; the softmax over nothing is not defined")
         return sight
 
-    def head(self, batch: int, head: int) -> Head:
-        """One head, with its keys and values."""
+    def head(self, batch: int, head: int, scale: float | None = None) -> Head:
+        """One head, with its keys and values; with another scale, if that is said."""
         shared = head // (self.shape[1] // self.keys.shape[1])
         sight = self.sight(batch)
         queries, keys = self.queries[batch, head], self.keys[batch, shared]
-        return Head(queries, keys, self.values[batch, shared], self.rounded_scale, sight.first, sight.last)
+        queries, radius = scaled(queries, self.rounded_scale if scale is None else scale)
+        return Head(queries, radius, keys, self.values[batch, shared], sight.first, sight.last)
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Batch and head of each."""

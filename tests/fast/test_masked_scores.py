@@ -1,4 +1,7 @@
-"""Weights of queries that see the first tokens alone, in doubles: within their radii of the true ones, or refused."""
+"""Weights of queries that see the first tokens alone, in doubles: within their radii of the true ones, or refused.
+
+Values that are unit vectors have the weights as their means.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from flint import fmpq
 from certattn.fast import attention_matrix as whole
 from certattn.fast import prefixes
 from certattn.fast.balls import Ball
+from certattn.fast.heads import Head, attended
 from certattn.kernel.errors import RefusedError
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +24,8 @@ DIMENSION, TOKENS = 6, 9
 
 
 def balls(queries: Array, keys: Array, seen: Array) -> tuple[Ball, Ball]:
-    return prefixes._weights(queries, np.zeros(len(queries)), keys, seen.astype(float))
+    head = Head(queries, np.zeros(len(queries)), keys, np.eye(len(keys)), [0] * len(seen), seen.tolist())
+    return attended(head).means, prefixes.linear_means(head)
 
 
 def exact_scores(query: Array, keys: Array) -> list[Fraction]:
@@ -44,10 +49,8 @@ def assert_true(queries: Array, keys: Array, seen: Array, most: float) -> None:
             for ball, true in zip(found, truth, strict=True):
                 for t in range(len(keys)):
                     middle, radius = float(ball.middle[i, t]), float(ball.radius[i, t])
-                    if t >= seen[i]:
-                        assert (middle, radius) == (0, 0)
-                    else:
-                        assert abs(mpmath.mpf(middle) - true[t]) <= radius < most
+                    expected = true[t] if t < seen[i] else 0
+                    assert abs(mpmath.mpf(middle) - expected) <= radius < most
 
 
 def cancelling(rng: np.random.Generator, size: float) -> tuple[Array, Array]:
@@ -102,9 +105,9 @@ def test_rounding_that_is_too_large_is_refused(which: int) -> None:
 def test_one_number_that_is_too_large_or_none_is_refused(name: str, size: float, which: int) -> None:
     parts = {"queries": np.ones((TOKENS, 2)), "keys": np.ones((TOKENS, 2)), "radius": np.zeros(TOKENS)}
     parts[name][which] = size
-    # As `beside_surrogate_of_prefixes` does for all of it.
-    with np.errstate(all="ignore"), pytest.raises(RefusedError, match="numbers that are too large, or not finite"):
-        prefixes._weights(parts["queries"], parts["radius"], parts["keys"], np.full(TOKENS, 9.0))
+    head = Head(parts["queries"], parts["radius"], parts["keys"], np.eye(TOKENS), [0] * TOKENS, [9] * TOKENS)
+    with pytest.raises(RefusedError, match=r"too large|not finite"):
+        attended(head)
 
 
 @pytest.mark.parametrize("which", [0, 4, TOKENS - 1])

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from certattn.fast.attention import Moments
 from certattn.fast.balls import rounded_scale
-from certattn.fast.heads import Head, attended
+from certattn.fast.heads import Head, attended, scaled
 from certattn.fast.output_errors import OutputErrors
 from certattn.fast.rows import StoredRows, gathered
 from certattn.fast.units import Floats
@@ -29,7 +29,7 @@ def stored_errors(heads: StatedHeads, wanted: Collection[int]) -> Iterator[tuple
         for index, ((rows, out), (k, v)) in enumerate(zip(each, shared, strict=True)):
             if index in wanted:
                 sight = heads.sight(index)
-                found = attended(Head(rows, k, v, scale, sight.first, sight.last))
+                found = attended(Head(*scaled(rows, scale), k, v, sight.first, sight.last))
                 yield index, OutputErrors.of(out, found.means), found
 
 

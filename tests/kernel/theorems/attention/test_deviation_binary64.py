@@ -10,7 +10,7 @@ import pytest
 from flint import arb
 
 import certattn
-from certattn.fast import binary64, prefixes, units
+from certattn.fast import binary64, heads, prefixes, units
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import arrays as array_files
@@ -110,15 +110,25 @@ def test_queries_that_all_see_everything_deviate_as_without_a_mask(tmp_path: Pat
         assert plain.plain["asserts"] == masked.plain["asserts"]
 
 
-def test_a_mask_over_more_tokens_than_fit_is_left_to_arb(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_mask_over_blocks_of_tokens_and_of_queries(tmp_path: Path, monkeypatch: Any) -> None:
     rng = np.random.default_rng(9)
     arrays = {name: rng.standard_normal((9, 2)) for name in ("keys", "values", "queries")}
     certattn.generate("output-deviation", tmp_path / "c.yaml", **arrays, causal=1)
-    monkeypatch.setattr(prefixes, "MOST_TOKENS", 8)
+    at_once = certattn.check(tmp_path / "c.yaml")
+    for module in (heads, prefixes):
+        monkeypatch.setattr(module, "TOKENS", 4)
+        monkeypatch.setattr(module, "QUERIES", 2)
+    in_blocks = certattn.check(tmp_path / "c.yaml")
+    assert at_once.verdict is in_blocks.verdict is Verdict.VERIFIED
+    assert at_once.arithmetic == in_blocks.arithmetic == binary64()
+
+
+def test_a_long_mask_is_no_reason_for_arb(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    arrays = {name: rng.standard_normal((n, 2)) for name, n in (("keys", 5000), ("values", 5000), ("queries", 3))}
+    certattn.generate("output-deviation", tmp_path / "c.yaml", **arrays, causal=4998)
     report = certattn.check(tmp_path / "c.yaml")
-    assert report.verdict is Verdict.VERIFIED
-    assert report.arithmetic == ARB
-    assert any("a mask over more than 8 tokens" in line for line in report.findings)
+    assert (report.verdict, report.arithmetic) == (Verdict.VERIFIED, binary64())
 
 
 def test_what_a_masked_query_does_not_see_changes_nothing(tmp_path: Path) -> None:
