@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from fields import fields, listed, refuse, written
-from outcomes import NotCovered, Rejected
+from outcomes import NotCovered, NotFinite, Rejected
 from scalars import COUNT, natural, rational
 
 MAX_ARRAY = 1 << 28
 # bytes of a number, and bits of the exponent where it is a float
-DTYPES = {"float16": (2, 5), "bfloat16": (2, 8), "float32": (4, 8), "float64": (8, 11)}
+DTYPES = {"float8_e4m3fn": (1, 4), "float8_e5m2": (1, 5)}
+DTYPES |= {"float16": (2, 5), "bfloat16": (2, 8), "float32": (4, 8), "float64": (8, 11)}
 DTYPES |= {f"{kind}{8 * n}": (n, 0) for kind in ("int", "uint") for n in (1, 2, 4, 8)}
 NPY = {f"{'|<'[n > 1]}{kind[0]}{n}": f"{kind}{8 * n}" for kind in ("int", "uint") for n in (1, 2, 4, 8)}
 NPY |= {"<f2": "float16", "<f4": "float32", "<f8": "float64"}
 TENSORS = {f"{kind[0].upper()}{8 * n}": f"{kind}{8 * n}" for kind in ("int", "uint") for n in (1, 2, 4, 8)}
+TENSORS |= {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 TENSORS |= {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 HEADER = re.compile(r"\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \} *\n")
 folder = Path()
@@ -128,15 +130,20 @@ def unpack(raw: bytes, dtype: str, count: int, where: str) -> list[Fraction]:
     refuse(len(raw) != count * size, f"{where}: another number of bytes than the shape says")
     signed = dtype.startswith("int")
     words = (int.from_bytes(raw[i : i + size], "little", signed=signed) for i in range(0, len(raw), size))
-    return [dyadic(n, 8 * size, width, where) for n in words] if width else [Fraction(n) for n in words]
+    if not width:
+        return [Fraction(n) for n in words]
+    return [dyadic(n, 8 * size, width, where, finite=dtype == "float8_e4m3fn") for n in words]
 
 
-def dyadic(word: int, size: int, width: int, where: str = "") -> Fraction:
-    """The number that the bits of an IEEE 754 float mean: sign, `width` bits of the exponent, fraction."""
+def dyadic(word: int, size: int, width: int, where: str = "", finite: bool = False) -> Fraction:
+    """The number that the bits of an IEEE 754 float mean: sign, `width` bits of the exponent, fraction.
+
+    A `finite` type has numbers of the largest exponent, too, and of those patterns one NaN, the last.
+    """
     below = size - 1 - width
     sign, power, part = word >> (size - 1), word >> below & ((1 << width) - 1), word & ((1 << below) - 1)
-    if power == (1 << width) - 1:
-        raise Rejected(f"{where}: NaN or infinity")
+    if power == (1 << width) - 1 and (not finite or part == (1 << below) - 1):
+        raise NotFinite(f"{where}: NaN or infinity")
     # 1.part times 2^(power - bias), or 0.part times the smallest of these powers where power is 0
     n = part + (1 << below) if power else part
     shift = max(power, 1) + 1 - (1 << (width - 1)) - below
@@ -171,6 +178,17 @@ def matrix(node: Any, where: str, rows: int | None = None, columns: int | None =
     if any(len(row) != width for row in found) or (rows is not None and len(found) != rows):
         raise Rejected(f"{where}: expected {rows or 'some'} rows of {width} numbers")
     return found
+
+
+def tensor(node: Any, where: str, least: int, most: int) -> tuple[Vector, list[int]]:
+    """The numbers of an array of so many dimensions, row after row, and its shape; a matrix may be written out."""
+    if not isinstance(node, dict):
+        rows = matrix(node, where)
+        return [x for row in rows for x in row], [len(rows), len(rows[0])]
+    refuse(
+        not least <= len(listed(node.get("shape"), f"{where}.shape")) <= most, f"{where}: an array of other dimensions"
+    )
+    return array(node, where)
 
 
 def flat_point(node: Any, rows: int, columns: int) -> Vector:

@@ -7,6 +7,10 @@ class Rejected(Exception):
     """The file is not a certificate: a wrong key, number, shape, hash."""
 
 
+class NotFinite(Rejected):
+    """An array holds a NaN or an infinity."""
+
+
 class NotProved(Exception):
     """What the file states, or a condition of its proof, is false or does not follow from the witness."""
 

@@ -83,10 +83,19 @@ class Prompt:
         self.values, self.dv = integers(values)
         self.dim = len(self.act[0]) if self.act else len(self.keys[0])
 
-    def first(self, count: int) -> Prompt:
-        """The first tokens alone."""
+    @classmethod
+    def of(cls, keys: Matrix, values: Matrix, scale: tuple[Fraction, int]) -> Prompt:
+        """Keys and values that have been read."""
+        prompt = cls.__new__(cls)
+        prompt.act, prompt.scale, prompt.dim = None, scale, len(keys[0])
+        prompt.keys, prompt.dk = integers(keys)
+        prompt.values, prompt.dv = integers(values)
+        return prompt
+
+    def some(self, first: int, stop: int) -> Prompt:
+        """The tokens from one on and before another, alone."""
         seen = copy.copy(self)
-        seen.keys, seen.values = self.keys[:count], self.values[:count]
+        seen.keys, seen.values = self.keys[first:stop], self.values[first:stop]
         return seen
 
     def acted(self, q: Vector) -> Vector:
