@@ -70,9 +70,11 @@ FILES = {
     "scores.yaml": "beta: 1/2\neta: 1\nlambda: 1\nd: 100\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
+    "kernel.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\noutput: [[1.622]]\nscale: 1\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
+    "attention-error": ["kernel.yaml", "kernel.npz --scale 1/2 --causal top-left --state ulps --lower"],
     "binary64-exponential": [""],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
     "equivalent-law": ["--beta 1/2 --lambda 1/4 --cdf 1", "--alpha2 7 --beta2 1 --lambda 1/20"],
@@ -124,6 +126,8 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(text)
     rng = np.random.default_rng(3)
     np.savez(tmp_path / "head.npz", keys=rng.normal(size=(6, 2)), values=rng.normal(size=(6, 3)), queries=np.eye(2))
+    heads = {name: rng.normal(size=(2, 3, 2)) for name in ("queries", "keys", "values", "output")}
+    np.savez(tmp_path / "kernel.npz", **heads)
     np.savez(tmp_path / "tokens.npz", tokens=rng.normal(size=(50, 1)) / 2, queries=np.ones((1, 1)))
     return tmp_path
 

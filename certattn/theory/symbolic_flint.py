@@ -195,6 +195,11 @@ class SymbolicNumber:
         """The upper end of a ball."""
         return self
 
+    def union(self, other: SymbolicNumber) -> SymbolicNumber:
+        """The smallest ball with two numbers, which are concrete."""
+        ends = sorted((self.expr, other.expr))
+        return SymbolicNumber(sympy.AccumBounds(*ends))
+
     def max(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.Max(self.expr, expression(other)))
 
