@@ -329,6 +329,14 @@ class SymbolicPolynomial:
                 found[i + j] += x * y
         return SymbolicPolynomial(found)
 
+    def __call__(self, inner: SymbolicPolynomial) -> SymbolicPolynomial:
+        """The composition, by Horner's rule."""
+        found = SymbolicPolynomial([0])
+        for coefficient in reversed(self.coefficients):
+            found *= inner
+            found[0] += coefficient
+        return found
+
 
 def evaluated(formula: Callable[..., Any], *arguments: Any) -> Any:
     """A formula of the kernel at expressions, as an expression."""

@@ -6,7 +6,16 @@ import flint
 import pytest
 import sympy
 
-from certattn.theory.symbolic_flint import SymbolicMatrix, SymbolicNumber, evaluated, expression, forms, numbers, plain
+from certattn.theory.symbolic_flint import (
+    SymbolicMatrix,
+    SymbolicNumber,
+    SymbolicPolynomial,
+    evaluated,
+    expression,
+    forms,
+    numbers,
+    plain,
+)
 
 x, y = sympy.symbols("x y", real=True)
 X, Y = SymbolicNumber(x), SymbolicNumber(y)
@@ -111,3 +120,16 @@ def test_matrices() -> None:
     assert expression((matrix * matrix.transpose()).trace()) == x**2 + y**2
     with pytest.raises(sympy.ShapeError):
         matrix * matrix
+
+
+def test_polynomials_are_composed_as_flint_does() -> None:
+    outer, inner = [2, -1, 0, 3], [5, 1]
+    composed = flint.arb_poly(outer)(flint.arb_poly(inner))
+    found = SymbolicPolynomial(outer)(SymbolicPolynomial(inner))
+    assert [int(plain(found[k])) for k in range(4)] == [int(composed[k].unique_fmpz()) for k in range(4)]
+
+
+def test_a_ball_holds_both_of_a_union() -> None:
+    both = plain(SymbolicNumber(3).union(SymbolicNumber(1, 2)))
+    assert (both.min, both.max) == (sympy.Rational(1, 2), 3)
+    assert plain(SymbolicNumber(3).union(SymbolicNumber(3))) == 3
