@@ -15,6 +15,9 @@ from certattn.fast.balls import Ball, difference, row_l2_norms
 from certattn.fast.units import DOWN, UNDERFLOW, UP, Floats, gamma
 from certattn.kernel.errors import RefusedError
 
+# What overflows, or is divided by 0, bounds nothing, and needs no warning.
+_QUIETLY = np.errstate(all="ignore")
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,6 +55,7 @@ class OutputErrors:
     off: Ball
 
     @classmethod
+    @_QUIETLY
     def of(cls, output: Floats, means: Ball) -> OutputErrors:
         """For finite outputs in doubles, exactly."""
         off = difference(Ball(output, np.zeros_like(output)), means)
@@ -67,6 +71,7 @@ class OutputErrors:
         """max |o - T|."""
         return Interval(float(self.low.max()), float(self.high.max()))
 
+    @_QUIETLY
     def relative(self) -> Interval:
         """max over rows of |o - T|_2 / |T|_2; unbounded where T may be 0."""
         errors, sizes = row_l2_norms(self.off), row_l2_norms(self.means)
@@ -75,6 +80,7 @@ class OutputErrors:
         high = np.where(least > 0, (errors.middle + errors.radius) * UP / least * UP, np.inf)
         return _largest(low, high)
 
+    @_QUIETLY
     def ulps(self, precision: int, least: int) -> Interval:
         """max |o - T| / ulp(T), of a format of so many bits whose normal numbers begin at 2^least.
 
@@ -85,6 +91,7 @@ class OutputErrors:
         largest = _unit((size + radius) * UP, precision, least)
         return _largest(self.low / largest, self.high / smallest)
 
+    @_QUIETLY
     def mean_square(self) -> Interval:
         """The mean of |o - T|^2 over all entries."""
         rows, columns = self.low.shape

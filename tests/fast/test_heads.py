@@ -222,9 +222,9 @@ SABOTAGES: dict[str, tuple[str, Any, Head]] = {
     "the last token is not seen": (
         "_hidden", lambda first, last, tokens: true_hidden(first, np.maximum(last - 1, first + 1), tokens),
         HEADS["causal, 20 queries, 40 tokens"]),
-    "blocks begin at 0": (
-        "_hidden", lambda first, last, tokens: true_hidden(first, last, slice(0, tokens.stop - tokens.start)),
-        HEADS["the_last, 5 queries, 1100 tokens"]),
+    "the first token of every block is not seen": (
+        "_hidden", lambda first, last, tokens: true_hidden(np.maximum(first, tokens.start + 1), last, tokens),
+        HEADS["everything, 5 queries, 1100 tokens"]),
     "all is seen": ("_hidden", lambda *given: None, HEADS["one_sees_all, 9 queries, 7 tokens"]),
 }  # fmt: skip
 
