@@ -169,7 +169,9 @@ def findings(stated: AssertedErrors, obligations: Sequence[Answer]) -> list[str]
             return [f"the output has {error.found}"]
     lines = []
     for field in MEASURES:
-        named = [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.")]
+        # Those about single heads, where there are any: they say which is the worst.
+        named = [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.at_most")]
+        named = named or [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.")]
         known = [(float(left.mid()), name, left) for name, left in named if isinstance(left, arb) and left.is_finite()]
         if known:
             _, worst, left = max(known, key=lambda each: each[0])
