@@ -19,9 +19,14 @@ ONE_CHANGE = {
     "softmax-mean: everything about keys and values: keys and values exchanged": "two names are exchanged",
     "output-deviation: keys and values against their own moments: keys and values exchanged": "two names are exchanged",
     "infinite-prompt-operator: Gaussian tokens with K, Q and V: K and Q exchanged": "two names are exchanged",
+    "attention-error: a head that is written out: keys and values exchanged": "two names are exchanged",
+    "attention-error: two batches of grouped heads in array files: queries and keys exchanged":
+        "two names are exchanged",
     "singular-values: three tokens: queries for keys": "two names are exchanged",
     "linearization: three tokens: queries for keys": "two names are exchanged",
     "softmax-mean: everything about keys and values: every token twice, which log Z sees":
+        "a token is a key and a value",
+    "attention-error: a head that is written out: every token twice, which log Z sees":
         "a token is a key and a value",
     "output-deviation: a deviation that is exactly 5: a rational that is no binary fraction, met exactly":
         "values in thirds, with the bound just below their deviation",

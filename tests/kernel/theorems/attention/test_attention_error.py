@@ -10,7 +10,7 @@ from typing import Any
 import error_cases as cases
 import numpy as np
 import pytest
-from corpus import ACCEPT, FILES, REFUTED, changed, check
+from corpus import ACCEPT, FILES, INCONCLUSIVE, REFUTED, changed, check
 from flint import arb
 from sabotage import holding, noticed, unless
 
@@ -114,6 +114,16 @@ def test_an_output_that_is_not_finite_is_refuted_and_nothing_else_is_asked(
     assert [one["name"] for one in found.obligations if one["outcome"] == "refuted"] == ["finite"]
     assert found.counts["proved"] == 0
     assert f"the output has {said} at [1, 2, 0, 1] (counted from 0) in heads.npz[heads-o-{name}]" in found.findings
+
+
+def test_an_error_by_the_size_of_0_is_no_number(arrays: Path) -> None:
+    """0 / 0, too: neither bound of it is ever proved or refuted."""
+    given = "given: {queries: [[1]], keys: [[1]], values: [[0, 0]], output: [[%s, 0]], scale: 1}\n"
+    for output in ("0", "1"):
+        for bound in ("at_most: 5", "at_least: 0"):
+            head = "certattn: 1\nclaim: attention-error\n"
+            found = check(head + given % output + f"asserts: {{relative: {{{bound}}}}}\n", arrays)
+            assert found.verdict is INCONCLUSIVE
 
 
 # -- units in the last place
