@@ -1,6 +1,6 @@
 """Theorems about attention over a concrete prompt.
 
-A module, or a few, for each claim: `output-deviation` and `softmax-mean`.
+A module, or a few, for each claim: `output-deviation`, `softmax-mean` and `attention-error`.
 They make obligations and decide nothing. They import `given`, `decide`, `document`, `mathematics`, their own
 mathematics of regions (`cells`) and, where it is tried, `certattn.fast`; no other chapter.
 """

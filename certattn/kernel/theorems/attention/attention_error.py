@@ -236,7 +236,9 @@ def lse_off(heads: StatedHeads, head: int, logarithms: Iterable[arb]) -> list[ar
 
 
 def unit(size: arb, precision: int, least: int) -> arb:
-    """The unit in the last place of a number of this size, or of two where it may have two."""
+    """The unit in the last place of a number of this size, or of two where it may have two; NaN of what is unbounded."""
+    if size.is_finite() is not True:
+        return arb.nan()
     ends = [_exponent(end, least) for end in (size.lower(), size.upper())]
     lower, upper = (arb(2) ** (end - precision + 1) for end in ends)
     return lower.union(upper)
@@ -244,7 +246,7 @@ def unit(size: arb, precision: int, least: int) -> arb:
 
 def _exponent(size: arb, least: int) -> int:
     """e with 2^e <= size < 2^(e + 1) for an exact number, or the least one."""
-    if (size > 0) is not True or size.is_finite() is not True:
+    if (size > 0) is not True:
         return least
     mantissa, exponent = size.man_exp()
     return max(int(mantissa.bit_length() + exponent - 1), least)
