@@ -236,7 +236,7 @@ def lse_off(heads: StatedHeads, head: int, logarithms: Iterable[arb]) -> list[ar
 
 
 def unit(size: arb, precision: int, least: int) -> arb:
-    """The unit in the last place of a number of this size, or of two where it may have two; NaN of what is unbounded."""
+    """The unit in the last place of a number of this size, or of two where it may have two; NaN of unbounded balls."""
     if size.is_finite() is not True:
         return arb.nan()
     ends = [_exponent(end, least) for end in (size.lower(), size.upper())]
