@@ -108,8 +108,22 @@ def _of_parts(head: Head, parts: Sequence[slice]) -> list[Moments]:
             tokens = slice(token, min(token + TOKENS, stop))
             sums.add(Block(head.keys[tokens], head.values[tokens]), scratch, _hidden(first, last, tokens))
         enclosed = Enclosures(sums, head.radius[part])
-        found.append(Moments(*enclosed.normaliser(), enclosed.mean(), []))
+        mean = enclosed.mean()
+        _set_zeros(mean, head.values, first, last)
+        found.append(Moments(*enclosed.normaliser(), mean, []))
     return found
+
+
+def _set_zeros(mean: Ball, values: Floats, first: Counts, last: Counts) -> None:
+    """The mean of values that are all 0 is 0, exactly: bounds of other tokens' values do not show that."""
+    near = (np.abs(mean.middle) <= mean.radius).all(axis=1)
+    known: dict[tuple[int, int], bool] = {}
+    for row in np.flatnonzero(near).tolist():
+        seen = int(first[row]), int(last[row])
+        if seen not in known:
+            known[seen] = not values[slice(*seen)].any()
+        if known[seen]:
+            mean.middle[row] = mean.radius[row] = 0.0
 
 
 def _hidden(first: Counts, last: Counts, tokens: slice) -> NDArray[np.bool_] | None:

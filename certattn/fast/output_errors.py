@@ -73,12 +73,13 @@ class OutputErrors:
 
     @_QUIETLY
     def relative(self) -> Interval:
-        """max over rows of |o - T|_2 / |T|_2; unbounded where T may be 0."""
+        """max over rows of |o - T|_2 / |T|_2; 0 where both are 0, unbounded where T alone may be."""
         errors, sizes = row_l2_norms(self.off), row_l2_norms(self.means)
         low = _above_zero(errors.middle - errors.radius * UP) / ((sizes.middle + sizes.radius) * UP + UNDERFLOW)
         least = _above_zero(sizes.middle - sizes.radius * UP)
         high = np.where(least > 0, (errors.middle + errors.radius) * UP / least * UP, np.inf)
-        return _largest(low, high)
+        some = self.output.any(axis=1) | self.means.middle.any(axis=1) | self.means.radius.any(axis=1)
+        return _largest(np.where(some, low, 0.0), np.where(some, high, 0.0))
 
     @_QUIETLY
     def ulps(self, precision: int, least: int) -> Interval:

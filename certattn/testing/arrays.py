@@ -59,9 +59,22 @@ def _of_numpy(array: Any, what: str) -> NDArray[Any]:
 
 def _of_torch(tensor: Any) -> tuple[NDArray[Any], str]:
     torch: Any = sys.modules["torch"]
-    held, dtype = tensor.detach().cpu().contiguous(), str(tensor.dtype).removeprefix("torch.")
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in EXACT_TYPES:
+        return np.empty(0), dtype
+    try:
+        held = tensor.detach().cpu().contiguous()
+        return _bits_of(held, dtype, torch), dtype
+    except (TypeError, RuntimeError, NotImplementedError) as error:
+        raise UsageError(f"a tensor that holds no plain numbers ({str(error).splitlines()[0]})") from None
+
+
+def _bits_of(held: Any, dtype: str, torch: Any) -> NDArray[Any]:
     if dtype in _CARRIERS:
         # numpy has no such type; a tensor of as many bits has the same ones.
         held = held.view(torch.int16 if _CARRIERS[dtype] is np.uint16 else torch.uint8)
-        return held.numpy().view(_CARRIERS[dtype]), dtype
-    return held.numpy(), dtype
+        held = held.numpy().view(_CARRIERS[dtype])
+    else:
+        held = held.numpy()
+    bits: NDArray[Any] = held
+    return bits

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from certattn.kernel.document.regular_files import reason
 from certattn.kernel.document.schema import Field
 from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.attention.attention_error import THEOREM
 from certattn.kernel.theorems.attention.stated_heads import KEYS, OUTPUT, QUERIES, VALUES
@@ -33,7 +35,10 @@ def keep_certificate(
     folder: Path, arrays: Sequence[Numbers], heads: Heads, layout: str, bounds: Mapping[Field[Any], Fraction]
 ) -> Path:
     """Write it under a name made of its content, and return its path. The checker says whether it holds."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"keep is {str(folder)!r}, expected a folder ({reason(error)})") from None
     held = {
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from math import log
 
 import numpy as np
 from flint import fmpq
@@ -15,7 +17,7 @@ from certattn.fast.units import Floats
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.mathematics.reals import real_root
 from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT
-from certattn.testing.errors import AttentionError
+from certattn.testing.errors import AttentionError, Entry
 from certattn.testing.heads import Heads
 
 # A mistake is named that explains all but so much of the error.
@@ -23,87 +25,103 @@ _LEFT = 0.02
 # Kernels work in blocks of so many keys, of which the last may be incomplete.
 _TILES = (8, 16, 32, 64, 128, 256)
 _MOST_HEADS = 64
+# So many entries say that an output is a multiple of another.
+_FEW_ENTRIES = 8
+
+Counts = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 
+@np.errstate(all="ignore")
 def likely_causes(found: AttentionError, heads: Heads) -> list[str]:
     """Sentences, the most telling first; none where nothing fits."""
     worst = found.worst
-    if found.not_finite:
-        return []
-    lines = _concentrated(found, heads)
     head, output = heads.head(worst.batch, worst.head), heads.output[worst.batch, worst.head]
     try:
         exact = attended(head).means.middle
-        limit = _LEFT * float(np.abs(output - exact).max())
-        for words, other in _mistakes(heads, head, worst.batch, worst.head):
-            if float(np.abs(output - attended(other).means.middle).max()) <= limit:
-                lines.append(f"looks like this mistake: {words}")
-                return lines
-        factor = float((output * exact).sum() / (exact * exact).sum())
-        if float(np.abs(output - factor * exact).max()) <= limit:
-            lines.append(f"looks like this mistake: the output is {factor:.3g} times what it should be")
-        lines += _of_another_head(heads, worst.batch, worst.head, output, limit)
+        off = np.abs(output - exact)
+        finite = np.isfinite(off).all(axis=1)
+        if not finite.any():
+            return []
+        limit = _LEFT * float(off[finite].max())
+        lines = _concentrated(found, off) if finite.all() else []
+        for words, other, rows in _mistakes(heads, head, worst.batch, worst.head):
+            told = finite & rows
+            if told.any() and float(np.abs(output - attended(other).means.middle)[told].max()) <= limit:
+                return [*lines, f"looks like this mistake: {words}"]
+        return lines + _scaled(output[finite], exact[finite], limit) + _swapped(heads, worst, output, limit)
     except Binary64Error:
-        pass
-    return lines
+        return []
 
 
-def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tuple[str, Head]]:
-    """The head as it would be computed wrongly."""
-    first, last = np.array(head.first), np.array(head.last)
-    tokens, masked = len(head.keys), heads.masks.causal is not False
+def _scaled(output: Floats, exact: Floats, limit: float) -> list[str]:
+    size = float((exact * exact).sum())
+    factor = float((output * exact).sum()) / size if size > 0 else 1.0
+    if output.size < _FEW_ENTRIES or float(np.abs(output - factor * exact).max()) > limit:
+        return []
+    if not output.any():
+        return ["looks like this mistake: the output is 0 everywhere"]
+    return [f"looks like this mistake: the output is {factor:.6g} times what it should be"]
 
-    def seeing(start: NDArray[np.int64], stop: NDArray[np.int64]) -> Head:
-        stop = np.clip(stop, 1, tokens)
-        start = np.clip(np.minimum(start, stop - 1), 0, None)
-        return replace(head, first=start.tolist(), last=stop.tolist())
 
-    yield "the last key that a query sees is left out", seeing(first, np.maximum(last - 1, first + 1))
-    yield "the first key is left out", seeing(np.minimum(first + 1, last - 1), last)
+def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tuple[str, Head, Rows]]:
+    """The head as it would be computed wrongly, and the queries that would see something."""
+    first, last, n = np.array(head.first), np.array(head.last), len(head.keys)
+    masks, everyone = heads.masks, np.ones(len(head.queries), bool)
+
+    def seeing(words: str, start: Counts, stop: Counts) -> tuple[str, Head, Rows]:
+        start, stop = np.clip(start, 0, n), np.clip(stop, 0, n)
+        some = start < stop
+        there = replace(head, first=np.where(some, start, 0).tolist(), last=np.where(some, stop, 1).tolist())
+        return words, there, some
+
+    yield seeing("the last key that a query sees is left out", first, last - 1)
+    yield seeing("the first key is left out", np.maximum(first, 1), last)
     for tile in _TILES:
-        if 0 < tokens % tile < tokens:
-            yield (
-                f"the last {tokens % tile} keys, an incomplete block, are left out",
-                seeing(first, np.minimum(last, tokens - tokens % tile)),
-            )
-    if masked:
-        yield "every query sees one key more: the diagonal is off by one", seeing(first, last + 1)
-        yield "no mask is applied", seeing(np.zeros_like(first), np.full_like(last, tokens))
+        if n % tile:
+            words = f"the last {n % tile} keys, an incomplete block, are left out"
+            yield seeing(words, first, np.minimum(last, n - n % tile))
+    if masks.causal is not False:
+        yield seeing("every query sees one key more: the diagonal is off by one", first, last + 1)
+        yield seeing("no mask is applied", 0 * first, 0 * last + n)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
-        moved = replace(heads.masks, causal=alignment)
-        if alignment != heads.masks.offset:
-            try:
-                sight = heads.sight(batch, moved)
-            except UsageError:
-                continue
-            yield f"the mask is causal, {alignment}", replace(head, first=sight.first, last=sight.last)
-    if heads.masks.window is not None:
-        yield "the window is one key longer", seeing(first - 1, last)
-        yield "the window is ignored", seeing(np.zeros_like(first), last)
-    if heads.masks.lengths is not None:
-        yield "keys beyond the length are seen", seeing(first, np.full_like(last, tokens))
+        if alignment != masks.offset:
+            with suppress(UsageError):
+                sight = heads.sight(batch, replace(masks, causal=alignment))
+                yield seeing(f"the mask is causal, {alignment}", np.array(sight.first), np.array(sight.last))
+    if masks.window is not None:
+        yield seeing("the window is one key longer", first - 1, last)
+        yield seeing("the window is one key shorter", first + 1, last)
+        yield seeing("the window is ignored", 0 * first, last)
+    if masks.lengths is not None:
+        yield seeing("keys beyond the length are seen", first, 0 * last + n)
+        yield seeing("one key beyond the length is seen", first, last + 1)
+    if masks.sequences is not None:
+        yield seeing("packed sequences see each other", 0 * first, last if masks.causal is not False else 0 * last + n)
     usual = rounded_scale(real_root(fmpq(1, head.keys.shape[1])))
     for words, scale in (
         ("the scores are not scaled", 1.0),
         ("the scale is 1/sqrt(d), whatever was asked for", usual),
         ("the scale is applied twice", heads.rounded_scale**2),
+        ("the exponential is to base 2, and the scores are not times log2 e", heads.rounded_scale * log(2)),
     ):
-        yield words, heads.head(batch, index, scale)
+        yield words, heads.head(batch, index, scale), everyone
     shared = heads.queries.shape[1] // heads.keys.shape[1]
     for other in range(min(heads.keys.shape[1], _MOST_HEADS)):
         if other != index // shared:
             words = f"the keys and values are those of key head {other}, where query head {index} has {index // shared}"
-            yield words, replace(head, keys=heads.keys[batch, other], values=heads.values[batch, other])
+            yield words, replace(head, keys=heads.keys[batch, other], values=heads.values[batch, other]), everyone
 
 
-def _of_another_head(heads: Heads, batch: int, index: int, output: Floats, limit: float) -> list[str]:
+def _swapped(heads: Heads, worst: Entry, output: Floats, limit: float) -> list[str]:
     for other in range(min(heads.shape[1], _MOST_HEADS)):
-        if other != index and float(np.abs(output - attended(heads.head(batch, other)).means.middle).max()) <= limit:
+        means = attended(heads.head(worst.batch, other)).means
+        if other != worst.head and float(np.abs(output - means.middle).max()) <= limit:
             return [f"looks like this mistake: it is the output of head {other}; heads are swapped"]
     return []
 
 
-def _concentrated(found: AttentionError, heads: Heads) -> list[str]:
+def _concentrated(found: AttentionError, off: Floats) -> list[str]:
     """Where the errors are, if not everywhere."""
     largest = found.max_abs.lower
     bad = [head for head in found.heads if head.max_abs.upper >= largest / 10]
@@ -112,9 +130,6 @@ def _concentrated(found: AttentionError, heads: Heads) -> list[str]:
         shown = ", ".join(f"{head.batch}/{head.head}" for head in bad[:8])
         more = ", ..." if len(bad) > 8 else ""
         lines.append(f"large in {len(bad)} of {len(found.heads)} heads (batch/head): {shown}{more}")
-    worst = found.worst
-    exact = attended(heads.head(worst.batch, worst.head)).means.middle
-    off = np.abs(heads.output[worst.batch, worst.head] - exact)
     for axis, what in ((1, "queries"), (0, "coordinates")):
         which = np.flatnonzero(off.max(axis=axis) >= largest / 10)
         if len(which) <= off.shape[1 - axis] / 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,6 +36,24 @@ class Masks:
     lengths: Sequence[int] | None = None
     sequences: tuple[Sequence[int], Sequence[int]] | None = None
 
+    @classmethod
+    def of(cls, causal: Any, window: Any, lengths: Any, sequences: Any) -> Masks:
+        """Whole numbers of any library are read as such. Raises UsageError for others."""
+        if not isinstance(causal, str):
+            plain = causal.item() if hasattr(causal, "item") else causal
+            causal = plain if isinstance(plain, bool) else _whole(plain, "causal", 0)
+        parts = None
+        if sequences is not None:
+            try:
+                queries, keys = sequences
+            except (TypeError, ValueError):
+                raise UsageError("sequences is not a pair: the lengths of queries, and those of keys") from None
+            parts = _wholes(queries, "sequences"), _wholes(keys, "sequences")
+            if len(parts[0]) != len(parts[1]):
+                raise UsageError(f"sequences of {len(parts[0])} lengths of queries and {len(parts[1])} of keys")
+        window = None if window is None else _whole(window, "window", 1)
+        return cls(causal, window, None if lengths is None else _wholes(lengths, "lengths"), parts)
+
     @property
     def offset(self) -> int | str | None:
         """How far the diagonal of a causal mask is moved, as certificates state it; None where there is none."""
@@ -42,15 +61,20 @@ class Masks:
 
     def require(self, queries: int, tokens: int) -> None:
         """Raises UsageError for what makes no sense, or could be meant in two ways."""
-        if self.causal is True and queries != tokens and self.lengths is None and self.sequences is None:
+        pairs = [(queries, length) for length in self.lengths or [tokens]]
+        if self.sequences is not None:
+            pairs = list(zip(*self.sequences, strict=True))
+        unequal = [pair for pair in pairs if pair[0] != pair[1]]
+        if self.causal is True and unequal:
             raise UsageError(
-                f"causal is True for {queries} queries and {tokens} keys; expected '{TOP_LEFT}', where query 0 sees "
-                f"key 0 alone (torch), '{BOTTOM_RIGHT}', where the last query sees all (flash-attention), or an offset"
+                f"causal is True for {unequal[0][0]} queries and {unequal[0][1]} keys; expected '{TOP_LEFT}', where "
+                f"query 0 sees key 0 alone (torch), '{BOTTOM_RIGHT}', where the last query sees all (flash-attention), "
+                "or an offset"
             )
         if isinstance(self.causal, str) and self.causal not in (TOP_LEFT, BOTTOM_RIGHT):
             raise UsageError(f"causal is {self.causal!r}, expected True, '{TOP_LEFT}', '{BOTTOM_RIGHT}' or an offset")
-        if self.window is not None and (self.causal is False or self.window < 1):
-            raise UsageError("a window is one of a causal mask, and of at least one token")
+        if self.window is not None and self.causal is False:
+            raise UsageError("a window is one of a causal mask")
         if self.lengths is not None and self.sequences is not None:
             raise UsageError("lengths and sequences beside each other, expected one of them")
 
@@ -88,7 +112,9 @@ class Heads:
         if len(sight.first) != m or sum(keys) > n or (masks.sequences is not None and sum(keys) != n):
             raise UsageError(f"sequences or lengths that do not fit {m} queries and {n} keys")
         if sight.blind is not None:
-            raise UsageError(f"query {sight.blind} sees no key; the softmax over nothing is not defined")
+            raise UsageError(
+                f"query {sight.blind} of batch {batch} sees no key; the softmax over nothing is not defined"
+            )
         return sight
 
     def head(self, batch: int, head: int, scale: float | None = None) -> Head:
@@ -117,6 +143,8 @@ def heads_of(arrays: Sequence[Numbers], scale: Real | None, layout: str, masks: 
         raise UsageError(f"shapes {shown}; expected no empty one")
     with default_floating_point():
         o, q, k, v = (_four(array.doubles(), layout) for array in given.values())
+    for name, array in (("q", q), ("k", k), ("v", v)):
+        _require_finite(name, array, masks)
     fits = q.shape[0] == k.shape[0] == v.shape[0] and k.shape[:3] == v.shape[:3] and q.shape[3] == k.shape[3]
     if not (fits and o.shape == (*q.shape[:3], v.shape[3]) and q.shape[1] % k.shape[1] == 0):
         raise UsageError(
@@ -155,13 +183,45 @@ def exact_bound(bound: Bound, what: str) -> Fraction:
     return exact
 
 
-def exact_scale(scale: float | str | Fraction | fmpq | None) -> Real | None:
-    """The exact number that is meant: of a float its value, of a text what certificates read. Raises UsageError."""
-    if scale is None or isinstance(scale, fmpq):
-        return scale
+def _require_finite(name: str, array: Floats, masks: Masks) -> None:
+    """Raises UsageError for numbers that are none, but for keys and values of padding."""
+    bad = ~np.isfinite(array)
+    if name != "q" and masks.lengths is not None and len(masks.lengths) == len(array):
+        for batch, length in enumerate(masks.lengths):
+            bad[batch, :, length:] = False
+    if bad.any():
+        place = ", ".join(str(int(index)) for index in np.argwhere(bad)[0])
+        raise UsageError(f"{name} has NaN or an infinity at batch, head, row, column {place}; expected finite numbers")
+
+
+def _whole(number: Any, what: str, least: int) -> int:
     try:
-        if isinstance(scale, str):
-            return parse_real(scale, DEFAULT_LIMITS)
-        return fmpq(*scale.as_integer_ratio())
+        found = operator.index(number)
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise UsageError(f"{what} is {number!r}, expected a whole number >= {least}")
+    return found
+
+
+def _wholes(numbers: Any, what: str) -> list[int]:
+    try:
+        each = list(numbers)
+    except TypeError:
+        raise UsageError(f"{what} is {numbers!r}, expected lengths, such as [3, 5]") from None
+    return [_whole(number.item() if hasattr(number, "item") else number, what, 1) for number in each]
+
+
+def exact_scale(scale: float | str | Fraction | None) -> Real | None:
+    """The exact number that is meant: of a float its value, of a text what certificates read. Raises UsageError."""
+    if scale is None:
+        return None
+    try:
+        exact = parse_real(scale, DEFAULT_LIMITS) if isinstance(scale, str) else fmpq(*scale.as_integer_ratio())
+        if exact == 0:
+            raise NumberError("0")
+        return exact
     except (NumberError, AttributeError, ValueError, OverflowError):
-        raise UsageError(f"scale is {scale!r}, expected a number, or a text such as '1/sqrt(64)'") from None
+        raise UsageError(
+            f"scale is {scale!r}, expected a number other than 0, or a text such as '1/sqrt(64)'"
+        ) from None

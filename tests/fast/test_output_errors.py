@@ -117,8 +117,10 @@ def wrong(output: Floats, ball: Ball) -> list[str]:
             found.append("mean square")
         squares = [(sum(x * x for x in e), sum(t * t for t in m)) for e, m in zip(off, means, strict=True)]
         relative = errors.relative()
+        # A row without any error has the relative error 0.
+        squares = [pair for pair in squares if any(pair)]
         if all(size for _, size in squares):
-            quotient = max(e / size for e, size in squares)
+            quotient = max((e / size for e, size in squares), default=Fraction(0))
             if not (
                 Fraction(relative.low) ** 2 <= quotient
                 and (math.isinf(relative.high) or quotient <= Fraction(relative.high) ** 2)

@@ -85,9 +85,9 @@ def test_safetensors(tmp_path: Path) -> None:
 
 
 def test_arrays_of_unknown_kinds_do_not_matter_until_they_are_used(tmp_path: Path) -> None:
-    path = safetensors(tmp_path / "a.safetensors", {"x": ("F8_E4M3", [2], b"12"), "y": ("F64", [1], b"\0" * 8)})
+    path = safetensors(tmp_path / "a.safetensors", {"x": ("C64", [2], b"12"), "y": ("F64", [1], b"\0" * 8)})
     file = open_array_file(path)
-    assert file.headers["x"].dtype == "F8_E4M3"
+    assert file.headers["x"].dtype == "C64"
     assert file.read("y") == 0
     with pytest.raises(UsageError, match="'x' cannot be read"):
         file.read("x")

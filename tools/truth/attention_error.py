@@ -180,8 +180,8 @@ def _average(numbers: list[mpf]) -> mpf:
 
 
 def _quotient(number: mpf, size: mpf) -> mpf:
-    require(size != 0, "an error by the size of 0")
-    return number / size
+    require(size != 0 or number == 0, "an error by the size of 0")
+    return number / size if number else mpf(0)
 
 
 # -- reading

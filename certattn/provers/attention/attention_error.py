@@ -31,7 +31,7 @@ from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, Q
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import Source, by_field, placed
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
-from certattn.provers.exact_inputs import exact_rational, require_states, require_within
+from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -93,12 +93,15 @@ def generate(
     require_states([*states, *at_most], STATES)
     wanted = _Wanted(states, at_most, lower, beyond, digits)
     if given is not None:
+        beside = (source, scale, causal, window, lengths, sequences)
+        if names or arrays or lse_base != "e" or any(each is not None for each in beside):
+            raise UsageError("a head that is given whole takes no arrays, names, scale or mask beside it")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     if scale is None:
         raise UsageError(
             "no scale; expected the factor of the scores, such as 1/sqrt(64): a kernel's default is 1/sqrt(d)"
         )
-    stated: dict[str, Plain] = {"scale": str(scale)}
+    stated: dict[str, Plain] = {"scale": exact_text(scale, "scale")}
     mask = {"causal": causal, "window": window}
     stated |= {name: str(value) for name, value in mask.items() if value is not None}
     if lengths is not None:

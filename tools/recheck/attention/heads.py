@@ -90,7 +90,9 @@ def size_of(x: Any) -> Any:
 
 
 def quotient(x: Any, y: Any) -> Any:
-    """x / y; by 0 it is no number."""
+    """x / y; 0 where x is, and otherwise no number by 0."""
+    if not isinstance(x, I) and x == 0:
+        return Fraction(0)
     if not isinstance(y, I) and y == 0:
         raise Undecided("an error by the size of 0")
     return x / y

@@ -11,9 +11,9 @@ returned log Z_i or log2 Z_i. A certificate asserts bounds of one or more of
     ulps      max |o_ij - T_ij| / ulp(T_ij)         rms       sqrt of the mean of |o_ij - T_ij|^2
     beyond    how many |o_ij - T_ij| > radius       lse       max_i |l_i - log Z_i|
 
-where ulp(x) is the unit in the last place of x in the number type of the output: 2^(max(e, e_min) - p + 1) for
-2^e <= |x| < 2^(e + 1), p bits and a least exponent e_min. `at_most` is about every head, `at_least` about the worst
-one; `beyond` counts over all heads.
+where a row without any error has the relative error 0, and ulp(x) is the unit in the last place of x in the number type
+of the output: 2^(max(e, e_min) - p + 1) for 2^e <= |x| < 2^(e + 1), p bits and a least exponent e_min. `at_most` is
+about every head, `at_least` about the worst one; `beyond` counts over all heads.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def exact_errors(stated: AssertedErrors, head: int) -> Measured:
     rows, asserts = list(exact_rows(stated.heads, head)), stated.asserts
     return {
         ERROR.name: lambda: largest(*(abs(entry) for row in rows for entry in row.off)),
-        RELATIVE.name: lambda: largest(*(l2_norm(row.off) / l2_norm(row.exact) for row in rows)),
+        RELATIVE.name: lambda: largest(*(row.relative() for row in rows)),
         ULPS.name: lambda: largest(
             *(abs(x) / unit(abs(t), *stated.format) for row in rows for x, t in zip(row.off, row.exact, strict=True))
         ),
@@ -211,6 +211,10 @@ class Row:
     exact: Sequence[arb]
     off: Sequence[arb]
     logarithm: arb
+
+    def relative(self) -> arb:
+        """|o_i - T_i|_2 / |T_i|_2; 0 where the first is 0, exactly."""
+        return arb(0) if all(x == 0 for x in self.off) else l2_norm(self.off) / l2_norm(self.exact)
 
 
 def exact_rows(heads: StatedHeads, head: int) -> Iterator[Row]:

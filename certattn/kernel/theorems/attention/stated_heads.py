@@ -10,6 +10,7 @@ from certattn.kernel.document.matrices import MatrixInput, Numbers, Tensor
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Rule, Scale, Values
 from certattn.kernel.document.tree import Node
+from certattn.kernel.errors import MalformedError
 from certattn.kernel.mathematics.reals import Real
 
 TOP_LEFT, BOTTOM_RIGHT = "top-left", "bottom-right"
@@ -22,8 +23,12 @@ class Offset(Kind[int | str]):
     written = (_named, _number)
 
     def read(self, node: Node, reading: Reading) -> int | str:
-        named = isinstance(node.value, str) and node.value in self._named.words
-        return self._named.read(node, reading) if named else self._number.read(node, reading)
+        if isinstance(node.value, str) and node.value in self._named.words:
+            return self._named.read(node, reading)
+        try:
+            return self._number.read(node, reading)
+        except MalformedError:
+            raise node.malformed(f"{TOP_LEFT}, {BOTTOM_RIGHT}, or an integer >= 0") from None
 
 
 QUERIES = Field("queries", Tensor(), "queries: a matrix with one per row, or such matrices by head, or batch and head")
