@@ -144,7 +144,7 @@ def _measure(found: AttentionError, field: Field[Any]) -> Enclosed:
 def _failure(measured: Enclosed, field: Field[Any], bound: Fraction) -> str:
     """What is wrong."""
     verdict = "exceeds" if measured.lower > bound else "is not proved to be at most"
-    zero = field is RELATIVE and measured.lower <= bound and measured.upper == inf
+    zero = field is RELATIVE and measured.lower < measured.upper == inf
     why = ": a row of the exact output is nearly or exactly 0; assert max_abs" if zero else ""
     return f"{field.doc}: {measured} {verdict} {float(bound):.6g}{why}"
 
