@@ -82,7 +82,8 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
             exact = isinstance(rule, dict) and rule.get("rule") == "exact"
             bound = tail(u, eps, rule)
             happened = differences @ np.array([float(x) for x in u]) > eps
-            found.append(_tail_judgement(bound, delta, bound if exact else random_prompts.frequency(happened)))
+            shown = exact and math.isfinite(bound[1])
+            found.append(_tail_judgement(bound, delta, bound if shown else random_prompts.frequency(happened)))
     if "norm" in asserts:
         item, hint = asserts["norm"], witness["norm"]
         require_record(item, "a norm", {"norm", "exceeds", "probability"})

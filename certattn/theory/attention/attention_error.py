@@ -205,6 +205,9 @@ class _Ball:
 
     ends: tuple[_Dyadic, _Dyadic]
 
+    def is_finite(self) -> bool:
+        return True
+
     def lower(self) -> _Dyadic:
         return self.ends[0]
 

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.heavy
 # the second opinion simulates or integrates. `tools/mutation/mutate_certificates.py` does all of them.
 MOST = {
     "binary64-exponential": 95, "descent-trajectory": 260, "finite-moments": 300, "flow-trajectory": 65,
-    "joint-max-margin": 160, "linearization": 400,
+    "infinite-prompt-operator": 290, "joint-max-margin": 160, "linearization": 400,
     "max-margin": 1200, "normalizer-bound": 400, "not-marchenko-pastur": 120, "output-mean-square": 45,
     "proposition-3-1": 300, "proposition-3-4": 300, "regression-risk": 600, "regularization-path": 500,
     "risk-gap": 35, "risk-transfer": 60, "selection-counterexample": 150, "selection-direction": 350,
