@@ -145,6 +145,7 @@ def test_a_false_certificate_in_the_folder_is_rejected(read: Read, tmp_path: Pat
 # -- the commands
 
 
+@pytest.mark.heavy
 def test_the_way_of_certificates_and_what_the_page_shows_of_it(
     coq: Coq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

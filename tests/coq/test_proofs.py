@@ -122,6 +122,7 @@ FALSE_CONTRADICTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.heavy
 def test_max_margin_solutions_are_proved_and_false_neighbours_are_not(
     coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
