@@ -14,22 +14,22 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, fmpq
+from numpy.typing import NDArray
 
 from certattn.fast.balls import rounded_scale
 from certattn.fast.exponential import (
+    DEPTH,
     LARGEST_SCORE_ERROR,
-    RAISED,
+    LN2,
+    Work,
     beta,
-    exponentials,
-    first_of,
+    exp_shifted,
     relative_error,
     require_reach,
     score_errors,
-    scores_of_seen,
-    share_error,
 )
 from certattn.fast.rows import Dense, computed_squares, frobenius_bound, norm_bound, norm_bounds
-from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
+from certattn.fast.units import DOWN, LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.linearization import Stage, normaliser_excess
 from certattn.kernel.mathematics.reals import Real
@@ -38,6 +38,10 @@ from certattn.kernel.mathematics.reals import Real
 _BLOCK = 2**19
 # Entries are looked at as multiples of 2^-q up to this q: two of them fill a double.
 _FINEST_GRID = 26
+# More than raised weights can change in a row: they and the true ones are below 2^-998 of the largest.
+RAISED = 2.0**-900
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -266,4 +270,39 @@ def _excess(queries: Floats, normalisers: Normalisers, rate: fmpq) -> list[arb]:
     ):
         shift = int(exponent) * log2 - half * arb(square, error)
         found.append(normaliser_excess(arb(sums, radius), shift, size))
+    return found
+
+
+# -- rows of scores, of which a query may see the first alone
+
+
+def first_of(tokens: int, seen: Floats) -> Mask:
+    """Which tokens queries see that see the first `seen` of them, a row for each query."""
+    return np.arange(tokens)[None, :] < seen[:, None]
+
+
+def scores_of_seen(scores: Floats, visible: Mask) -> Floats:
+    """Scores where what is not seen has the largest that is, so that it reaches no limit; every row sees something."""
+    largest = np.where(visible, scores, -np.inf).max(axis=1)
+    return np.where(visible, scores, largest[:, None])
+
+
+def exponentials(scores: Floats, largest: Floats) -> tuple[Floats, Floats]:
+    """K and 2^-K e^s by row, for scores within reach of `require_reach` whose largest are known; overwrites them.
+
+    Scores that are far below the largest are raised first: see RAISED.
+    """
+    exponent = np.floor(largest / LN2)[:, None]
+    np.maximum(scores, (exponent - DEPTH) * LN2, out=scores)
+    weights = np.empty_like(scores)
+    exp_shifted(scores, exponent, weights, Work(weights.shape))
+    return exponent, weights
+
+
+def share_error(weight: Floats, total: float) -> Floats:
+    """A bound of |p / (v / z) - 1| for p = W / sum W, |W / v - 1| <= weight, and |sum v / z - 1| <= total.
+
+    (1 + b) / ((1 - g) (1 - b)) - 1 <= (2 b + g) / ((1 - g) (1 - b)).
+    """
+    found: Floats = (2 * weight + total) * UP / ((1 - total) * (1 - weight) * DOWN) * UP
     return found

@@ -21,7 +21,7 @@ from certattn.kernel.document.numbers import NumberError, parse_real
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Real, real_root
-from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT, Sight, sight_of
+from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT, Sight, blind_query, sight_of
 from certattn.testing.arrays import Numbers
 
 LAYOUTS = ("bhsd", "bshd")
@@ -108,13 +108,12 @@ class Heads:
             queries, keys = masks.sequences
         else:
             queries, keys = [m], [n if masks.lengths is None else masks.lengths[batch]]
+        blind = blind_query(queries, keys, masks.offset, masks.window)
         sight = sight_of(queries, keys, masks.offset, masks.window)
         if len(sight.first) != m or sum(keys) > n or (masks.sequences is not None and sum(keys) != n):
             raise UsageError(f"sequences or lengths that do not fit {m} queries and {n} keys")
-        if sight.blind is not None:
-            raise UsageError(
-                f"query {sight.blind} of batch {batch} sees no key; the softmax over nothing is not defined"
-            )
+        if blind is not None:
+            raise UsageError(f"query {blind} of batch {batch} sees no key; the softmax over nothing is not defined")
         return sight
 
     def head(self, batch: int, head: int, scale: float | None = None) -> Head:

@@ -148,8 +148,8 @@ def check_measures(kernel: Kernel) -> Iterator[Check]:
     module, heads = kernel.attention_error, kernel.stated_heads
 
     def errors(base: str, logarithms: sympy.Matrix) -> Any:
-        lse = _Given(value=_Array((logarithms.cols,), kernel.exact(logarithms, 3)), base=base)
-        return module.exact_errors(SimpleNamespace(asserts=None, heads=SimpleNamespace(given={heads.LSE: lse})), 0)
+        stated = SimpleNamespace(given={heads.LSE: _Given(base=base)}, logarithms=kernel.exact(logarithms, 3))
+        return module.exact_errors(SimpleNamespace(asserts=None, heads=stated), 0)
 
     for m, d_v in ((1, 1), (2, 1), (2, 3)):
         t, x = matrix("t", m, d_v).tolist(), matrix("x", m, d_v).tolist()

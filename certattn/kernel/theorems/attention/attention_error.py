@@ -36,7 +36,6 @@ from certattn.kernel.mathematics.softmax_moments import weighted_prompts
 from certattn.kernel.theorems.attention.stated_heads import (
     BASE,
     GIVEN,
-    LOGARITHMS,
     LSE,
     OUTPUT,
     StatedHeads,
@@ -219,7 +218,7 @@ class Row:
 
 def exact_rows(heads: StatedHeads, head: int) -> Iterator[Row]:
     """The queries of a head, one after the other."""
-    queries, keys, values, output = (part.load() for part in heads.arrays)
+    queries, keys, values, output = heads.exact
     m, n, shared = heads.queries, heads.tokens, head // heads.shared
     for same, seen in heads.sight(head).runs():
         tokens = range(shared * n + seen.start, shared * n + seen.stop)
@@ -234,9 +233,8 @@ def exact_rows(heads: StatedHeads, head: int) -> Iterator[Row]:
 
 def lse_off(heads: StatedHeads, head: int, logarithms: Iterable[arb]) -> list[arb]:
     """|l_i - log Z_i| for every query, in the base that is stated."""
-    lse = heads.given[LSE]
-    base = arb(2).log() if lse[BASE] == "2" else arb(1)
-    return [abs(log / base - stated) for log, stated in zip(logarithms, lse[LOGARITHMS].load().row(head), strict=True)]
+    base = arb(2).log() if heads.given[LSE][BASE] == "2" else arb(1)
+    return [abs(log / base - stated) for log, stated in zip(logarithms, heads.logarithms.row(head), strict=True)]
 
 
 def unit(size: arb, precision: int, least: int) -> arb:
@@ -275,13 +273,13 @@ def errors_in_binary64(stated: AssertedErrors, wanted: Collection[int]) -> dict[
 
 
 def _measured(stated: AssertedErrors, head: int, errors: OutputErrors, moments: Moments) -> Measured:
-    logarithms = map(moments.log_normaliser, range(stated.heads.queries))
+    queries = range(stated.heads.queries)
     return {
         ERROR.name: lambda: errors.largest().ball(),
         RELATIVE.name: lambda: errors.relative().ball(),
         ULPS.name: lambda: errors.ulps(*stated.format).ball(),
         RMS.name: lambda: errors.mean_square().root(),
-        OF_LSE.name: lambda: largest(*lse_off(stated.heads, head, logarithms)),
+        OF_LSE.name: lambda: largest(*lse_off(stated.heads, head, map(moments.log_normaliser, queries))),
         BEYOND.name: lambda: errors.beyond(stated.asserts[BEYOND][RADIUS]).ball(),
     }
 

@@ -11,6 +11,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Rule, Scale, Values
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
 
 TOP_LEFT, BOTTOM_RIGHT = "top-left", "bottom-right"
@@ -75,12 +76,6 @@ class Sight:
     first: tuple[int, ...]
     last: tuple[int, ...]
 
-    @property
-    def blind(self) -> int | None:
-        """The first query that sees nothing."""
-        each = enumerate(zip(self.first, self.last, strict=True))
-        return next((i for i, (first, last) in each if first >= last), None)
-
     def runs(self) -> Iterator[tuple[range, range]]:
         """Queries one after the other that see the same tokens, and these."""
         start = 0
@@ -94,7 +89,7 @@ def sight_of(queries: Sequence[int], keys: Sequence[int], causal: int | str | No
     """What queries of sequences with so many queries and tokens see, one sequence after the other."""
     first, last, token = list[int](), list[int](), 0
     for m, n in zip(queries, keys, strict=True):
-        offset = {TOP_LEFT: 0, BOTTOM_RIGHT: n - m}[causal] if isinstance(causal, str) else causal
+        offset = _offset(causal, m, n)
         for i in range(m):
             end = n if offset is None else min(n, i + offset + 1)
             begin = 0 if offset is None or window is None else max(0, i + offset + 1 - window)
@@ -102,6 +97,28 @@ def sight_of(queries: Sequence[int], keys: Sequence[int], causal: int | str | No
             last.append(token + end)
         token += n
     return Sight(tuple(first), tuple(last))
+
+
+def blind_query(
+    queries: Sequence[int], keys: Sequence[int], causal: int | str | None, window: int | None
+) -> int | None:
+    """The first query that sees nothing, from the sizes alone: these are stated, and no array may be so large."""
+    before = 0
+    for m, n in zip(queries, keys, strict=True):
+        offset = _offset(causal, m, n)
+        if offset is not None:
+            if offset < 0:
+                return before
+            # The window has left the tokens behind.
+            beyond = m if window is None else n + window - offset - 1
+            if beyond < m:
+                return before + max(0, beyond)
+        before += m
+    return None
+
+
+def _offset(causal: int | str | None, m: int, n: int) -> int | None:
+    return {TOP_LEFT: 0, BOTTOM_RIGHT: n - m}[causal] if isinstance(causal, str) else causal
 
 
 @dataclass(frozen=True)
@@ -150,20 +167,36 @@ class StatedHeads:
 
     @cached_property
     def _sights(self) -> list[Sight]:
+        causal, window = self.given.get(CAUSAL), self.given.get(WINDOW)
+        return [sight_of(queries, keys, causal, window) for queries, keys in self._sizes]
+
+    @property
+    def _sizes(self) -> list[tuple[list[int], list[int]]]:
+        """How many queries and tokens there are, by sequence; for each batch where these differ."""
         given = self.given
         if SEQUENCES in given:
             queries, keys = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
-            return [self._sight(queries, keys)]
-        lengths = given.items(LENGTHS) or [self.tokens]
-        return [self._sight([self.queries], [length]) for length in lengths]
+            return [(queries, keys)]
+        return [([self.queries], [length]) for length in given.items(LENGTHS) or [self.tokens]]
 
-    def _sight(self, queries: Sequence[int], keys: Sequence[int]) -> Sight:
-        """For sequences with so many queries and tokens. Raises MalformedError for a query that sees nothing."""
-        sight = sight_of(queries, keys, self.given.get(CAUSAL), self.given.get(WINDOW))
-        if sight.blind is not None:
-            found = f"query {sight.blind}, which sees none"
-            raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
-        return sight
+    def require_sight(self) -> None:
+        """Raises MalformedError for a query that sees nothing."""
+        for queries, keys in self._sizes:
+            blind = blind_query(queries, keys, self.given.get(CAUSAL), self.given.get(WINDOW))
+            if blind is not None:
+                found = f"query {blind}, which sees none"
+                raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
+
+    @cached_property
+    def exact(self) -> tuple[ExactMatrix, ExactMatrix, ExactMatrix, ExactMatrix]:
+        """The numbers of `arrays`, matrices one below the other."""
+        queries, keys, values, output = (part.load() for part in self.arrays)
+        return queries, keys, values, output
+
+    @cached_property
+    def logarithms(self) -> ExactMatrix:
+        """The returned log-sum-exps, a row for each head."""
+        return self.given[LSE][LOGARITHMS].load()
 
 
 def read_heads(given: Values) -> StatedHeads:
@@ -204,7 +237,7 @@ def read_heads(given: Values) -> StatedHeads:
             total = sum(length for length in of[field])
             if total != whole:
                 raise of.node(field).malformed(f"lengths that sum to {whole}, the {what}", f"a sum of {total}")
-    stated.sight(0)
+    stated.require_sight()
     return stated
 
 
