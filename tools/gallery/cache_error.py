@@ -32,7 +32,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "names": quantised("4", "scale", "offset"),
         "packed": "low-first",
         "lower": True,
-        "note": "codes of four bits, in groups of 32 tokens by channel of the keys and 16 channels by token of the values",
+        "note": "codes of four bits, of 32 tokens of a channel of the keys and of 16 channels of a token of the values",
     },
     "float8": {
         "names": quantised("f8", "scale"),
