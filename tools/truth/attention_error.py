@@ -122,7 +122,7 @@ class Kernel:
             weights = [mp.exp(root_of(self.scale) * to_real(score - mean)) for score in scores]
             total = mp.fsum(weights)
             columns = [[values[j][c] for j in seen] for c in range(len(values[0]))]
-            means.append([_mean(weights, column, total) for column in columns])
+            means.append([mean_of(weights, column, total) for column in columns])
             logs.append(mp.log(total) + root_of(self.scale) * to_real(mean))
         return means, logs
 
@@ -142,7 +142,7 @@ class Kernel:
         """A number for each head."""
         found: dict[str, Callable[[int, int], mpf]] = {
             "error": lambda b, h: max(abs(x) for off, _ in self.off(b, h) for x in off),
-            "relative": lambda b, h: max(_quotient(_length(off), _length(mean)) for off, mean in self.off(b, h)),
+            "relative": lambda b, h: max(quotient(length_of(off), length_of(mean)) for off, mean in self.off(b, h)),
             "ulps": lambda b, h: max(
                 abs(x) / self.unit(t) for off, mean in self.off(b, h) for x, t in zip(off, mean, strict=True)
             ),
@@ -164,14 +164,14 @@ class Kernel:
         return max(abs(to_real(x) - log / unit) for x, log in zip(self.logarithms[b][h], logs, strict=True))
 
 
-def _mean(weights: list[mpf], column: Vector, total: mpf) -> mpf:
+def mean_of(weights: list[mpf], column: Vector, total: mpf) -> mpf:
     """Exact where there is but one value."""
     if min(column) == max(column):
         return to_real(column[0])
     return mp.fsum(w * to_real(v) for w, v in zip(weights, column, strict=True)) / total
 
 
-def _length(vector: list[mpf]) -> mpf:
+def length_of(vector: list[mpf]) -> mpf:
     return mp.sqrt(mp.fsum(x * x for x in vector))
 
 
@@ -179,7 +179,7 @@ def _average(numbers: list[mpf]) -> mpf:
     return mp.fsum(numbers) / len(numbers)
 
 
-def _quotient(number: mpf, size: mpf) -> mpf:
+def quotient(number: mpf, size: mpf) -> mpf:
     require(size != 0 or number == 0, "an error by the size of 0")
     return number / size if number else mpf(0)
 
@@ -191,7 +191,7 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
     masks = {"causal", "window", "lengths", "sequences"}
     require_record(given, "given", {"queries", "keys", "values", "output", "scale"}, masks | {"lse"})
     dtype = given["output"].get("dtype", "") if isinstance(given["output"], dict) else ""
-    tensors = {name: _tensor(given[name], folder) for name in ("queries", "keys", "values", "output")}
+    tensors = {name: tensor_of(given[name], folder) for name in ("queries", "keys", "values", "output")}
     (*outer, m, d), (*fewer, n, _), (*_, width) = (tensors[name].shape for name in ("queries", "keys", "values"))
     require(len(fewer) == len(outer) and fewer[:-1] == outer[:-1], "keys of other batches")
     require(not outer or outer[-1] % fewer[-1] == 0, "heads that do not share keys evenly")
@@ -199,13 +199,13 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
         require(tensors[name].shape == shape, f"the shape of {name}")
     require(all(x is not None for name in ("queries", "keys", "values") for x in tensors[name].flat), "not finite")
     batches = outer[0] if len(outer) == 2 else 1
-    heads = {name: [list(batch) for batch in _by_batch(tensor)] for name, tensor in tensors.items()}
+    heads = {name: [list(batch) for batch in by_batch(tensor)] for name, tensor in tensors.items()}
     logarithms, base = None, "e"
     if "lse" in given:
         require_record(given["lse"], "lse", {"value", "base"})
         base = given["lse"]["base"]
         require(base in ("e", "2"), "a base")
-        numbers = _numbers(given["lse"]["value"], folder)
+        numbers = numbers_of(given["lse"]["value"], folder)
         require(numbers.shape == (*outer, m) or (not outer and numbers.shape == (1, m)), "the shape of lse")
         logarithms = numbers.reshape(batches, -1, m).tolist()
     return Kernel(
@@ -213,24 +213,24 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
         finite=all(x is not None for x in tensors["output"].flat),
         dtype=dtype,
         scale=read_scale(given),
-        sees=[_seen(given, b, batches, m, n) for b in range(batches)],
+        sees=[seen(given, b, batches, m, n) for b in range(batches)],
         logarithms=logarithms,
         base=base,
     )
 
 
-def _by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
+def by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
     return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape).tolist()  # type: ignore[no-any-return]
 
 
-def _tensor(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+def tensor_of(node: Any, folder: Path) -> np.ndarray[Any, Any]:
     """Fractions in an array; None for what is not finite, which an output may have."""
     if not isinstance(node, dict):
         return np.array(read_table(node, folder), object)
     return _exact(node, folder, 2, 4)
 
 
-def _numbers(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+def numbers_of(node: Any, folder: Path) -> np.ndarray[Any, Any]:
     if not isinstance(node, dict):
         return np.array(read_table(node, folder), object)
     found = _exact(node, folder, 1, 3)
@@ -249,7 +249,7 @@ def _exact(node: dict[str, Any], folder: Path, least: int, most: int) -> np.ndar
     return found.reshape(array.shape)
 
 
-def _seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
+def seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
     """By query of a batch the tokens that it sees."""
     causal, window = given.get("causal"), given.get("window")
     require(window is None or causal is not None, "a window without a mask")

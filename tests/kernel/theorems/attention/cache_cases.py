@@ -352,7 +352,7 @@ asserts:
         "just above": ("1/2, at_least_everywhere: 1/2", "1/2, at_least_everywhere: 0.50000000000000000001", REFUTED,
                        "where it is least"),
         "another value": ("[[1/3, -3/2]]", "[[1/3, -1]]", REFUTED, "is false"),
-        "both tokens": ("lengths: [1]", "lengths: [2]", REFUTED, "is false"),
+        "two tokens kept, and keys of one": ("kept: [[0]]", "kept: [[0, 1]]", MALFORMED, "2 x 1 numbers (tokens of"),
         "an evicted weight, however small": (
             "evicted: {at_most: 0}", "evicted: {at_least: 1e-300}", REFUTED, "that are not kept"),
         "a mass, however small": ("tokens: [1], at_most: 0", "tokens: [1], at_least: 1e-300", REFUTED, "the token 1"),
