@@ -19,6 +19,7 @@ _FAR = 4096
 Exponents = NDArray[np.int64]
 
 
+@np.errstate(all="ignore")
 def dequantised(codes: Floats, scale: Floats, zero: Floats | None, offset: Floats | None) -> Floats:
     """scale (codes - zero) + offset, entry by entry and exactly. Raises RefusedError where that is no double."""
     require_sound_arithmetic()

@@ -204,6 +204,9 @@ CAUSAL = family(
         "values of the kept tokens": (
             "kept: [[0, 2, 3]]", "kept: [[0, 2, 3]], values: [[1, 2], [3, 0.5], [-2, 1]]"),
         "a window of all tokens": ("causal: bottom-right", "causal: bottom-right\n  window: 4"),
+        "the mass of all tokens that a query sees": (
+            "[0, 1], at_most: 1, at_least: 1, at_least_everywhere: 0.253539",
+            "[2, 1, 0], at_most: 1, at_least: 1, per_query: {at_most: [[1, 1, 1]], at_least: [[1, 1, 0]]}"),
     },
     {
         "at_most just below": (
