@@ -49,7 +49,7 @@ def check_shift(kernel: Kernel) -> Iterator[Check]:
 
 
 @dataclass(frozen=True)
-class _Array:
+class StoredTable:
     """Matrices of symbols one below the other, as a claim finds them in an array file."""
 
     extents: tuple[int, ...]
@@ -59,7 +59,7 @@ class _Array:
         return self.table
 
 
-class _Given:
+class Given:
     """What a certificate states, by the names of fields."""
 
     def __init__(self, **stated: Any) -> None:
@@ -84,11 +84,11 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
     for heads, key_heads, causal in ((4, 2, None), (2, 1, "top-left")):
         q, o = matrix("q", heads * m, d), matrix("o", heads * m, d_v)
         k, v = matrix("k", key_heads * n, d), matrix("v", key_heads * n, d_v)
-        stated = _Given(
-            queries=_Array((heads, m, d), kernel.exact(q, 2)),
-            keys=_Array((key_heads, n, d), kernel.exact(k, 3)),
-            values=_Array((key_heads, n, d_v), kernel.exact(v, 5)),
-            output=_Array((heads, m, d_v), kernel.exact(o, 7)),
+        stated = Given(
+            queries=StoredTable((heads, m, d), kernel.exact(q, 2)),
+            keys=StoredTable((key_heads, n, d), kernel.exact(k, 3)),
+            values=StoredTable((key_heads, n, d_v), kernel.exact(v, 5)),
+            output=StoredTable((heads, m, d_v), kernel.exact(o, 7)),
             scale=SymbolicNumber(s),
             **({"causal": causal} if causal else {}),
         )
@@ -148,7 +148,7 @@ def check_measures(kernel: Kernel) -> Iterator[Check]:
     module, heads = kernel.attention_error, kernel.stated_heads
 
     def errors(base: str, logarithms: sympy.Matrix) -> Any:
-        stated = SimpleNamespace(given={heads.LSE: _Given(base=base)}, logarithms=kernel.exact(logarithms, 3))
+        stated = SimpleNamespace(given={heads.LSE: Given(base=base)}, logarithms=kernel.exact(logarithms, 3))
         return module.exact_errors(SimpleNamespace(asserts=None, heads=stated), 0)
 
     for m, d_v in ((1, 1), (2, 1), (2, 3)):
