@@ -206,6 +206,27 @@ asserts:
   beyond: {{radius: 0.5, at_most: 3, at_least: 1}}
 witness: {{bits: 64}}
 """,
+    "a cache": f"""
+certattn: 1
+claim: cache-error
+given:
+  queries: {HEADS}
+  keys: {HEADS.replace("2, 4", "2, 2")}
+  values: {HEADS.replace("2, 4", "2, 2")}
+  scale: 1/sqrt(2)
+  causal: bottom-right
+  cache:
+    kept: [[0, 2]]
+    keys: {{codes: {HEADS.replace("2, 4", "2, 2")}, scale: {HEADS.replace("2, 4", "2, 2")}, packed: low-first}}
+    values: {HEADS.replace("2, 4", "2, 2")}
+    multiplicities: [[1, 1/2]]
+asserts:
+  error: {{at_most: 1/8}}
+  relative: {{at_least_everywhere: 0, at_least: 0}}
+  evicted: {{per_query: {{at_most: {HEADS.replace(", 2]", "]")}}}}}
+  mass: {{tokens: [0, 1], at_most: 1}}
+witness: {{bits: 64}}
+""",
     "a head that is written out": """
 certattn: 1
 claim: attention-error

@@ -215,9 +215,10 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
         highest, lowest = ([[end(ball) for ball in row] for row in rows] for end in (upper_rational, lower_rational))
         most = wanted.bounds.get(name, round_up(max(map(max, highest)), wanted.digits))
         ends: dict[str, Plain] = {**wanted.probe(name), "at_most": format_rational(most)}
-        if wanted.lower:
+        # A lower bound of 0 would say nothing.
+        if wanted.lower and max(map(max, lowest)) > 0:
             ends["at_least"] = _down(max(map(max, lowest)), wanted.digits)
-        if wanted.everywhere:
+        if wanted.everywhere and min(map(min, lowest)) > 0:
             ends["at_least_everywhere"] = _down(min(map(min, lowest)), wanted.digits)
         if wanted.per_query:
             each: dict[str, Plain] = {
