@@ -411,7 +411,10 @@ def test_a_theorem_that_never_reads_what_is_asserted_does_not_verify(run: Run, m
 @pytest.mark.parametrize(
     ("text", "fragment"),
     [
-        (TEXT.replace("scripted", "no-such-claim"), "one of the claims attention-error, binary64-exponential, cache-error"),
+        (
+            TEXT.replace("scripted", "no-such-claim"),
+            "one of the claims attention-error, binary64-exponential, cache-error",
+        ),
         (TEXT.replace("scripted", "Output-Deviation"), "one of the claims"),
         (TEXT.replace("certattn: 1", "certattn: 2"), "'1'"),
         (TEXT.replace("certattn: 1", "certattn: 1.0"), "'1'"),

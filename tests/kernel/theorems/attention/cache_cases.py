@@ -120,7 +120,7 @@ WHOLE = family(
         "scales of channels exchanged": ("scale: [[1/4, 0.5]]", "scale: [[1/2, 0.25]]", REFUTED, "is false"),
         "zero points of tokens": ("zero: [[4, 1]]", "zero: [[4], [1], [4]]", REFUTED, "is false"),
         "no offset": (", offset: [[1/8], [0], [0.25]]", "", REFUTED, "is false"),
-        "offsets of tokens exchanged": ("offset: [[1/8], [0], [0.25]]", "offset: [[0], [1/8], [0.25]]", REFUTED, ""),
+        "offsets of tokens exchanged": ("offset: [[1/8], [0], [0.25]]", "offset: [[0], [1/8], [0.25]]", REFUTED, "is"),
         "values of the cache exchanged": (CACHED, "[[3, 1/2], [1, 2], [-2, 1]]", REFUTED, "is false"),
         "a value of the cache moved": (CACHED, "[[1, 2], [3, 1/2], [-2, 1.00001]]", REFUTED, "is false"),
         "every token once": (f"    multiplicities: {TIMES}\n", "", REFUTED, "is false"),
@@ -176,7 +176,6 @@ WHOLE = family(
         "a bound too few": ("0.636103, 0.634046]]", "0.636103]]", MALFORMED, "1 x 3 numbers (one for each query)"),
         "bounds in a column": (
             "[[0.537467, 0.636103, 0.634046]]", "[[0.537467], [0.636103], [0.634046]]", MALFORMED, "1 x 3 numbers"),
-        "nothing asserted": (ERROR + DEVIATION + RELATIVE + EVICTED + MASS, "  {}\n", MALFORMED, "nothing that is"),
         "a measure that this claim has not": ("  error:", "  rms:", MALFORMED, "the unknown key 'rms'"),
         "an output": ("  cache:", f"  output: {QUERIES}\n  cache:", MALFORMED, "the unknown key 'output'"),
         "no scale of the scores": ("  scale: 1/sqrt(2)\n", "", MALFORMED, "no 'scale'"),
@@ -296,6 +295,13 @@ MERGED = family(
     "  relative: {at_most: 0.790900, at_least: 0.790899, at_least_everywhere: 0.343034}\n",
     {
         "each once, which is the same": ("[[2, 2]]", "[[1, 1]]"),
+        "the largest entry of each query": (
+            "error: {at_most: 1.74954, at_least: 1.74953}",
+            "error: {per_query: {at_most: [[0.488441, 1.74954, 0.235176]], at_least: [[0.48844, 1.74953, 0.235175]]}}"),
+        "the relative deviation of each query": (
+            "relative: {at_most: 0.790900, at_least: 0.790899, at_least_everywhere: 0.343034}",
+            "relative: {per_query: {at_most: [[0.757066, 0.7909, 0.343035]],"
+            " at_least: [[0.757065, 0.790899, 0.343034]]}}"),
         "in another order": (
             "[[1/2, 1/2], [1/2, -1/4]]\n    values: [[0.5, 0.5], [0.5, 3/4]]",
             "[[1/2, -1/4], [1/2, 1/2]]\n    values: [[0.5, 3/4], [0.5, 0.5]]"),
@@ -363,10 +369,13 @@ asserts:
     },
 )  # fmt: skip
 
+WEIGHT = (
+    "tokens: [0, 3], at_most: 0.597689, at_least: 0.597688, at_least_everywhere: 0.0430112,"
+    " per_query: {at_most: [[0.6, 0.0430113, 0.394056]], at_least: [[0.59, 0.0430112, 0.394055]]}"
+)
 SINKS = family(
     "the weight of tokens without a cache",
-    PROMPT + "asserts:\n  mass: {tokens: [0, 3], at_most: 0.597689, at_least: 0.597688, at_least_everywhere: 0.0430112,"
-    " per_query: {at_most: [[0.6, 0.0430113, 0.394056]], at_least: [[0.59, 0.0430112, 0.394055]]}}\n",
+    PROMPT + f"asserts:\n  mass: {{{WEIGHT}}}\n",
     {
         "a lower bound that says nothing": ("at_least_everywhere: 0.0430112,", "at_least_everywhere: 0,"),
         "in another order": ("tokens: [0, 3]", "tokens: [3, 0]"),
@@ -382,6 +391,7 @@ SINKS = family(
         "another token": ("tokens: [0, 3]", "tokens: [0, 2]", REFUTED, "on the tokens 0, 2"),
         "a token less is seen": ("asserts:", "  lengths: [3]\nasserts:", REFUTED, "is false"),
         "the evicted weight": ("  mass: {tokens: [0, 3], ", "  evicted: {", MALFORMED, "given.cache beside it"),
+        "nothing asserted": (f"  mass: {{{WEIGHT}}}\n", "  {}\n", MALFORMED, "nothing that is asserted"),
     },
 )  # fmt: skip
 
@@ -556,7 +566,7 @@ asserts:
         "the least one unit higher": ("0.0138998", "0.0138999", REFUTED, "of head 0, 0"),
         "the relative deviation one unit lower": ("0.255561", "0.255560", REFUTED, "of head 0, 1"),
         "a token less": ("cache:\n", "cache:\n    kept: [[0, 1, 2, 3]]\n", MALFORMED, "2 x 4 x 2 numbers (tokens of"),
-        "codes of values": (f"codes: {eights('k', '[2, 5, 2]')}", f"codes: {eights('v', '[2, 5, 2]')}", REFUTED, ""),
+        "codes of values": (f"codes: {eights('k', '[2, 5, 2]')}", f"codes: {eights('v', '[2, 5, 2]')}", REFUTED, "is"),
         "a scale for each query": ("[2, 1, 1]", "[2, 1, 3]", MALFORMED, "each a divisor of theirs (2 x 5 x 2)"),
         "a causal mask": ("scale: 0.5\n", "scale: 0.5\n  causal: 2\n", REFUTED, "is false"),
     },

@@ -14,6 +14,7 @@ from flint import arb, fmpq, fmpz_mat
 from sabotage import holding, noticed, unless
 
 from certattn.fast import binary64
+from certattn.fast import caches as fast_caches
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.document import arrays as array_files
 from certattn.kernel.document.certificate import loads
@@ -163,7 +164,7 @@ def test_every_code_has_the_scale_of_its_group(fine: tuple[int, ...]) -> None:
 def test_every_byte_holds_two_codes(low: bool, signed: bool) -> None:
     stored = [byte - 256 if signed and byte > 127 else byte for byte in range(256)]
     found = unpacked(ExactMatrix(fmpz_mat(256, 1, stored)), first_is_low=low, signed=signed)
-    fast = stored_caches._unpacked(np.array(stored, float)[:, None], first_is_low=low, signed=signed)
+    fast = fast_caches.unpacked(np.array(stored, float)[:, None], first_is_low=low, signed=signed)
     for byte in range(256):
         halves = [byte % 16, byte // 16] if low else [byte // 16, byte % 16]
         assert found.row(byte) == [half - 16 * (signed and half > 7) for half in halves]
@@ -256,10 +257,12 @@ SABOTAGES: dict[str, tuple[Any, ...]] = {
     "all of the cache is seen": (StatedCache, "sight", whole_cache),
     "codes are not unpacked by their sign": (stated_caches.CachedArray, "is_signed", property(lambda self: False)),
     "the second half is first": (stored_caches, "LOW_FIRST", "high-first"),
-    "a scale for all": (stored_caches, "_spread", lambda part, extents, place: (
-        None if part is None else np.broadcast_to(part.ravel()[0], extents[-2:]))),
+    "a scale for all": (fast_caches, "spread", lambda groups, shape: np.broadcast_to(groups.ravel()[0], shape)),
+    "the scales of the first head": (stored_caches, "_at", lambda part, place, extents: (
+        None if part is None else part[(0,) * len(place)])),
+    "tokens that count are not repeated": (stored_caches, "counted", lambda head, times: head),
     "no zero point": (stored_caches, "dequantised", lambda codes, scale, zero, offset: scale * codes + (
-        0.0 if offset is None else offset)),
+        0.0 if offset is None else offset.ravel()[0])),
     "no offset": (stored_caches, "dequantised", lambda codes, scale, zero, offset: scale * (
         codes - (0.0 if zero is None else zero))),
     "no offset in balls": (stated_caches.CachedArray, "offset", property(lambda self: None)),

@@ -1,4 +1,4 @@
-"""Numbers of quantised arrays in doubles, where these hold them without any rounding. Docs: binary64.md.
+"""Products and sums in doubles that are exact, or refused: what quantised arrays stand for. Docs: binary64.md.
 
 A code of a few bits times a scale of half or single precision is a double. Whether it is one is read off the bits: a
 number x that is not 0 has a lowest and a highest bit, low <= high, so that x is a multiple of 2^low below 2^(high + 1).
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certattn.fast.units import LARGEST, Floats, require_sound_arithmetic
+from certattn.fast.units import LARGEST, Floats
 from certattn.kernel.errors import RefusedError
 
 # Significant bits of a double, and the exponent of the least normal one.
@@ -17,15 +17,6 @@ _BITS, _LEAST = 53, -1022
 _FAR = 4096
 
 Exponents = NDArray[np.int64]
-
-
-@np.errstate(all="ignore")
-def dequantised(codes: Floats, scale: Floats, zero: Floats | None, offset: Floats | None) -> Floats:
-    """scale (codes - zero) + offset, entry by entry and exactly. Raises RefusedError where that is no double."""
-    require_sound_arithmetic()
-    found = codes if zero is None else exact_sum(codes, -zero)
-    found = exact_product(scale, found)
-    return found if offset is None else exact_sum(found, offset)
 
 
 def exact_product(left: Floats, right: Floats) -> Floats:

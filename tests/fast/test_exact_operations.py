@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certattn.fast import dequantised as module
-from certattn.fast.dequantised import bits, dequantised, exact_product, exact_sum
+from certattn.fast import exact_operations as module
+from certattn.fast.caches import dequantised
+from certattn.fast.exact_operations import bits, exact_product, exact_sum
 from certattn.kernel.errors import RefusedError
 
 NUMBERS = st.one_of(
