@@ -43,6 +43,7 @@ def keep_certificate(
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
+    held |= _beside(heads)
     content = safetensors_bytes(held)
     digest = hashlib.sha256(content).hexdigest()
     stored = folder / f"attention-{digest[:16]}.safetensors"
@@ -62,10 +63,24 @@ def keep_certificate(
     return path
 
 
+def _beside(heads: Heads) -> dict[str, tuple[str, np.ndarray[Any, Any]]]:
+    """Arrays that not every kernel has."""
+    found = {name: (x.dtype, x.bits) for name, x in (("alibi", heads.rules.alibi), ("sinks", heads.rules.sinks)) if x}
+    if heads.stated_mask is not None:
+        mask = heads.stated_mask.astype(np.uint8)
+        found["mask"] = "uint8", mask.reshape(mask.shape[-2:] if mask.shape[:2] == (1, 1) else mask.shape)
+    return found
+
+
 def _masks(heads: Heads) -> dict[str, Plain]:
     masks, stated = heads.masks, dict[str, Plain]()
     if masks.offset is not None:
         stated["causal"] = str(masks.offset)
+    if masks.empty is not None:
+        stated["empty"] = masks.empty
+    if heads.rules.soft_cap is not None:
+        cap = heads.rules.soft_cap
+        stated["soft_cap"] = format_rational(fmpq(cap.numerator, cap.denominator))
     if masks.window is not None:
         stated["window"] = str(masks.window)
     if masks.lengths is not None:

@@ -97,6 +97,8 @@ def _lse_error(stated: Floats, moments: Moments, base: str) -> Enclosed:
     with working_precision(_BITS):
         unit = arb(2).log() if base == "2" else arb(1)
         for query, value in enumerate(stated.tolist()):
+            if math.isinf(moments.normaliser.radius[query].item()):
+                continue  # it sees nothing, and log Z is no number
             if not math.isfinite(value):
                 return _INFINITE
             off = abs(moments.log_normaliser(query) / unit - arb(value))
