@@ -34,6 +34,8 @@ TOKENS = 512
 _FEW_SCORES = 2**17
 
 Counts = NDArray[np.int64]
+# A row for each query: True where it does not see a token.
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Head:
     values: Floats
     first: Sequence[int]
     last: Sequence[int]
-    mask: NDArray[np.bool_] | None = None
+    mask: Mask | None = None
     rule: ScoreRule | None = None
     diagonal: Sequence[int] = ()
 
@@ -78,6 +80,12 @@ class Head:
     def without_weights(self) -> NDArray[np.bool_]:
         """Which see no sink either."""
         return self.empty & (self.rule is None or self.rule.sink is None)
+
+
+def hidden_by(stored: memoryview, tokens: int) -> Mask | None:
+    """What a mask of bytes hides, 0 where a token is hidden and 1 where it is seen; None if it has another number."""
+    numbers = np.frombuffer(stored, np.uint8).reshape(-1, tokens)
+    return None if bool((numbers > 1).any()) else numbers == 0
 
 
 @np.errstate(all="ignore")
@@ -188,12 +196,10 @@ def _set_zeros(mean: Ball, head: Head, part: slice) -> None:
             mean.middle[row] = mean.radius[row] = 0.0
 
 
-def _hidden(
-    first: Counts, last: Counts, tokens: slice, mask: NDArray[np.bool_] | None, empty: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
+def _hidden(first: Counts, last: Counts, tokens: slice, mask: Mask | None, empty: NDArray[np.bool_]) -> Mask | None:
     """Which of the tokens are not seen, a row for each query; None where all are."""
     if mask is None and int(first.max()) <= tokens.start and int(last.min()) >= tokens.stop:
         return None
     each = np.arange(tokens.start, tokens.stop)
-    hidden: NDArray[np.bool_] = (each < first[:, None]) | (each >= last[:, None])
+    hidden: Mask = (each < first[:, None]) | (each >= last[:, None])
     return hidden if mask is None else hidden | (mask & ~empty[:, None])

@@ -94,30 +94,32 @@ def _heads_words(heads: StatedHeads) -> str:
 def _score_words(heads: StatedHeads) -> str:
     given, score = heads.given, f"{describe(heads.scale)} <q, k>"
     if SOFT_CAP in given:
-        cap = describe(given[SOFT_CAP])
-        score = f"{cap} tanh({score} / ({cap}))"
+        score = f"c tanh({score} / c)"
     return score + (" - a |r - j|" if ALIBI in given else "")
 
 
 def _more_words(given: Values) -> str:
-    """What has a name in the weights, or is no token."""
+    """What has a letter in the weights, or is no token."""
     words = []
+    if SOFT_CAP in given:
+        words.append(f"c is {describe(given[SOFT_CAP])}")
     if ALIBI in given:
         # The diagonal of causal masks, and what takes its place where there is none.
-        offset = given.get(CAUSAL) or BOTTOM_RIGHT if CAUSAL not in given else given[CAUSAL]
+        stated = given.get(CAUSAL)
+        offset = BOTTOM_RIGHT if stated is None else stated
         sizes = " of m, n tokens" if offset == BOTTOM_RIGHT else ""
         words.append(
-            f"a is the slope of its head, of {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} "
-            f"(query i{sizes}, counted from 0)"
+            f"a the slope of its head among {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} for query "
+            f"i{sizes}, counted from 0"
         )
     if SINKS in given:
         words.append(
-            f"one more token, a sink, has the value 0 and the weight e^z, z the number of its head of "
+            "one more token, the sink, has the value 0 and the weight e^z, z the logit of its head among "
             f"{given[SINKS].words()}"
         )
     if EMPTY in given:
         words.append("T is 0 for a query that sees no token")
-    return "".join(f", where {each}" for each in words)
+    return f". Here {'; '.join(words)}" if words else ""
 
 
 def _sight_words(given: Values) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from certattn.fast.attention import Moments
 from certattn.fast.balls import rounded_scale
-from certattn.fast.heads import Head, attended, scaled
+from certattn.fast.heads import Head, Mask, attended, hidden_by, scaled
 from certattn.fast.output_errors import OutputErrors
 from certattn.fast.rows import StoredRows, gathered
 from certattn.fast.score_rules import ScoreRule as DoubleRule
@@ -57,7 +55,7 @@ def _logarithms(head: Head, found: Moments) -> list[arb | None]:
     return [None if none else found.log_normaliser(query) for query, none in enumerate(nothing)]
 
 
-def _hidden(heads: StatedHeads) -> Iterator[NDArray[np.bool_] | None]:
+def _hidden(heads: StatedHeads) -> Iterator[Mask | None]:
     """What the stated mask hides, by head."""
     if MASK not in heads.given:
         yield from (None for _ in range(heads.count))
@@ -72,11 +70,10 @@ def _hidden(heads: StatedHeads) -> Iterator[NDArray[np.bool_] | None]:
         yield from (few[heads.mask_of(head)] for head in range(heads.count))
 
 
-def _as_mask(heads: StatedHeads, chunk: memoryview) -> NDArray[np.bool_]:
-    numbers = np.frombuffer(chunk, np.uint8).reshape(-1, heads.tokens)
-    if (numbers > 1).any():
+def _as_mask(heads: StatedHeads, chunk: memoryview) -> Mask:
+    hidden = hidden_by(chunk, heads.tokens)
+    if hidden is None:
         raise heads.not_a_mask()
-    hidden: NDArray[np.bool_] = numbers == 0
     return hidden
 
 
