@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -20,14 +19,11 @@ from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.attention.attention_error import THEOREM
 from certattn.kernel.theorems.attention.stated_heads import KEYS, OUTPUT, QUERIES, VALUES
 from certattn.provers.output import Draft
+from certattn.provers.safetensors import file_bytes
 from certattn.testing.arrays import Numbers
 from certattn.testing.heads import Heads, in_rows_by_head
 from certattn.writing import write_atomically
 
-_TYPES = {
-    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float16": "F16", "bfloat16": "BF16", "float32": "F32",
-    "float64": "F64", "int8": "I8", "int16": "I16", "int32": "I32", "uint8": "U8", "uint16": "U16", "uint32": "U32",
-}  # fmt: skip
 _FIELDS = (OUTPUT.name, QUERIES.name, KEYS.name, VALUES.name)
 
 
@@ -43,7 +39,7 @@ def keep_certificate(
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
-    content = safetensors_bytes(held)
+    content = file_bytes(held)
     digest = hashlib.sha256(content).hexdigest()
     stored = folder / f"attention-{digest[:16]}.safetensors"
     write_atomically(stored, content)
@@ -74,16 +70,3 @@ def _masks(heads: Heads) -> dict[str, Plain]:
         names = ("queries", "keys")
         stated["sequences"] = {n: [*map(str, each)] for n, each in zip(names, masks.sequences, strict=True)}
     return stated
-
-
-def safetensors_bytes(arrays: Mapping[str, tuple[str, np.ndarray[Any, Any]]]) -> bytes:
-    """The bytes of such a file: https://github.com/huggingface/safetensors#format."""
-    header, body = dict[str, Any](), b""
-    for name, (dtype, bits) in arrays.items():
-        data = bits.astype(bits.dtype.newbyteorder("<"), copy=False).tobytes()
-        offsets = [len(body), len(body) + len(data)]
-        header[name] = {"dtype": _TYPES[dtype], "shape": list(bits.shape), "data_offsets": offsets}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + body
