@@ -124,4 +124,5 @@ def _eight_bit_values(dtype: str) -> np.ndarray[Any, np.dtype[np.float32]]:
     from certattn.fast.rows import StoredRows
 
     patterns = StoredRows(np.arange(2**8, dtype=np.uint8).reshape(1, -1), dtype)
-    return patterns.block(0, 1, np.empty(patterns.shape))[0].astype(np.float32)
+    values: np.ndarray[Any, np.dtype[np.float32]] = patterns.block(0, 1, np.empty(patterns.shape))[0].astype(np.float32)
+    return values
