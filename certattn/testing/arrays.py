@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from certattn.fast.rows import EXACT_TYPES, StoredRows
 from certattn.fast.units import Floats
 from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.attention.attention_error import FORMATS
 from certattn.provers.safetensors import carrier
 
 
@@ -30,10 +31,20 @@ class Numbers:
             dtype = found.dtype.name
             # Types that numpy has by others alone, such as ml_dtypes: their bits.
             bits = found.view(carrier(dtype)) if dtype in EXACT_TYPES and not hasattr(np, dtype) else found
+        return cls.of_bits(bits, dtype, what)
+
+    @classmethod
+    def of_bits(cls, bits: NDArray[Any], dtype: str, what: str) -> Numbers:
+        """In any order of bytes and memory. Raises UsageError."""
         if dtype not in EXACT_TYPES:
             raise UsageError(f"{what} has the number type {dtype}, expected one of {', '.join(EXACT_TYPES)}")
         native = bits.astype(bits.dtype.newbyteorder("="), copy=False)
         return cls(np.ascontiguousarray(native), dtype)
+
+    def require_floats(self, what: str) -> None:
+        """Raises UsageError for integers: no kernel returns them, and a cast has lost what was to be tested."""
+        if self.dtype not in FORMATS:
+            raise UsageError(f"{what} has the number type {self.dtype}, expected a floating one: {', '.join(FORMATS)}")
 
     @property
     def shape(self) -> tuple[int, ...]:
