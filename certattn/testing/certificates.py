@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.matrices import NUMBERS, TENSOR
 from certattn.kernel.document.regular_files import reason
 from certattn.kernel.document.schema import Field
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.attention.attention_error import THEOREM
-from certattn.kernel.theorems.attention.stated_heads import KEYS, OUTPUT, QUERIES, VALUES
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, QUERIES, VALUES
+from certattn.provers.array_inputs import Source, placed
 from certattn.provers.output import Draft
 from certattn.provers.safetensors import file_bytes
 from certattn.testing.arrays import Numbers
@@ -48,14 +51,36 @@ def keep_certificate(
         for name, (dtype, bits) in held.items()
     }
     given |= {"scale": format_real(heads.scale), **_masks(heads)}
-    asserts: dict[str, Plain] = {
-        field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
-        for field, bound in bounds.items()
-    }
+    asserts = _at_most(bounds)
     text = Draft(THEOREM, stored.with_suffix(".yaml"), given).text(asserts)
     path = folder / f"attention-{hashlib.sha256(text.encode()).hexdigest()[:16]}.yaml"
     Draft(THEOREM, path, given).write(asserts)
     return path
+
+
+def write_certificate(
+    out: Path,
+    sources: Mapping[str, Source],
+    heads: Heads,
+    lse_base: str,
+    bounds: Mapping[Field[Any], Fraction],
+) -> Certificate:
+    """Write a certificate of these bounds to `out`; its arrays stay where they are, or are copied beside it.
+
+    sources : of the fields of `given`, heads before rows. The checker says whether it holds. Raises UsageError.
+    """
+    with placed(out, sources, "auto", {LSE.name: NUMBERS}, TENSOR) as references:
+        given: dict[str, Plain] = {**references, "scale": format_real(heads.scale), **_masks(heads)}
+        if LSE.name in references:
+            given[LSE.name] = {"value": references[LSE.name], "base": lse_base}
+        return Draft(THEOREM, out, given).write(_at_most(bounds))
+
+
+def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
+    return {
+        field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
+        for field, bound in bounds.items()
+    }
 
 
 def _masks(heads: Heads) -> dict[str, Plain]:

@@ -147,8 +147,7 @@ class AttentionError:
         for each in heads:
             measured = [each.max_abs, each.max_relative, each.max_ulps, each.rms]
             rows.append([str(each.batch), str(each.head), *(f"{one.upper:.3g}" for one in measured)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines = aligned(rows)
         left = len(self.heads) - len(heads)
         return "\n".join([*lines, *([f"and {left} heads with smaller errors"] if left else [])])
 
@@ -163,6 +162,12 @@ class AttentionError:
             "not_finite": self.not_finite,
             "heads": [asdict(head) for head in self.heads],
         }
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table of numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def _largest(each: Sequence[Enclosed]) -> Enclosed:
