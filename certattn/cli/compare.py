@@ -116,11 +116,11 @@ def compare(
     form: str,
     **options: Any,
 ) -> int:
-    """Measure, with proof, how far the output of an attention kernel is from exact attention.
+    """Prove how far a kernel's output is from attention.
 
     FILE is a .npz or .safetensors file, or a folder of .npy files, with the arrays q, k, v and output; and lse, if the
-    kernel returned it. The smallest bounds that hold are said of every head. With bounds to prove, the exit status
-    says whether they hold.
+    kernel returned it. Said are the smallest bounds that hold of each head. With bounds to prove, the exit status says
+    whether they hold.
     """
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place

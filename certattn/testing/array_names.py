@@ -64,8 +64,8 @@ class Found:
         found = self.get(field)
         if found is None:
             name = NAMES[field][0]
-            holds = "one array without a name" if list(self._arrays) == [ONLY] else listed(self._arrays) or "no array"
-            expected = f"expected an array {', '.join(NAMES[field])}, or --array {name}=NAME"
+            holds = "one array without a name" if list(self._arrays) == [ONLY] else listed(self._arrays)
+            expected = f"expected an array called {', '.join(NAMES[field])}, or --array {name}=NAME"
             raise UsageError(f"{self.path}: no {field}; it holds {holds}, {expected}")
         return found
 

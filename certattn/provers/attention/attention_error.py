@@ -12,7 +12,7 @@ from certattn.kernel.decide.obligation import DOUBLE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import NUMBERS, TENSOR
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.attention_error import (
@@ -80,14 +80,14 @@ def generate(
     lse_base : "e" or "2", the base of the logarithms in `lse`.
     states : what is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse
         where there is one.
-    at_most : bounds to state, by these names, instead of the measured ones.
+    at_most : bounds to state, by these names, instead of the measured ones; what is proved to be larger is refused.
     lower : state lower bounds too.
     beyond : state how many entries are off by more than this number.
     digits : digits of measured bounds.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound.
+    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound, or exceeds the stated one.
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
@@ -162,10 +162,13 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     asserts: dict[str, Plain] = {}
     for name in states:
         largest = max(upper_rational(ball) for ball in balls[name])
+        least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
         most = wanted.bounds.get(name, round_up(largest, wanted.digits))
+        if least > most:
+            found = arb(least).str(10, radius=False)
+            raise NotProvedError(f"at_most {format_rational(most)} of {name} is too small: it is about {found}")
         ends: dict[str, Plain] = {"at_most": format_rational(most)}
         if wanted.lower:
-            least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
             ends["at_least"] = format_rational(round_down(least, wanted.digits) if least > 0 else fmpq(0))
         asserts[name] = ends
     if wanted.beyond is not None:
