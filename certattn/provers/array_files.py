@@ -48,7 +48,10 @@ class ArrayFile:
         return listed(self.headers)
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
-        """One array; of types that numpy does not have it is widened to float32, which is exact. Raises UsageError."""
+        """One array; of types that numpy does not have it is widened to float32, which is exact. Raises UsageError.
+
+        What is no finite float8 becomes NaN.
+        """
         bits, dtype = self.bits(name), self.headers[name].dtype
         if dtype == "bfloat16":
             # The upper half of a float32.

@@ -126,9 +126,7 @@ def _search(proof: Proof, wanted: Sequence[str], first: int | None, options: Che
     if options.arithmetic != "binary64":
         left = _pending(proof, wanted)
         if left and options.arithmetic == "auto" and proof.tiers:
-            options.watch.left_binary64(
-                notes[-1] if notes else f"{len(left)} of {len(wanted)} obligations are undecided"
-            )
+            options.watch.left_binary64(notes[-1] if notes else f"undecided obligations: {len(left)}")
         most = options.limits.max_bits
         following = min(first or options.limits.start_bits, most)
         while pending := _pending(proof, wanted):

@@ -28,7 +28,7 @@ _NPY_HEADER = re.compile(
     rf"'shape': \((?P<shape>|{_NATURAL},|{_NATURAL}(?:, {_NATURAL})+)\), \}} *\n",
     re.ASCII | re.DOTALL,
 )
-NPY_DTYPES = {
+_NPY_DTYPES = {
     "<f2": "float16", "<f4": "float32", "<f8": "float64",
     "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64",
     "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
@@ -141,8 +141,8 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int:
 
 def _npy_dtype(descr: str) -> str:
     name = descr.strip("'")
-    if name in NPY_DTYPES:
-        return NPY_DTYPES[name]
+    if name in _NPY_DTYPES:
+        return _NPY_DTYPES[name]
     if name.startswith(">"):
         hint = "save array.astype(array.dtype.newbyteorder('<'))"
         raise ArrayFormatError(f"big-endian numbers ({quote(name)})", "little-endian numbers", hint)
