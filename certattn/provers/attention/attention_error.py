@@ -145,9 +145,9 @@ def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mappin
 
 def _in_bytes(mask: Source) -> Source:
     """A mask of booleans as one of 0 and 1, which is what certificates hold."""
-    if isinstance(mask, InFile):
-        return _in_bytes(mask.file.read(mask.name)) if mask.header.dtype == "bool" else mask
-    return mask.astype(np.uint8) if mask.dtype == np.bool_ else mask
+    if isinstance(mask, InFile) and mask.header.dtype == "bool":
+        return _in_bytes(mask.file.read(mask.name))
+    return mask.astype(np.uint8) if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ else mask
 
 
 class _Wanted:
