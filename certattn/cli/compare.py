@@ -17,7 +17,7 @@ from flint import fmpq
 
 from certattn.cli.options import format_option
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.reals import describe
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line, printable
@@ -145,10 +145,13 @@ def compare(
     try:
         result = compared(task, bounds, digits, _Heads(task, picture).tell)
     except Binary64Error as error:
-        return _left_to_arb(task, bounds, out, error)
-    done = []
+        return _left_to_arb(task, bounds, out, form, error)
+    done, status, refused = [], _status(result.outcomes.values()), ""
     if out is not None:
-        done += _wrote(task.write(out, result.to_state()), out)
+        try:
+            done += _wrote(task.write(out, result.to_state()), out)
+        except NotProvedError as error:
+            status, refused = 1, f"certattn: no certificate is written: {error}"
     if picture is not None and plot is not None:
         picture.draw(plot, result.found)
         done.append(f"drew {on_one_line(str(plot))}")
@@ -156,8 +159,12 @@ def compare(
     if form == "json":
         click.echo(json.dumps(_plain(result), indent=2))
     else:
+        if out is None and None in result.outcomes.values():
+            done.append("a certificate of it (-o CERT) may be decided by certattn check, which goes on in Arb")
         click.echo("\n".join([*_lines(result), *done]))
-    return _status(result.outcomes.values())
+    if refused:
+        click.echo(refused, err=True)
+    return status
 
 
 def _causal(text: str | None) -> bool | int | str:
@@ -192,15 +199,19 @@ class _Heads:
             self._say(self._done, self._total)
 
 
-def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, error: Binary64Error) -> int:
-    """Nothing is decided here, but a certificate of bounds is as good: its check goes on in Arb."""
-    click.echo(printable(f"undecided: binary64 bounds nothing here ({error})"))
+def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, form: str, error: Binary64Error) -> int:
+    """Nothing is decided here, but a certificate of bounds may be: its check goes on in Arb."""
     if out is None:
-        click.echo("with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer")
+        done = ["with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer"]
     elif bounds:
-        click.echo("\n".join(_wrote(task.write(out, bounds), out)))
+        done = _wrote(task.write(out, bounds), out)
     else:
-        click.echo("no certificate is written: state bounds, such as --relative 1e-3")
+        done = ["no certificate is written: state bounds, such as --relative 1e-3"]
+    if form == "json":
+        undecided = {name: {"at_most": str(bound), "outcome": _WORDS[None]} for name, bound in bounds.items()}
+        click.echo(json.dumps({"file": str(task.path), "undecided": str(error), "bounds": undecided}, indent=2))
+    else:
+        click.echo(printable("\n".join([f"undecided: binary64 bounds nothing here ({error})", *done])))
     return 3
 
 

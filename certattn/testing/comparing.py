@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def decimal_text(value: fmpq, digits: int) -> str:
 
 def least_bound(found: Enclosed, digits: int) -> Least | None:
     """None where there is no bound."""
-    if not found.upper < float("inf"):
+    if not found.upper < inf:
         return None
     bound = round_up(fmpq(*found.upper.as_integer_ratio()), digits)
     if bound == 0:
@@ -122,6 +123,8 @@ class Task:
         """A certificate that states these bounds of every head, by the names of FIELDS. Raises UsageError."""
         placed: dict[str, Source] = {}
         for field, source in self.sources.items():
+            if field == LSE.name and field not in bounds:
+                continue
             numbers = self.arrays[field]
             bits = numbers.bits if field == LSE.name else in_rows_by_head(numbers.bits, self.layout)
             if field == LSE.name:
@@ -227,6 +230,9 @@ class Compared:
 
     def to_state(self) -> dict[str, Fraction]:
         """The bounds of a certificate: those to be proved, or the smallest that hold. Raises NotProvedError."""
+        logarithms = self.found.lse
+        if logarithms is not None and logarithms.lower == inf and ("lse" in self.bounds or not self.bounds):
+            raise NotProvedError("there are log-sum-exps that are NaN or infinite, which certificates do not hold")
         if self.bounds:
             return dict(self.bounds)
         if self.found.not_finite:

@@ -181,6 +181,7 @@ def test_what_is_not_decided_is_neither(certattn_run: Run, folder: Path, found: 
     done = certattn_run("compare", path, "--max-abs", "1e-17")
     assert done.status == 3
     assert "undecided: max_abs at most 1e-17; it is 0 to" in done.out
+    assert done.out.endswith("may be decided by certattn check, which goes on in Arb\n")
     assert certattn_run("compare", path, "--max-abs", "1e-17", "--rms", "1").status == 3
     assert found(path, "--max-abs", "1e-17")["bounds"] == {"max_abs": {"at_most": "1/100000000000000000",
                                                                       "outcome": "undecided"}}  # fmt: skip
@@ -218,6 +219,9 @@ def test_where_binary64_bounds_nothing_a_certificate_goes_on(certattn_run: Run, 
     assert "undecided: binary64 bounds nothing here (scores beyond" in done.out
     assert "state bounds" in certattn_run("compare", path, "-o", "c.yaml").out
     assert not (folder / "c.yaml").exists()
+    found = json.loads(certattn_run("compare", path, "--max-abs", "1", "--format", "json").out)
+    assert found["bounds"] == {"max_abs": {"at_most": "1", "outcome": "undecided"}}
+    assert found["undecided"].startswith("scores beyond")
     assert certattn_run("compare", path, "-o", "c.yaml", "--max-abs", "1e-9").status == 3
     assert certattn.check(folder / "c.yaml").verdict.value == "verified"
 
@@ -264,9 +268,24 @@ def test_nothing_is_stated_of_what_has_no_bound(certattn_run: Run, folder: Path)
     wrong = HALF.copy()
     wrong[0, 0, 0, 0] = np.inf
     done = certattn_run("compare", save(folder, output=wrong), "-o", "c.yaml")
-    assert (done.status, done.out) == (1, "")
-    assert "no bound of its error holds" in done.err
+    assert done.status == 1
+    assert done.err == (
+        "certattn: no certificate is written: the output has entries that are NaN or infinite: no bound of its error "
+        "holds\n"
+    )
+    assert "a.npz: float16" in done.out
+    lse = LSE.copy()
+    lse[0, 0, 1] = np.inf
+    path = save(folder, lse=lse)
+    for bounds in ([], ["--lse", "1"]):
+        done = certattn_run("compare", path, "-o", "c.yaml", *bounds)
+        assert done.status == 1
+        assert "there are log-sum-exps that are NaN or infinite, which certificates do not hold" in done.err
     assert not (folder / "c.yaml").exists()
+    # What is not stated is not in it.
+    assert certattn_run("compare", path, "-o", "c.yaml", "--max-abs", "1").status == 0
+    assert "lse" not in (folder / "c.yaml").read_text()
+    assert certattn.check(folder / "c.yaml").verdict.value == "verified"
 
 
 def test_a_certificate_is_not_written_over_its_arrays(certattn_run: Run, folder: Path) -> None:
