@@ -74,7 +74,7 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
     "arrays",
     multiple=True,
     metavar="FIELD=NAME",
-    help="Name of an array: q, k, v, output or lse in FILE, against in the other file.",
+    help="Name of an array: q, k, v, output, lse, mask, alibi or sinks; against in the other file.",
 )
 @click.option("--layout", type=click.Choice(["bhsd", "bshd"]), default="bhsd", show_default=True, help="Order of axes.")
 @click.option("--scale", metavar="S", help="Factor of the scores, an exact number; 1/sqrt(d) by default.")
@@ -82,6 +82,8 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
 @click.option("--window", type=click.IntRange(1), metavar="N", help="How many keys a query sees at most under it.")
 @click.option("--lengths", metavar="N,N", help="How many keys each of the batch has; the rest is padding.")
 @click.option("--sequences", metavar="N,N:N,N", help="Lengths of packed sequences: of queries, and of keys.")
+@click.option("--empty", type=click.Choice(["zero"]), help="What a query that sees no key should have returned.")
+@click.option("--soft-cap", metavar="C", help="If scores x are made C tanh(x / C).")
 @click.option("--lse-base", type=click.Choice(["e", "2"]), default="e", show_default=True, help="Of the log-sum-exps.")
 @click.option(
     "--against",
@@ -108,6 +110,8 @@ def compare(
     window: int | None,
     lengths: str | None,
     sequences: str | None,
+    empty: str | None,
+    soft_cap: str | None,
     lse_base: str,
     against: Path | None,
     out: Path | None,
@@ -118,9 +122,9 @@ def compare(
 ) -> int:
     """Prove how far a kernel's output is from attention.
 
-    FILE is a .npz or .safetensors file, or a folder of .npy files, with the arrays q, k, v and output; and lse, if the
-    kernel returned it. Said are the smallest bounds that hold of each head. With bounds to prove, the exit status says
-    whether they hold.
+    FILE is a .npz or .safetensors file, or a folder of .npy files, with the arrays q, k, v and output; lse, if the
+    kernel returned it; a mask, True where a query sees a key; alibi and sinks, a number for each head. Said are the
+    smallest bounds that hold of each head. With bounds to prove, the exit status says whether they hold.
     """
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
@@ -139,8 +143,18 @@ def compare(
         "window": window,
         "lengths": None if lengths is None else _whole_numbers(lengths, "--lengths"),
         "sequences": None if sequences is None else _pair(sequences),
+        "empty": empty,
     }
-    task = read_task(file, against, dict(map(_named, arrays)), layout=layout, scale=scale, lse_base=lse_base, **masks)
+    task = read_task(
+        file,
+        against,
+        dict(map(_named, arrays)),
+        layout=layout,
+        scale=scale,
+        lse_base=lse_base,
+        soft_cap=soft_cap,
+        **masks,
+    )
     picture = None if plot is None else HeatMap()
     try:
         result = compared(task, bounds, digits, _Heads(task, picture).tell)

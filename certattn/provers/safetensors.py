@@ -18,7 +18,9 @@ from certattn.kernel.document.array_formats import SAFETENSORS_DTYPES
 from certattn.kernel.document.references import DTYPES
 
 _MOST_HEADER_BYTES = 2**24
-_CODES = {dtype: code for code, dtype in SAFETENSORS_DTYPES.items()}
+# Certificates know no booleans; masks are often such.
+_DTYPES = {**SAFETENSORS_DTYPES, "BOOL": "bool"}
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,10 @@ def _entry(name: str, entry: Any, start: int, there: int) -> Entry:
     first, last = offsets
     if last > there:
         raise ValueError(f"{where} ends at byte {last} of the numbers, and there are {there}: a part is missing")
-    dtype = SAFETENSORS_DTYPES.get(code, code)
-    if dtype in DTYPES and last - first != math.prod(shape) * DTYPES[dtype]:
-        expected = math.prod(shape) * DTYPES[dtype]
+    dtype, expected = _DTYPES.get(code, code), last - first
+    if code in _DTYPES:
+        expected = math.prod(shape) * carrier(dtype).itemsize
+    if last - first != expected:
         raise ValueError(f"{where}, {code} of shape {tuple(shape)}, takes {last - first} bytes, expected {expected}")
     return Entry(dtype, tuple(shape), start + first, start + last)
 
@@ -77,8 +80,8 @@ def _are_counts(found: Any) -> bool:
 def read_bits(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
     """One array, as its `carrier` holds it. Raises ValueError for a number type that certificates do not know."""
     entry = entries(file)[name]
-    if entry.dtype not in DTYPES:
-        raise ValueError(f"numbers of the type {entry.dtype}, expected one of {', '.join(SAFETENSORS_DTYPES)}")
+    if entry.dtype not in _CODES:
+        raise ValueError(f"numbers of the type {entry.dtype}, expected one of {', '.join(_DTYPES)}")
     file.seek(entry.start)
     return np.frombuffer(file.read(entry.stop - entry.start), carrier(entry.dtype)).reshape(entry.shape)
 

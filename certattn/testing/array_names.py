@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.references import DTYPES
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, QUERIES, VALUES
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile
 from certattn.testing.arrays import Numbers
@@ -20,6 +24,9 @@ NAMES = {
     KEYS.name: ("k", "keys", "key"),
     VALUES.name: ("v", "values", "value"),
     LSE.name: ("lse", "logsumexp", "softmax_lse"),
+    MASK.name: ("mask",),
+    ALIBI.name: ("alibi",),
+    SINKS.name: ("sinks",),
 }
 INPUTS = (QUERIES.name, KEYS.name, VALUES.name)
 
@@ -79,3 +86,16 @@ def numbers_of(source: InFile) -> Numbers:
             ".safetensors file, which says what they are"
         )
     return Numbers.of_bits(source.file.bits(source.name), dtype, str(source))
+
+
+def booleans_of(source: InFile) -> NDArray[np.bool_]:
+    """A mask of booleans, or of whole numbers that are 0 or 1. Raises UsageError for any other."""
+    held = source.file.bits(source.name)
+    if held.dtype.kind in "iu" and not ((held != 0) & (held != 1)).any():
+        held = held.astype(np.bool_)
+    if held.dtype != np.bool_:
+        raise UsageError(
+            f"{source} has the number type {source.header.dtype}, expected booleans, or whole numbers that are 0 or 1: "
+            "True where a query sees a key"
+        )
+    return held

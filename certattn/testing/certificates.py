@@ -12,15 +12,16 @@ import numpy as np
 from flint import fmpq
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import NUMBERS, TENSOR
+from certattn.kernel.document.matrices import NUMBERS, TENSOR, VECTOR
 from certattn.kernel.document.regular_files import reason
 from certattn.kernel.document.schema import Field
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.attention.attention_error import THEOREM
-from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, QUERIES, VALUES
-from certattn.provers.array_inputs import Source, placed
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
+from certattn.provers.array_inputs import InMemory, Source, placed
 from certattn.provers.output import Draft
 from certattn.provers.safetensors import file_bytes
 from certattn.testing.arrays import Numbers
@@ -42,6 +43,7 @@ def keep_certificate(
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
+    held |= {name: (each.dtype, each.bits) for name, each in _beside(heads).items()}
     content = file_bytes(held)
     digest = hashlib.sha256(content).hexdigest()
     stored = folder / f"attention-{digest[:16]}.safetensors"
@@ -69,7 +71,8 @@ def write_certificate(
 
     sources : of the fields of `given`, heads before rows. The checker says whether it holds. Raises UsageError.
     """
-    with placed(out, sources, "auto", {LSE.name: NUMBERS}, TENSOR) as references:
+    dimensions = {LSE.name: NUMBERS, ALIBI.name: VECTOR, SINKS.name: VECTOR}
+    with placed(out, {**sources, **_beside(heads)}, "auto", dimensions, TENSOR) as references:
         given: dict[str, Plain] = {**references, "scale": format_real(heads.scale), **_masks(heads)}
         if LSE.name in references:
             given[LSE.name] = {"value": references[LSE.name], "base": lse_base}
@@ -83,10 +86,26 @@ def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
     }
 
 
+def _beside(heads: Heads) -> dict[str, InMemory]:
+    """Arrays that not every kernel has."""
+    by_head = ((ALIBI, heads.rules.alibi), (SINKS, heads.rules.sinks))
+    found = {field.name: InMemory(x.bits, x.dtype) for field, x in by_head if x is not None}
+    if heads.stated_mask is not None:
+        mask = heads.stated_mask.astype(np.uint8)
+        of_one = mask.shape[:2] == (1, 1)
+        found[MASK.name] = InMemory(mask.reshape(mask.shape[-2:]) if of_one else mask, "uint8")
+    return found
+
+
 def _masks(heads: Heads) -> dict[str, Plain]:
     masks, stated = heads.masks, dict[str, Plain]()
     if masks.offset is not None:
         stated["causal"] = str(masks.offset)
+    if masks.empty is not None:
+        stated["empty"] = masks.empty
+    if heads.rules.soft_cap is not None:
+        cap = heads.rules.soft_cap
+        stated["soft_cap"] = format_rational(fmpq(cap.numerator, cap.denominator))
     if masks.window is not None:
         stated["window"] = str(masks.window)
     if masks.lengths is not None:

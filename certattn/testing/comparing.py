@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
@@ -17,16 +17,18 @@ from certattn.kernel.decide.floating_point import default_floating_point
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.theorems.attention.attention_error import ERROR, OF_LSE, RELATIVE, RMS, ULPS
-from certattn.kernel.theorems.attention.stated_heads import LSE, OUTPUT
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import LSE, MASK, OUTPUT
 from certattn.provers.array_inputs import InFile, InMemory, Source
 from certattn.provers.rounding import decimal_exponent, last_place, round_up
-from certattn.testing.array_names import INPUTS, Found, numbers_of
+from certattn.testing.array_names import INPUTS, Found, booleans_of, numbers_of
 from certattn.testing.arrays import Numbers
 from certattn.testing.certificates import write_certificate
 from certattn.testing.diagnosis import likely_causes
 from certattn.testing.errors import AttentionError, Enclosed, HeadError
 from certattn.testing.heads import Heads, Masks, exact_scale, heads_of, in_rows_by_head
 from certattn.testing.measuring import Told, measured
+from certattn.testing.rules import Rules
 from certattn.testing.threads import one_thread_each
 
 # An array in the other file, beside the fields of this one.
@@ -149,6 +151,7 @@ def read_task(
     layout: str,
     scale: str | None,
     lse_base: str,
+    soft_cap: str | None,
     **masks: Any,
 ) -> Task:
     """From files. names: what arrays are called, by field, and `against` of the other output. Raises UsageError."""
@@ -162,12 +165,15 @@ def read_task(
     arrays = {field: numbers_of(source) for field, source in sources.items()}
     arrays[OUTPUT.name].require_floats(str(sources[OUTPUT.name]))
     inputs = [arrays[field] for field in INPUTS]
-    mask = Masks.of(**masks)
-    heads = heads_of([arrays[OUTPUT.name], *inputs], exact_scale(scale), layout, mask)
+    mask, alibi, sinks = (found.get(field.name) for field in (MASK, ALIBI, SINKS))
+    seen = Masks.of(**masks, stated=None if mask is None else booleans_of(mask))
+    slopes, logits = (None if by_head is None else numbers_of(by_head) for by_head in (alibi, sinks))
+    rules = replace(Rules.of(soft_cap, None, None), alibi=slopes, sinks=logits)
+    heads = heads_of([arrays[OUTPUT.name], *inputs], exact_scale(scale), layout, seen, rules)
     other = None
     if against is not None:
         output = _other_output(found, against, names, arrays)
-        theirs = heads_of([output, *inputs], heads.scale, layout, mask)
+        theirs = heads_of([output, *inputs], heads.scale, layout, seen, rules)
         other = Other(against, theirs, [np.array_equal(heads.output[p], theirs.output[p]) for p in heads.places()])
     return Task(path, sources, arrays, heads, lse_base, layout, other)
 

@@ -52,12 +52,12 @@ def measured(
     outputs = [heads, *others]
     places, threads = list(heads.places()), processors()
 
-    def of(place: Place, head: Head, threads: int = 0) -> tuple[list[HeadError], Moments]:
+    def of(place: Place, head: Head, threads: int = 0) -> tuple[list[HeadError], Moments, Bad]:
         moments = attended(head, threads=threads)
         found = [_of_head(each, *place, moments, partial(told, index, *place)) for index, each in enumerate(outputs)]
-        return found, moments
+        return found, moments, head.without_weights
 
-    def in_thread(place: Place, head: Head) -> tuple[list[HeadError], Moments]:
+    def in_thread(place: Place, head: Head) -> tuple[list[HeadError], Moments, Bad]:
         # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
         set_default()
         return of(place, head, 1)
@@ -71,10 +71,10 @@ def measured(
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(in_thread, places, each))
     if logarithms is not None:
-        for (batch, head), (errors, moments) in zip(places, found, strict=True):
-            lse_error, query = _lse_error(logarithms[batch, head], moments, base)
+        for (batch, head), (errors, moments, nothing_seen) in zip(places, found, strict=True):
+            lse_error, query = _lse_error(logarithms[batch, head], moments, base, nothing_seen)
             errors[0] = replace(errors[0], lse=lse_error, worst_lse=query)
-    by_output = zip(*(errors for errors, _ in found), strict=True)
+    by_output = zip(*(errors for errors, *_ in found), strict=True)
     return [_in_total(each, list(errors)) for each, errors in zip(outputs, by_output, strict=True)]
 
 
@@ -120,18 +120,21 @@ def _logarithms(heads: Heads, lse: Numbers, base: str) -> Floats:
     return stated.reshape(wanted)
 
 
-def _lse_error(stated: Floats, moments: Moments, base: str) -> tuple[Enclosed, int]:
-    """The largest error, and the query that has it, or the first one without a number."""
-    bad = np.flatnonzero(~np.isfinite(stated))
+def _lse_error(stated: Floats, moments: Moments, base: str, nothing_seen: Bad) -> tuple[Enclosed, int | None]:
+    """The largest error, and the query that has it, or the first one without a number.
+
+    A query that sees nothing has no log Z, and may have anything; of nothing but such queries nothing is shown.
+    """
+    bad = np.flatnonzero(~np.isfinite(stated) & ~nothing_seen)
     if len(bad):
         return _INFINITE, int(bad[0])
-    lower, upper, worst = 0.0, -1.0, 0
+    each: list[tuple[Enclosed, int]] = []
     with working_precision(_BITS):
         unit = arb(2).log() if base == "2" else arb(1)
-        for query, value in enumerate(stated.tolist()):
-            off = abs(moments.log_normaliser(query) / unit - arb(value))
-            found = Enclosed.of(Interval(float(off.abs_lower()), float(off.abs_upper())))
-            lower = max(lower, found.lower)
-            if found.upper > upper:
-                upper, worst = found.upper, query
-    return Enclosed(lower * (1 - 2.0**-50), upper * (1 + 2.0**-50)), worst
+        for query in np.flatnonzero(~nothing_seen).tolist():
+            off = abs(moments.log_normaliser(query) / unit - arb(stated[query].item()))
+            each.append((Enclosed.of(Interval(float(off.abs_lower()), float(off.abs_upper()))), query))
+    if not each:
+        return Enclosed(0.0, math.inf), None
+    lower, (largest, worst) = max(one.lower for one, _ in each), max(each, key=lambda one: one[0].upper)
+    return Enclosed(lower * (1 - 2.0**-50), largest.upper * (1 + 2.0**-50)), worst

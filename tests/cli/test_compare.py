@@ -130,6 +130,48 @@ def test_masks_and_scales(folder: Path, found: Any, options: list[str], how: Arr
     assert found(save(folder), *options)["max_abs"] == {"lower": expected.lower, "upper": expected.upper}
 
 
+def test_masks_and_rules_that_are_arrays(certattn_run: Run, folder: Path, found: Any) -> None:
+    mask = RNG.random((2, 1, 9, 12)) < 0.5
+    mask[1, 0, 3] = False
+    slopes, sinks = np.array([0.5, 0.25, 0.125, 0]), np.float32([1, -1, 0, 2])
+    how = {"mask": mask, "alibi": slopes, "sinks": sinks}
+    expected = attention_error(HALF, Q, K, V, soft_cap=30, lse=LSE, **how)
+    for name, held in (("a.npz", mask), ("b.npz", mask.astype(np.int8)), ("c", mask)):
+        path = save(folder, name, lse=LSE, **{**how, "mask": held})
+        content = found(path, "--soft-cap", "30")
+        # A row that is exactly 0 has no relative error, and null is what JSON has for an infinity.
+        assert content["heads"] == json.loads(json.dumps(expected.to_dict()["heads"]).replace("Infinity", "null"))
+        assert certattn_run("compare", path, "--soft-cap", "30", "-o", f"{name[0]}.yaml").status == 0
+        assert certattn.check(folder / f"{name[0]}.yaml").verdict.value == "verified"
+        (folder / f"{name[0]}.yaml").unlink()
+    done = certattn_run("compare", save(folder, mask=mask))
+    assert done.status == 2
+    assert "query 3 of batch 1 sees no key" in done.err
+    assert certattn_run("compare", "a.npz", "--empty", "zero").status == 0
+
+
+def test_booleans_of_safetensors(folder: Path, found: Any) -> None:
+    mask = RNG.random((9, 12)) < 0.8
+    numbers = {field: Numbers.of(array, field) for field, array in ARRAYS.items()}
+    held = {field: (each.dtype, each.bits) for field, each in numbers.items()} | {"mask": ("bool", mask)}
+    (folder / "a.safetensors").write_bytes(file_bytes(held))
+    assert found("a.safetensors")["heads"] == found(save(folder, mask=mask))["heads"]
+
+
+def test_log_sum_exps_of_queries_that_see_nothing_are_not_looked_at(certattn_run: Run, folder: Path) -> None:
+    mask = np.ones((9, 12), bool)
+    mask[4] = False
+    output, lse = HALF.copy(), LSE.copy()
+    output[:, :, 4], lse[:, :, 4] = 0, -np.inf
+    path = save(folder, output=output, lse=lse, mask=mask)
+    assert certattn_run("compare", path, "--empty", "zero", "--lse", "1e-9", "--max-abs", "1e-3").status == 0
+    # Of nothing but such queries nothing is shown.
+    path = save(folder, output=0 * HALF, lse=lse, mask=np.zeros((9, 12), bool))
+    done = certattn_run("compare", path, "--empty", "zero", "--lse", "1e9")
+    assert done.status == 3
+    assert "undecided: lse" in done.out
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a"])
 def test_layouts_and_kinds_of_files(folder: Path, found: Any, name: str) -> None:
     path = save(folder, name, **{field: array.swapaxes(1, 2) for field, array in ARRAYS.items()})
@@ -384,6 +426,11 @@ REFUSED: dict[str, tuple[list[str], Arrays, str]] = {
     "a scale of words": (["--scale", "x"], {}, "scale is 'x'"),
     "a picture of another kind": (["--plot", "a.bmp"], {}, "a figure ends in"),
     "log-sum-exps of another shape": ([], {"lse": LSE[:1]}, "a number for each query"),
+    "a mask that is added": ([], {"mask": np.zeros((9, 12))}, "expected booleans, or whole numbers that are 0 or 1"),
+    "a mask of other numbers": ([], {"mask": np.full((9, 12), 2)}, "expected booleans, or whole numbers"),
+    "a mask of another shape": ([], {"mask": np.ones((9, 11), bool)}, "mask has the shape (9, 11), expected (9, 12)"),
+    "slopes of other heads": ([], {"alibi": np.ones(2)}, "one for each query head"),
+    "a soft cap of words": (["--soft-cap", "x"], {}, "soft_cap is 'x', expected a number > 0"),
     "a key that is none": ([], {"k": np.where(K[0, 0, 0, 0] == K, np.nan, K)}, "k has NaN or an infinity at"),
 }  # fmt: skip
 

@@ -644,7 +644,8 @@ EMPTY = family(
 
 ONLY_A_SINK = family(
     "a query that sees nothing but a sink",
-    PROMPT + f"  mask: {NOTHING}\n  sinks: [0.5]\n" + LSE.replace("2.3", "2.25") + "asserts:\n  error: {at_most: 2.5, at_least: 2.5}\n"
+    PROMPT + f"  mask: {NOTHING}\n  sinks: [0.5]\n" + LSE.replace("2.3", "2.25") + "asserts:\n"
+    "  error: {at_most: 2.5, at_least: 2.5}\n"
     "  rms: {at_most: 1.09063, at_least: 1.09062}\n  lse: {at_most: 1.75, at_least: 1.75}\n",
     {"0 is expected, too": ("  sinks", "  empty: zero\n  sinks")},
     {
