@@ -77,6 +77,7 @@ def placed(
     data: str,
     dimensions: Mapping[str, tuple[int, int]] = {},
     otherwise: tuple[int, int] = MATRIX,
+    stem: str = "",
 ) -> Iterator[dict[str, dict[str, Plain]]]:
     """References to arrays for a certificate at `out`, by field name.
 
@@ -84,14 +85,15 @@ def placed(
 
     Arrays in files stay where they are if they lie in the certificate's folder and a certificate can
     refer to them as they are (or `data` says `reference`); all others are copied into one file beside the
-    certificate, a .npz, or a .safetensors if there are bfloat16 or float8 among them. If the block raises, that file
-    is removed again. Raises UsageError, and MalformedError for an array without numbers.
+    certificate, a .npz, or a .safetensors if there are bfloat16 or float8 among them, of the certificate's name or of
+    `stem`. If the block raises, that file is removed again. Raises UsageError, and MalformedError for an array without
+    numbers.
     """
     if data not in DATA_MODES:
         raise UsageError(f"data is {data!r}, expected one of {', '.join(DATA_MODES)}")
     for field, source in arrays.items():
         _require_numbers(field, source, dimensions.get(field, otherwise))
-    with _references(out, arrays, data) as references, _blaming(arrays, references):
+    with _references(out, arrays, data, stem or out.stem) as references, _blaming(arrays, references):
         yield references
 
 
@@ -120,7 +122,7 @@ def _place(source: Source, field: str, key_path: str) -> Place:
 
 
 @contextmanager
-def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[str, dict[str, Plain]]]:
+def _references(out: Path, arrays: Mapping[str, Source], data: str, stem: str) -> Iterator[dict[str, dict[str, Plain]]]:
     """See `placed`."""
     folder = out.parent.resolve()
     kept = {f: s for f, s in arrays.items() if isinstance(s, InFile) and _stays(s, folder, data)}
@@ -134,7 +136,7 @@ def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[
         yield found
         return
     known_to_numpy = all(hasattr(np, copy.dtype) for copy in copied.values())
-    target = folder / f"{out.stem}{'.npz' if known_to_numpy else '.safetensors'}"
+    target = folder / f"{stem}{'.npz' if known_to_numpy else '.safetensors'}"
     was_there = target.exists()
     try:
         _write_arrays(target, copied)

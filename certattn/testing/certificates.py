@@ -66,13 +66,17 @@ def write_certificate(
     heads: Heads,
     lse_base: str,
     bounds: Mapping[Field[Any], Fraction],
+    stem: str,
 ) -> Certificate:
     """Write a certificate of these bounds to `out`; its arrays stay where they are, or are copied beside it.
 
-    sources : of the fields of `given`, heads before rows. The checker says whether it holds. Raises UsageError.
+    sources : of the fields of `given`, heads before rows.
+    stem : of the name of the file that copies come into.
+
+    The checker says whether it holds. Raises UsageError.
     """
     dimensions = {LSE.name: NUMBERS, ALIBI.name: VECTOR, SINKS.name: VECTOR}
-    with placed(out, {**sources, **_beside(heads)}, "auto", dimensions, TENSOR) as references:
+    with placed(out, {**_beside(heads), **sources}, "auto", dimensions, TENSOR, stem) as references:
         given: dict[str, Plain] = {**references, "scale": format_real(heads.scale), **_masks(heads)}
         if LSE.name in references:
             given[LSE.name] = {"value": references[LSE.name], "base": lse_base}

@@ -18,7 +18,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.theorems.attention.attention_error import ERROR, OF_LSE, RELATIVE, RMS, ULPS
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
-from certattn.kernel.theorems.attention.stated_heads import LSE, MASK, OUTPUT
+from certattn.kernel.theorems.attention.stated_heads import LSE, MASK, MASK_TYPES, OUTPUT
 from certattn.provers.array_inputs import InFile, InMemory, Source
 from certattn.provers.rounding import decimal_exponent, last_place, round_up
 from certattn.testing.array_names import INPUTS, Found, booleans_of, numbers_of
@@ -111,10 +111,14 @@ class Other:
 
 @dataclass(frozen=True)
 class Task:
-    """Heads with their output from a file, the log-sum-exps if they are there, and another output, if there is one."""
+    """Heads with their output from a file, the log-sum-exps if they are there, and another output, if there is one.
+
+    beside: what else stands in the file as certificates have it.
+    """
 
     path: Path
     sources: Mapping[str, InFile]
+    beside: Mapping[str, InFile]
     arrays: Mapping[str, Numbers]
     heads: Heads
     lse_base: str
@@ -123,7 +127,7 @@ class Task:
 
     def write(self, out: Path, bounds: Mapping[str, Fraction]) -> Certificate:
         """A certificate that states these bounds of every head, by the names of FIELDS. Raises UsageError."""
-        placed: dict[str, Source] = {}
+        placed: dict[str, Source] = dict(self.beside)
         for field, source in self.sources.items():
             if field == LSE.name and field not in bounds:
                 continue
@@ -135,7 +139,10 @@ class Task:
                 self.layout == "bhsd" or field == LSE.name or bits.ndim == 2
             )
             placed[field] = source if as_it_stands else InMemory(bits, numbers.dtype)
-        return write_certificate(out, placed, self.heads, self.lse_base, {FIELDS[n]: b for n, b in bounds.items()})
+        stated = {FIELDS[name]: bound for name, bound in bounds.items()}
+        # Copies take the certificate's name, unless that is the name of what they are from.
+        stem = f"{out.stem}-arrays" if out.stem == self.path.stem else out.stem
+        return write_certificate(out, placed, self.heads, self.lse_base, stated, stem)
 
     def _shape_of_lse(self) -> tuple[int, ...]:
         """A number for each query, with as many axes before as the other arrays have."""
@@ -175,7 +182,9 @@ def read_task(
         output = _other_output(found, against, names, arrays)
         theirs = heads_of([output, *inputs], heads.scale, layout, seen, rules)
         other = Other(against, theirs, [np.array_equal(heads.output[p], theirs.output[p]) for p in heads.places()])
-    return Task(path, sources, arrays, heads, lse_base, layout, other)
+    as_stated = mask if mask is not None and mask.header.dtype in MASK_TYPES else None
+    beside = {f.name: x for f, x in ((MASK, as_stated), (ALIBI, alibi), (SINKS, sinks)) if x is not None}
+    return Task(path, sources, beside, arrays, heads, lse_base, layout, other)
 
 
 def _other_output(found: Found, path: Path, names: Mapping[str, str], arrays: Mapping[str, Numbers]) -> Numbers:
