@@ -86,12 +86,14 @@ def attention_error(
 
 
 def _arrays(output: Any, q: Any, k: Any, v: Any) -> list[Numbers]:
-    return [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
+    arrays = [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
+    arrays[0].require_floats("output")
+    return arrays
 
 
 def _measured(heads: Heads, lse: Any, lse_base: str) -> AttentionError:
     with default_floating_point(), one_thread_each():
-        return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)
+        return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)[0]
 
 
 def assert_attention_close(
@@ -148,15 +150,12 @@ def assert_attention_close(
 
 
 def _measure(found: AttentionError, field: Field[Any]) -> Enclosed:
-    measured = {
+    return {
         ERROR: found.max_abs,
         RELATIVE: found.max_relative,
         ULPS: found.max_ulps,
         RMS: max((head.rms for head in found.heads), key=lambda rms: rms.upper),
     }[field]
-    if measured is None:
-        raise UsageError(f"an output of {found.dtype} has no units in the last place")
-    return measured
 
 
 def _failure(measured: Enclosed, field: Field[Any], bound: Fraction) -> str:

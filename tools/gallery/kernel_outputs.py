@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from certattn.provers.safetensors import file_bytes
 from certattn.testing.arrays import Numbers
-from certattn.testing.certificates import safetensors_bytes
 
 ARRAYS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 HEADS = ("layer0-head6", "layer1-head9")
@@ -67,7 +67,7 @@ def main(folder: Path) -> None:
             arrays["dropped"] = attend(q, k[:, :-1], v[:, :-1])
         held = {name: Numbers.of(array, name) for name, array in arrays.items()}
         name = f"torch-{str(dtype).removeprefix('torch.')}{'-causal' if causal else ''}.safetensors"
-        (folder / name).write_bytes(safetensors_bytes({n: (held[n].dtype, held[n].bits) for n in held}))
+        (folder / name).write_bytes(file_bytes({n: (held[n].dtype, held[n].bits) for n in held}))
 
 
 if __name__ == "__main__":

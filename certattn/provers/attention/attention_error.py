@@ -13,7 +13,7 @@ from certattn.kernel.decide.obligation import DOUBLE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import NUMBERS, TENSOR, VECTOR
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.attention_error import (
@@ -89,14 +89,14 @@ def generate(
     lse_base : "e" or "2", the base of the logarithms in `lse`.
     states : what is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse
         where there is one.
-    at_most : bounds to state, by these names, instead of the measured ones.
+    at_most : bounds to state, by these names, instead of the measured ones; what is proved to be larger is refused.
     lower : state lower bounds too.
     beyond : state how many entries are off by more than this number.
     digits : digits of measured bounds.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound.
+    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound, or exceeds the stated one.
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
@@ -145,9 +145,9 @@ def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mappin
 
 def _in_bytes(mask: Source) -> Source:
     """A mask of booleans as one of 0 and 1, which is what certificates hold."""
-    if isinstance(mask, InFile):
-        return _in_bytes(mask.file.read(mask.name)) if mask.header.dtype == "bool" else mask
-    return mask.astype(np.uint8) if mask.dtype == np.bool_ else mask
+    if isinstance(mask, InFile) and mask.header.dtype == "bool":
+        return _in_bytes(mask.file.read(mask.name))
+    return mask.astype(np.uint8) if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ else mask
 
 
 class _Wanted:
@@ -181,10 +181,13 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     asserts: dict[str, Plain] = {}
     for name in states:
         largest = max(upper_rational(ball) for ball in balls[name])
+        least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
         most = wanted.bounds.get(name, round_up(largest, wanted.digits))
+        if least > most:
+            found = arb(least).str(10, radius=False)
+            raise NotProvedError(f"at_most {format_rational(most)} of {name} is too small: it is about {found}")
         ends: dict[str, Plain] = {"at_most": format_rational(most)}
         if wanted.lower:
-            least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
             ends["at_least"] = format_rational(round_down(least, wanted.digits) if least > 0 else fmpq(0))
         asserts[name] = ends
     if wanted.beyond is not None:
