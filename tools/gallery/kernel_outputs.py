@@ -47,7 +47,7 @@ def with_rules(folder: Path) -> None:
     held |= {
         name: Numbers.of(array, name) for name, array in (("alibi", SLOPES), ("sinks", SINKS), ("lse", logarithms))
     }
-    content = safetensors_bytes({name: (numbers.dtype, numbers.bits) for name, numbers in held.items()})
+    content = file_bytes({name: (numbers.dtype, numbers.bits) for name, numbers in held.items()})
     (folder / "capped-float16-causal.safetensors").write_bytes(content)
 
 
