@@ -163,6 +163,7 @@ def read_caches(given: Any, folder: Path) -> Caches:
         require(tensors[name].shape == shape, f"the shape of {name}")
     batches = outer[0] if len(outer) == 2 else 1
     sees = [seen(given, b, batches, m, n) for b in range(batches)]
+    require(all(one for batch in sees for one in batch), "a query that sees nothing")
     found = Caches(
         **{name: by_batch(array) for name, array in tensors.items()},
         scale=read_scale(given),

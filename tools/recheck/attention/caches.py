@@ -92,7 +92,8 @@ def read(g: dict[str, Any], tokens: list[int], names: set[str]) -> tuple[dict[st
     refuse(of_keys != [*fewer, n, d] or of_values[:-1] != [*fewer, n], "given: keys and values that do not fit")
     refuse(tokens and max(tokens) >= n, "mass.tokens: one that is not there")
     width, batches = of_values[-1], outer[0] if len(outer) == 2 else 1
-    sight = [seen(g, b, batches, m, n) for b in range(batches)]
+    sight = [[tokens for tokens, _ in seen(g, b, batches, m, n)] for b in range(batches)]
+    refuse(any(not tokens for queries in sight for tokens in queries), "given.causal: a query that sees nothing")
     own = list(zip(blocks(keys, n, d), blocks(values, n, width), strict=True))
     whole = [Prompt.of(k, v, scale) for k, v in own]
     cache = None if g["cache"] is None else Cache(g, fewer, own)
@@ -102,20 +103,20 @@ def read(g: dict[str, Any], tokens: list[int], names: set[str]) -> tuple[dict[st
     for i, block in enumerate(asked):
         k = i // shared
         cached = Prompt.of(*cache.numbers[k], scale) if cache is not None else None
-        for query, (first, stop) in zip(block, sight[i * batches // len(asked)], strict=True):
-            prompt = whole[k].some(first, stop)
+        for query, there in zip(block, sight[i * batches // len(asked)], strict=True):
+            prompt = whole[k].some(there)
             weights, _ = prompt.softmax(query)
             if tokens:
-                found["mass"].append(share(weights, [t in tokens for t in range(first, stop)]))
+                found["mass"].append(share(weights, [t in tokens for t in there]))
             if cache is None or cached is None:
                 continue
-            begin, end = cache.seen(k, first, stop)
+            places = cache.seen(k, there)
             if "evicted" in names:
-                found["evicted"].append(share(weights, [t not in cache.kept[k] for t in range(first, stop)]))
+                found["evicted"].append(share(weights, [t not in cache.kept[k] for t in there]))
             if names & set(COMPARED):
                 exact = means(weights, transposed(prompt.values), prompt.dv)
-                of_cache = cached.some(begin, end)
-                counted = [x * t for x, t in zip(of_cache.softmax(query)[0], cache.times[k][begin:end], strict=True)]
+                of_cache, times = cached.some(places), [cache.times[k][c] for c in places]
+                counted = [x * t for x, t in zip(of_cache.softmax(query)[0], times, strict=True)]
                 compare(found, minus(means(counted, transposed(of_cache.values), of_cache.dv), exact), exact)
     return found, [*outer, m]
 
@@ -165,13 +166,11 @@ class Cache:
             for h in range(count)
         ]
 
-    def seen(self, head: int, first: int, stop: int) -> tuple[int, int]:
-        """Where those tokens of the cache begin and end that stand from `first` on and before `stop`."""
-        if not self.has_places:
-            return 0, self.tokens
-        places = [c for c, t in enumerate(self.kept[head]) if first <= t < stop]
-        refuse(not places, "given.cache.kept: nothing that a query sees")
-        return places[0], places[-1] + 1
+    def seen(self, head: int, there: range) -> list[int]:
+        """Which tokens of the cache stand where a query sees something; all where they have no places."""
+        found = [c for c in range(self.tokens) if not self.has_places or self.kept[head][c] in there]
+        refuse(not found, "given.cache.kept: nothing that a query sees")
+        return found
 
 
 def natural_number(x: Fraction, n: int) -> int:

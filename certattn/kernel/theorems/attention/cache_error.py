@@ -40,17 +40,17 @@ from certattn.kernel.theorems.attention.stated_heads import (
     CAUSAL,
     KEYS,
     LENGTHS,
-    MASKS,
     QUERIES,
     SCALE,
     SEQUENCES,
+    SIGHT_RULES,
     VALUES,
     WINDOW,
     StatedHeads,
     read_heads,
 )
 
-GIVEN = Record(QUERIES, KEYS, VALUES, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, CACHE, rules=MASKS)
+GIVEN = Record(QUERIES, KEYS, VALUES, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, CACHE, rules=SIGHT_RULES)
 
 AT_MOST = Field("at_most", Rational(minimum=0), "no query has more", required=False)
 AT_LEAST = Field("at_least", Rational(minimum=0), "some query has no less", required=False)

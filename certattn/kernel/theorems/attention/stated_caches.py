@@ -253,14 +253,14 @@ class StatedCache:
         whole = self.heads.sight(head)
         if KEPT not in self.given and self.tokens != self.heads.tokens:
             # Nothing is hidden, as was made sure of.
-            return Sight((0,) * self.heads.queries, (self.tokens,) * self.heads.queries)
+            return Sight((0,) * self.heads.queries, (self.tokens,) * self.heads.queries, ())
         kept = self.kept(head // self.heads.shared)
         first, last = (tuple(bisect_left(kept, end) for end in ends) for ends in (whole.first, whole.last))
         for i, (start, stop) in enumerate(zip(first, last, strict=True)):
             if start >= stop:
                 place = f"query {i} of head {self.heads.place(head)}, which sees none"
                 raise self.given.node(KEPT).malformed("a cache of which every query sees a token", place)
-        return Sight(first, last)
+        return Sight(first, last, ())
 
     def exact(self, key_head: int, keys: ExactMatrix, values: ExactMatrix) -> tuple[ExactMatrix, ExactMatrix]:
         """Keys and values of the cache for a head of keys, whose own keys and values these are."""

@@ -219,7 +219,7 @@ def times_one(self: StatedCache, key_head: int) -> list[fmpq]:
 
 
 def whole_cache(self: StatedCache, head: int) -> Any:
-    return stated_caches.Sight((0,) * self.heads.queries, (self.tokens,) * self.heads.queries)
+    return stated_caches.Sight((0,) * self.heads.queries, (self.tokens,) * self.heads.queries, ())
 
 
 SABOTAGES: dict[str, tuple[Any, ...]] = {
