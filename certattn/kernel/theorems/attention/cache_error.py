@@ -149,9 +149,11 @@ def _require_tokens(stated: Values, count: int) -> None:
     tokens = stated[TOKENS]
     if max(tokens) >= count:
         raise stated.node(TOKENS).malformed(f"tokens, from 0 to {count - 1}", f"{max(tokens)}")
-    if len(set(tokens)) < len(tokens):
-        twice = next(token for token in tokens if tokens.count(token) > 1)
-        raise stated.node(TOKENS).malformed("each token once", f"{twice} twice")
+    known: set[int] = set()
+    for token in tokens:
+        if token in known:
+            raise stated.node(TOKENS).malformed("each token once", f"{token} twice")
+        known.add(token)
 
 
 def _require_extents(bounds: MatrixInput, heads: StatedHeads) -> None:
@@ -168,10 +170,6 @@ def _require_extents(bounds: MatrixInput, heads: StatedHeads) -> None:
 def obligations(stated: AssertedCache) -> Iterator[Obligation]:
     heads, asserts = stated.heads, stated.asserts
     each_query = Together(lambda items, tier: measures(stated, items, tier))
-    if stated.cache is not None:
-        # Whatever is asserted: every query sees something of it.
-        for head in range(heads.count):
-            stated.cache.sight(head)
 
     def side(number: Callable[..., arb], field: Field[Values], *of: int) -> Gathered[_Item, Sequence[arb]]:
         return each_query.side(number, *((field.name, head) for head in of), tiers=stated.tiers)
@@ -232,6 +230,10 @@ def measures(stated: AssertedCache, items: Collection[_Item], tier: Tier | None)
         from certattn.kernel.theorems.attention.stored_caches import stored_measures
 
         found = stored_measures(stated, heads)
+    if stated.cache is not None:
+        # Whatever is asserted, every query sees something of it. Arrays have the stated sizes, now that they were read.
+        for head in heads:
+            stated.cache.sight(head)
     return {(name, head): found[head][name] for name, head in items}
 
 
