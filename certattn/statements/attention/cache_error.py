@@ -165,29 +165,35 @@ def sentence(stated: AssertedCache, name: str) -> str:
 
 def findings(stated: AssertedCache, obligations: Sequence[Answer]) -> list[str]:
     """The worst head of each measure, and there the worst query."""
-    lines = []
+    worst: dict[str, tuple[int, arb]] = {}
     for field in MEASURES:
         named = [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.{AT_MOST.name}[")]
         known = [(float(left.mid()), name, left) for name, left in named if isinstance(left, arb) and left.is_finite()]
         if known:
-            _, worst, left = max(known, key=lambda each: each[0])
-            batch, head = map(int, _INDEX.findall(worst))
-            query = _worst_query(stated, field.name, batch * stated.heads.heads + head)
-            of_head = f" of batch {batch}, head {head}" if stated.heads.count > 1 else ""
-            lines.append(f"the {_measure_words(stated, field.name)} is largest at query {query}{of_head}: {show(left)}")
+            _, name, left = max(known, key=lambda each: each[0])
+            batch, head = map(int, _INDEX.findall(name))
+            worst[field.name] = batch * stated.heads.heads + head, left
+    queries = _worst_queries(stated, [(name, head) for name, (head, _) in worst.items()])
+    lines = []
+    for name, (head, left) in worst.items():
+        batch, place = divmod(head, stated.heads.heads)
+        of_head = f" of batch {batch}, head {place}" if stated.heads.count > 1 else ""
+        query = queries[name, head]
+        lines.append(f"the {_measure_words(stated, name)} is largest at query {query}{of_head}: {show(left)}")
     return lines
 
 
-def _worst_query(stated: AssertedCache, name: str, head: int) -> int:
-    found: Sequence[arb] = []
+def _worst_queries(stated: AssertedCache, items: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """By measure and head the query at which it is largest, or one of those."""
+    found: dict[tuple[str, int], Sequence[arb]] = {}
     with working_precision(2 * DOUBLE):
         for tier in (*stated.tiers, None):
             try:
-                found = measures(stated, [(name, head)], tier)[name, head]
+                found = measures(stated, items, tier)
                 break
             except Binary64Error:
                 continue
-    return max(range(len(found)), key=lambda i: float(found[i].mid()))
+    return {item: max(range(len(row)), key=lambda i: float(row[i].mid())) for item, row in found.items()}
 
 
 WORDING = Wording[AssertedCache](statement, sentence, findings)
