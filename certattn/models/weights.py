@@ -13,9 +13,10 @@ import numpy as np
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Floats, Ids
+from certattn.models.settings import CONFIG
 from certattn.provers.array_files import ArrayFile, open_array_file
 
-WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PRECISIONS = ("float64", "float32")
 
 
@@ -47,28 +48,6 @@ class Weights:
         if bool(np.isfinite(array).all()) is not True:
             raise UsageError(f"{file.path}: the tensor {name!r} holds NaN or an infinity, expected finite numbers")
         return array.astype(self.dtype)
-
-    def number(self, *names: str, default: float | None = None) -> float:
-        """A number > 0 of the configuration, under the first of these names that it has. Raises UsageError."""
-        found = next((self.config[name] for name in names if self.config.get(name) is not None), default)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not 0 < found < float("inf"):
-            what = "nothing" if found is None else repr(found)
-            raise UsageError(f"{self.path}: {CONFIG} has {what} for {' or '.join(names)}, expected a number > 0")
-        return found
-
-    def count(self, *names: str, default: int | None = None) -> int:
-        """A whole number >= 1 of the configuration. Raises UsageError."""
-        found = self.number(*names, default=default)
-        if found != int(found):
-            raise UsageError(f"{self.path}: {CONFIG} has {found} for {' or '.join(names)}, expected a whole number")
-        return int(found)
-
-    def width(self, columns: str, heads: str) -> int:
-        """The count under `columns`, which that under `heads` divides. Raises UsageError."""
-        width, count = self.count(columns), self.count(heads)
-        if width % count != 0:
-            raise UsageError(f"{self.path}: {width} coordinates for {count} heads, expected a multiple")
-        return width
 
 
 def open_weights(path: Path, dtype: str = PRECISIONS[0]) -> Weights:
