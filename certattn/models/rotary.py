@@ -198,7 +198,7 @@ _KINDS: Mapping[str, Callable[[Rotary, int], tuple[Singles, float]]] = {
 
 
 def rotated(heads: Floats, cosines: Singles, sines: Singles) -> Floats:
-    """Of the first coordinates j and j + half turned by angle [t, j], as many as there are angles; heads x tokens x d."""
+    """Coordinates j and j + half turned by the angle [t, j], and the rest as they are; heads x tokens x d."""
     half = cosines.shape[1]
     left, right, rest = heads[:, :, :half], heads[:, :, half : 2 * half], heads[:, :, 2 * half :]
     cosine, sine = cosines.astype(heads.dtype), sines.astype(heads.dtype)

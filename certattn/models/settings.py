@@ -20,26 +20,26 @@ OFF: Sequence[Any] = (False, None)
 _RECORD = "Heads that are recorded from a run of the model can be audited all the same"
 
 # Training, heads on top of the model, vocabularies, generation, how weights are loaded and what is returned.
-INERT = frozenset(
-    """
-    _name_or_path architectures model_type name_or_path torch_dtype dtype transformers_version unsloth_fixed
-    unsloth_version _attn_implementation_autoset _commit_hash _remove_final_layer_norm use_cache output_attentions
-    output_hidden_states return_dict use_return_dict output_past torchscript use_bfloat16 chunk_size_feed_forward
-    pretraining_tp gradient_checkpointing cache_implementation
-    initializer_range init_std initializer_factor embd_pdrop attn_pdrop resid_pdrop dropout hidden_dropout
-    hidden_dropout_prob attention_dropout attention_probs_dropout_prob activation_dropout classifier_dropout
-    embed_dropout qa_dropout seq_classif_dropout summary_first_dropout layerdrop
-    bos_token_id eos_token_id pad_token_id sep_token_id cls_token_id mask_token_id decoder_start_token_id prefix
-    tie_word_embeddings tie_weights_ tie_encoder_decoder final_logit_softcapping id2label label2id num_labels
-    problem_type finetuning_task task_specific_params summary_type summary_use_proj summary_activation
-    summary_proj_to_labels directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
-    pooler_size_per_head pooler_type type_vocab_size tokenizer_class
-    max_length min_length do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p
-    typical_p repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids
-    num_return_sequences output_scores return_dict_in_generate forced_bos_token_id forced_eos_token_id
-    remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens
-    """.split()
-)
+INERT = frozenset({
+    "_name_or_path", "architectures", "model_type", "name_or_path", "torch_dtype", "dtype", "transformers_version",
+    "unsloth_fixed", "unsloth_version", "_attn_implementation_autoset", "_commit_hash", "_remove_final_layer_norm",
+    "use_cache", "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "output_past",
+    "torchscript", "use_bfloat16", "chunk_size_feed_forward", "pretraining_tp", "gradient_checkpointing",
+    "cache_implementation", "initializer_range", "init_std", "initializer_factor", "embd_pdrop", "attn_pdrop",
+    "resid_pdrop", "dropout", "hidden_dropout", "hidden_dropout_prob", "attention_dropout",
+    "attention_probs_dropout_prob", "activation_dropout", "classifier_dropout", "embed_dropout", "qa_dropout",
+    "seq_classif_dropout", "summary_first_dropout", "layerdrop", "bos_token_id", "eos_token_id", "pad_token_id",
+    "sep_token_id", "cls_token_id", "mask_token_id", "decoder_start_token_id", "prefix", "tie_word_embeddings",
+    "tie_weights_", "tie_encoder_decoder", "final_logit_softcapping", "id2label", "label2id", "num_labels",
+    "problem_type", "finetuning_task", "task_specific_params", "summary_type", "summary_use_proj",
+    "summary_activation", "summary_proj_to_labels", "directionality", "pooler_fc_size",
+    "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type", "type_vocab_size",
+    "tokenizer_class", "max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups",
+    "diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
+    "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences",
+    "output_scores", "return_dict_in_generate", "forced_bos_token_id", "forced_eos_token_id",
+    "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens",
+})  # fmt: skip
 # For every layout: code of its own beside the weights, weights stored as something else, another sequence beside it.
 EVERYWHERE: Mapping[str, Sequence[Any]] = {
     "auto_map": (None, {}), "quantization_config": (None,), "pruned_heads": ({}, None), "add_cross_attention": OFF,

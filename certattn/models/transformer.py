@@ -190,9 +190,7 @@ class Transformer:
             queries, keys, values = self._three(
                 rows if sums else self._norm(rows, at, layout.attention_norm), at, turns
             )
-            mixed = attend(
-                queries, keys, values, scale, causal=shape.causal, window=windows[layer], cap=shape.cap
-            )
+            mixed = attend(queries, keys, values, scale, causal=shape.causal, window=windows[layer], cap=shape.cap)
             added = self._linear(side_by_side(mixed), at, layout.output, self.width)
             shares = self._shares(mixed, added, rows, at)
             yield LayerHeads(layer, queries, keys, values, windows[layer], shares)
@@ -247,9 +245,7 @@ class Transformer:
                 parts = [np.ascontiguousarray(part) for part in columns]
             else:
                 ends = np.cumsum(counts)[:2] * dimension
-                parts = [
-                    split_heads(part, count) for part, count in zip(np.split(fused, ends, 1), counts, strict=True)
-                ]
+                parts = [split_heads(part, count) for part, count in zip(np.split(fused, ends, 1), counts, strict=True)]
         else:
             parts = [
                 split_heads(self._linear(rows, at, name, count * dimension), count)
