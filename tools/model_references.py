@@ -12,6 +12,7 @@ models are computed in float32 there.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -113,7 +114,7 @@ def built(config: Mapping[str, Any], seed: int) -> Any:
     import torch
     from transformers import AutoConfig, AutoModel
 
-    settings = dict(config)
+    settings = copy.deepcopy(dict(config))  # transformers fills in what is missing
     made = AutoConfig.for_model(settings.pop("model_type"), **settings)
     model = AutoModel.from_config(made, attn_implementation="eager")
     torch.manual_seed(seed)
