@@ -389,5 +389,5 @@ def _require_known(model: Transformer) -> None:
         biased = parts.get(part)
         known = biased is not None and (kind in ("weight", "gamma") or (biased and kind in ("bias", "beta")))
         if not known and f"{part}.{kind}" not in layout.buffers:
-            expected = "which are without biases here" if biased is False else f"expected {', '.join(parts)}"
-            raise UsageError(f"{model.weights.path}: the tensor {name!r} is no part of {layout.name}; {expected}")
+            expected = ", which has no biases here" if biased is False else f"; expected {', '.join(parts)}"
+            raise UsageError(f"{model.weights.path}: the tensor {name!r} is no part of {layout.name}{expected}")
