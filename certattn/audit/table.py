@@ -62,7 +62,7 @@ def legend(found: dict[str, Any]) -> list[str]:
     # Without a check nothing is proved yet.
     said = {PROVED: PROVED if found["checked"] else "stated, not checked"}
     return [
-        f"{column.name} ({said.get(column.known, column.known)}): {column.meaning}"
+        f"{column.name}, {said.get(column.known, column.known)}: {column.meaning}"
         for i, column in enumerate(COLUMNS)
         if column.known and any(line[i] != _NOTHING for line in lines)
     ]

@@ -293,11 +293,11 @@ def test_the_legend_explains_the_columns_that_are_there(tmp_path: Path, capsys: 
     assert audit(*options) == 0
     found, said = summary(tmp_path / "out"), capsys.readouterr().out
     assert table(found)[0].split() == ["head", "sink", "rank", "verdict"]
-    assert [line.split(" (")[0] for line in legend(found)] == ["sink", "rank"]
-    assert "Columns:\n  sink (measured): " in said
-    assert "rank (proved): " in said
+    assert [line.split(", ")[0] for line in legend(found)] == ["sink", "rank"]
+    assert "Columns:\n  sink, measured: " in said
+    assert "rank, proved: " in said
     assert audit(*options, "--no-check") == 0
-    assert "rank (stated, not checked): " in capsys.readouterr().out
+    assert "rank, stated, not checked: " in capsys.readouterr().out
 
 
 def advised(**heads: Any) -> list[str]:
