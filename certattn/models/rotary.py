@@ -1,7 +1,7 @@
 """Rotary positions: by what angle each pair of coordinates of a head turns from one token to the next.
 
 Frequencies, angles, cosines and sines are float32 numbers, as transformers has them whatever the floats of the model.
-At position 32,767 such an angle is off by up to 0.005 from the exact one: another model, if a close one.
+At position 32,767 such an angle is off by up to 0.003 from the exact one: another model, if a close one.
 """
 
 from __future__ import annotations

@@ -133,11 +133,11 @@ def test_dynamic_rotary_positions_change_beyond_the_length_of_the_model() -> Non
 
 
 def test_angles_are_those_of_single_precision() -> None:
-    """As transformers has them: at position 32,767 they are off by up to 0.005 from the exact ones, and no more."""
+    """As transformers has them: at position 32,767 they are off by up to 0.003 from the exact ones, and no more."""
     cosines, _ = Rotary({"rope_theta": 500000.0}, 128, 32768).turns(32768)
     exact = np.cos(np.arange(32768)[:, None] * 500000.0 ** (-np.arange(0, 128, 2) / 128))
     assert cosines.dtype == np.float32
-    assert 1e-4 < np.abs(cosines - exact).max() < 5e-3
+    assert 1e-4 < np.abs(cosines - exact).max() < 3e-3
     assert np.abs(cosines - exact)[:64].max() < 1e-5
 
 
