@@ -241,7 +241,8 @@ LLAMA = Layout(
         **_SIZES, **_INNER, **_LENGTH, **_ROTARY_KEYS, "num_key_value_heads": None, "head_dim": None,
         "hidden_act": "silu", "rms_norm_eps": 1e-6, "attention_bias": False, "mlp_bias": False,
     },
-    only={},
+    # Notes of those who convert weights.
+    only={"is_llama_config": (True,), "rope_interleaved": OFF},
     names=Names(),
     words="embed_tokens.weight",
     layer="layers.{}.",
@@ -266,6 +267,7 @@ MISTRAL = replace(
     name="mistral",
     kinds=("mistral",),
     reads={**_NO_BIAS, "sliding_window": 4096},
+    only={},
     attention_bias=False,
     output_bias=False,
     inner_bias=False,
@@ -325,8 +327,11 @@ GEMMA2 = replace(
         "layer_types": None, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256,
         "attn_logit_softcapping": 50.0,
     },
-    # Published configurations have a `hidden_act` too, which is not read.
-    only={"use_bidirectional_attention": (None, False), "hidden_act": (None, "gelu_pytorch_tanh", "gelu")},
+    # Published configurations have a `hidden_act` and a `sliding_window_size` too, which are not read.
+    only={
+        "use_bidirectional_attention": (None, False), "hidden_act": ("gelu_pytorch_tanh", "gelu"),
+        "sliding_window_size": (4096,),
+    },
     names=Names(activation="hidden_activation"),
     attention_bias="attention_bias",
     output_bias="attention_bias",

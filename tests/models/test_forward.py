@@ -19,7 +19,7 @@ from certattn.models.layers import activation
 from certattn.models.layouts import LAYOUTS as KNOWN
 from certattn.models.layouts import model_of
 from certattn.models.rotary import Rotary
-from certattn.models.settings import EVERYWHERE, INERT
+from certattn.models.settings import EVERYWHERE, INERT, Settings
 from certattn.models.weights import open_weights
 
 IDS = [3, 1, 4, 1, 5, 9, 2]
@@ -325,6 +325,8 @@ SWITCHED: dict[str, tuple[Callable[..., Any], Any]] = {
     "position_embedding_type": (tiny_models.bert, "relative_key_query"),
     "scale_attn_weights": (tiny_models.gpt2, False),
     "scale_attn_by_inverse_layer_idx": (tiny_models.gpt2, True),
+    "is_llama_config": (tiny_models.llama, False),
+    "rope_interleaved": (tiny_models.llama, True),
 }
 # Of other layouts, other models' features, and what nobody has thought of.
 UNKNOWN: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -348,7 +350,6 @@ UNKNOWN: dict[str, tuple[Callable[..., Any], Any]] = {
     "layer_types": (tiny_models.llama, ["linear_attention"] * 3),
     "no_rope_layers": (tiny_models.llama, [1, 1, 0]),
     "partial_rotary_factor": (tiny_models.llama, 0.5),
-    "rope_interleaved": (tiny_models.llama, True),
     "embedding_size": (tiny_models.bert, 4),
     "made_up_tomorrow": (tiny_models.llama, False),
 }
@@ -388,6 +389,60 @@ def test_switches_that_are_off_change_nothing(tmp_path: Path) -> None:
     off = {"add_cross_attention": False, "pruned_heads": {}, "is_encoder_decoder": False, "torch_dtype": "float16"}
     for name, ((config, tensors), _, _) in LAYOUTS.items():
         opened(tmp_path / name, {**off, **config}, tensors)
+
+
+# Keys of configurations as models are published: all-MiniLM-L6-v2, GPT-2, opt-125m, Pythia, SmolLM2, Qwen2-7B-Instruct,
+# gemma-2-2b, Phi-3-mini-4k-instruct. Sizes and numbers that are the same everywhere are left out.
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "bert": {
+        "_name_or_path": "nreimers/MiniLM-L6-H384-uncased", "attention_probs_dropout_prob": 0.1,
+        "gradient_checkpointing": False, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "layer_norm_eps": 1e-12,
+        "pad_token_id": 0, "position_embedding_type": "absolute", "transformers_version": "4.8.2", "type_vocab_size": 2,
+    },
+    "gpt2": {
+        "activation_function": "gelu_new", "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1,
+        "layer_norm_epsilon": 1e-05, "n_ctx": 1024, "resid_pdrop": 0.1, "summary_activation": None,
+        "summary_first_dropout": 0.1, "summary_proj_to_labels": True, "summary_type": "cls_index",
+        "summary_use_proj": True, "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+    },
+    "opt": {
+        "activation_dropout": 0.0, "activation_function": "relu", "do_layer_norm_before": True, "dropout": 0.1,
+        "init_std": 0.02, "layerdrop": 0.0, "word_embed_proj_dim": 768, "prefix": "</s>",
+        "_remove_final_layer_norm": False, "torch_dtype": "float16",
+    },
+    "gpt_neox": {
+        "hidden_act": "gelu", "rotary_pct": 0.25, "rotary_emb_base": 10000, "attention_dropout": 0.0,
+        "hidden_dropout": 0.0, "classifier_dropout": 0.1, "layer_norm_eps": 1e-5, "use_parallel_residual": True,
+    },
+    "llama": {
+        "attention_bias": False, "attention_dropout": 0.0, "is_llama_config": True, "pretraining_tp": 1,
+        "rope_interleaved": False, "rope_scaling": None, "rope_theta": 100000, "tie_word_embeddings": True,
+    },
+    "qwen2": {
+        "attention_dropout": 0.0, "hidden_act": "silu", "max_window_layers": 28, "rope_theta": 1000000.0,
+        "sliding_window": 131072, "use_sliding_window": False,
+    },
+    "gemma2": {
+        "attn_logit_softcapping": 50.0, "cache_implementation": "hybrid", "final_logit_softcapping": 30.0,
+        "head_dim": 256, "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh",
+        "query_pre_attn_scalar": 256, "rope_theta": 10000.0, "sliding_window": 4096, "sliding_window_size": 4096,
+    },
+    "phi3": {
+        "_name_or_path": "Phi-3-mini-4k-instruct", "attention_bias": False, "attention_dropout": 0.0,
+        "auto_map": {
+            "AutoConfig": "configuration_phi3.Phi3Config", "AutoModelForCausalLM": "modeling_phi3.Phi3ForCausalLM",
+        },
+        "embd_pdrop": 0.0, "original_max_position_embeddings": 4096, "resid_pdrop": 0.0, "rope_scaling": None,
+        "rope_theta": 10000.0, "sliding_window": 2047,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_published_configurations_are_known(kind: str) -> None:
+    (layout,) = (layout for layout in KNOWN if kind in layout.kinds)
+    config = {"model_type": kind, "architectures": ["Any"], "use_cache": True, **PUBLISHED[kind]}
+    Settings(Path("model"), config, layout.reads, layout.only).require_known()
 
 
 def test_a_bias_that_the_configuration_has_not_is_refused(tmp_path: Path) -> None:

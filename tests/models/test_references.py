@@ -136,9 +136,13 @@ def test_transformers_itself_agrees(case: str, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     pytest.importorskip("safetensors")
     tool = references()
-    tool.write(tmp_path / case, tool.CASES[case], seed=1000 + CASES.index(case))
+    seed = 1000 + CASES.index(case)
+    tool.write(tmp_path / case, tool.CASES[case], seed)
+    # And with the configuration as transformers writes it.
+    tool.built(tool.CASES[case], seed).save_pretrained(tmp_path / "saved")
     with np.load(tmp_path / case / "reference.npz") as reference:
         assert max(worst_gaps(tmp_path / case, reference).values()) < CLOSE
+        assert max(worst_gaps(tmp_path / "saved", reference).values()) < CLOSE
 
 
 def references() -> Any:
