@@ -700,6 +700,11 @@ def test_options_that_make_no_sense(
         ({"layer0.weights": np.ones((2, 9, 3))}, "the array 'layer0.weights', which names no part of a layer"),
         ({"layer0.queries": np.ones((2, 9, 0))}, "layer0.queries has the shape (2, 9, 0)"),
         ({"layer1.keys": np.ones((2, 9, 3))}, "no array 'layer1.queries'"),
+        ({"layer1.shares": np.ones((2, 9))}, "the array 'layer1.shares', which names no part of a layer"),
+        ({"layer0.shares": np.ones((2, 8))}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.full((2, 9), np.nan)}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.full((2, 9), -1.0)}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.ones((2, 9), int)}, "layer0.shares is int64 of shape (2, 9), expected floats >= 0"),
     ],
 )
 def test_recorded_heads_that_do_not_fit(
@@ -805,6 +810,15 @@ def test_recorded_heads_may_share_keys(tmp_path: Path) -> None:
     three = {name: np.repeat(array, 3, axis=0) for name, array in shared.items()}
     recorded(tmp_path / "heads.npz", **three)
     assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out") == 2
+
+
+def test_shares_of_the_stream_may_be_recorded(tmp_path: Path) -> None:
+    shares = np.array([np.arange(9.0), np.full(9, 0.5)])
+    recorded(tmp_path / "heads.npz", **{"layer0.shares": shares})
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--state", "deviation", "--no-check"]
+    assert audit(*options) == 0
+    assert [head["measures"]["share"] for head in summary(tmp_path / "out")["heads"]] == [4, 0.5]
+    assert table(summary(tmp_path / "out"))[0].split()[:2] == ["head", "change"]
 
 
 def test_a_file_without_heads_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
