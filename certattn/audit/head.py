@@ -29,7 +29,7 @@ class Head:
     """Queries, keys and values of one head, a row for each token, as they stand in the file ARRAYS of `folder`.
 
     scale: as certificates write it. causal: whether query i sees the first i + 1 tokens alone. cap: c where scores s
-    become c tanh(s / c); no certificate is about such heads.
+    become c tanh(s / c); no statement of an audit is about such heads.
     """
 
     folder: Path

@@ -30,8 +30,8 @@ STATES: Mapping[str, tuple[str, ...]] = {
     spectrum.SINGULAR: (),
     spectrum.DISTANCE: (),
 }
-# No claim is about heads whose scores are not s but c tanh(s / c).
-CAPPED = "scores go through a soft cap before the softmax, and no claim is about such heads"
+# Heads whose scores are not s but c tanh(s / c) are no softmax attention of s.
+CAPPED = "scores go through a soft cap before the softmax, and no statement of an audit is about such heads"
 
 
 @dataclass(frozen=True)
