@@ -13,6 +13,7 @@ from typing import Any
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Model
+from certattn.models.layers import activation
 from certattn.models.rotary import Rotary
 from certattn.models.settings import CONFIG, OFF, REQUIRED, Settings
 from certattn.models.transformer import Layout, Names, Transformer
@@ -354,7 +355,8 @@ def model_of(weights: Weights) -> Model:
     model = Transformer(layout, settings, weights, _prefix(layout, weights))
     _require_known(model)
     # What can be wrong with the configuration is said before anything is run.
-    _ = model.shape, model.most_tokens, layout.windows and layout.windows(settings, model.shape.layers)
+    _ = model.most_tokens, layout.windows and layout.windows(settings, model.shape.layers)
+    activation(settings.get(layout.names.activation))
     return model
 
 

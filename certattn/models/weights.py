@@ -17,6 +17,8 @@ from certattn.models.settings import CONFIG
 from certattn.provers.array_files import ArrayFile, open_array_file
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+# Weights of another file that are added to those of the model where it is loaded from the folder.
+ADAPTER = "adapter_config.json"
 PRECISIONS = ("float64", "float32")
 
 
@@ -55,6 +57,9 @@ def open_weights(path: Path, dtype: str = PRECISIONS[0]) -> Weights:
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype is {dtype!r}, expected {' or '.join(PRECISIONS)}")
     folder = path if path.is_dir() else path.parent
+    if path.is_dir() and (folder / ADAPTER).exists():
+        how = "merge it into the weights, or name the file with the weights alone"
+        raise UsageError(f"{folder}: {ADAPTER}, an adapter that changes the forward pass; {how}")
     files = [open_array_file(file) for file in _files(path)]
     tensors = {name: file for file in files for name in file.headers}
     return Weights(path, tensors, _mapping(folder / CONFIG, "the configuration of the model"), dtype)

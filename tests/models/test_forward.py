@@ -499,6 +499,15 @@ def test_folders_that_are_no_model_are_refused(file: str, content: str | None, w
         open_weights(tmp_path)
 
 
+def test_an_adapter_beside_the_weights_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, *tiny_models.bert())
+    (folder / "adapter_config.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"adapter_config\.json, an adapter that changes the forward pass; merge it"):
+        open_weights(folder)
+    # Who names the file means its weights.
+    assert open_weights(folder / "model.safetensors").tensors
+
+
 @pytest.mark.parametrize("weights", [{}, {"weight_map": {}}, {"weight_map": {"a": "../b.safetensors"}}])
 def test_an_index_of_something_else_is_refused(weights: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
