@@ -13,8 +13,8 @@ from certattn.kernel.errors import UsageError
 
 Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int64]
-# Scores that are held at a time: 16 MB of doubles.
-_BLOCK = 2**21
+# Scores that are held at a time: 8 MB of doubles.
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
@@ -90,28 +90,29 @@ def attend(
     cap: float | None = None,
 ) -> Floats:
     """Softmax attention of every head: heads x tokens x d. Some queries at a time, so that long prompts fit."""
-    count, tokens = queries.shape[0], keys.shape[1]
-    outputs = np.empty((count, queries.shape[1], values.shape[2]), values.dtype)
-    rows = max(1, _BLOCK // (count * tokens))
-    for first in range(0, queries.shape[1], rows):
-        last = min(first + rows, queries.shape[1])
-        # No query of these sees a token before `begin`, or one from `end` on.
-        begin = max(0, first + 1 - window) if window is not None else 0
-        end = last if causal else tokens
-        scores = queries[:, first:last] @ keys[:, begin:end].transpose(0, 2, 1)
-        scores *= scale
-        if cap is not None:
-            scores = np.tanh(scores / cap) * cap
-        if causal:
-            query, key = np.arange(first, last)[:, None], np.arange(begin, end)[None, :]
-            hidden = key > query
-            if window is not None:
-                hidden |= key <= query - window
-            scores[:, hidden] = -np.inf
-        scores -= scores.max(axis=2, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=2, keepdims=True)
-        outputs[:, first:last] = scores @ values[:, begin:end]
+    tokens = keys.shape[1]
+    outputs = np.empty((*queries.shape[:2], values.shape[2]), values.dtype)
+    rows = max(1, _BLOCK // tokens)
+    for head in range(len(queries)):
+        for first in range(0, queries.shape[1], rows):
+            last = min(first + rows, queries.shape[1])
+            # No query of these sees a token before `begin`, or one from `end` on.
+            begin = max(0, first + 1 - window) if window is not None else 0
+            end = last if causal else tokens
+            scores = queries[head, first:last] @ keys[head, begin:end].T
+            scores *= scale
+            if cap is not None:
+                scores = np.tanh(scores / cap) * cap
+            if causal:
+                query, key = np.arange(first, last)[:, None], np.arange(begin, end)[None, :]
+                hidden = key > query
+                if window is not None:
+                    hidden |= key <= query - window
+                scores[hidden] = -np.inf
+            scores -= scores.max(axis=1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= scores.sum(axis=1, keepdims=True)
+            outputs[head, first:last] = scores @ values[head, begin:end]
     return outputs
 
 
