@@ -173,6 +173,8 @@ def findings(stated: AssertedCache, obligations: Sequence[Answer]) -> list[str]:
             _, name, left = max(known, key=lambda each: each[0])
             batch, head = map(int, _INDEX.findall(name))
             worst[field.name] = batch * stated.heads.heads + head, left
+    if not worst:
+        return []
     queries = _worst_queries(stated, [(name, head) for name, (head, _) in worst.items()])
     lines = []
     for name, (head, left) in worst.items():
