@@ -20,6 +20,10 @@ class LazyGroup(click.Group):
         self._lines = lines
         self._load = load
 
+    def line(self, name: str) -> str:
+        """What a command does."""
+        return self._lines[name]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lines)
 

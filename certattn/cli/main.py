@@ -21,6 +21,7 @@ from certattn.kernel.errors import CertattnError
 
 # What each command does, for a help that loads none: the command `coq-check` is `certattn.cli.coq_check.coq_check`.
 COMMANDS = {
+    "ask": "Say which command answers a question.",
     "check": "Prove, refute or reject certificates.",
     "generate": "Make a certificate from arrays or a law.",
     "compare": "Prove how far a kernel's output is from attention.",

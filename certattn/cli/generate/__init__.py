@@ -9,7 +9,7 @@ import click
 import certattn
 from certattn.cli.generate.command import command_of
 from certattn.cli.groups import LazyGroup
-from certattn.kernel.theorems import Claims, module_of
+from certattn.kernel.theorems import CHAPTERS, Claims, module_of
 
 
 def first_line(claim: str) -> str:
@@ -19,6 +19,31 @@ def first_line(claim: str) -> str:
         return next(lines).strip().strip('"')
 
 
-@click.group(cls=LazyGroup, lines=Claims(first_line), load=command_of)
+# What the chapters are about, for the help.
+_CHAPTERS = {
+    "attention": "One prompt",
+    "prompts": "Random prompts",
+    "selection": "Token selection",
+    "training": "Training in context",
+    "spectrum": "Spectra",
+    "arithmetic": "The checker's arithmetic",
+}
+
+
+class _ByChapter(LazyGroup):
+    """Claims, by chapter."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for chapter, title in _CHAPTERS.items():
+            with formatter.section(title):
+                formatter.write_dl([(claim, self.line(claim)) for claim in CHAPTERS[chapter]])
+
+
+EPILOG = """\b
+Which of them answers a question? certattn ask "how long must my prompt be"
+"""
+
+
+@click.group(cls=_ByChapter, lines=Claims(first_line), load=command_of, epilog=EPILOG)
 def generate() -> None:
     """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
