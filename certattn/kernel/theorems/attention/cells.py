@@ -293,11 +293,12 @@ class Deviation:
     def over(self, cell: Cell, norm: str) -> CellBound:
         """The deviation at the centre of a cell, and a bound of it over the cell."""
         unit, local = cell.unit, self.expand(cell)
-        tails = [exp_tail(unit.reach(tilt)) for tilt in local.tilts]
+        reaches = [unit.reach(tilt) for tilt in local.tilts]
+        tails = [exp_tail(reach) for reach in reaches]
         growing = [[w * tail for w, tail in zip(local.weights, tails, strict=True)]]
         excess = [2 * tail - 1 for tail in tails]
         resting = [[abs(x) * more for x, more in zip(row, excess, strict=True)] for row in local.weighed]
-        growth, curves, rests = moments(local.tilts, growing, local.weighed, resting)
+        growth, curves, rests = moments(local.tilts, reaches, growing, local.weighed, resting)
         rho = unit.forms(curves, rests, norm) / 2
         eta = unit.form(growth.matrices()[0])
         theta = eta / (eta + 1)

@@ -53,10 +53,12 @@ class Rounded:
 
     @classmethod
     def of(cls, balls: Sequence[arb], bits: int) -> Rounded:
-        """With about so many bits for the largest; of what is not finite nothing is known."""
-        if all(ball.is_finite() is True for ball in balls) is not True:
+        """With about so many bits for the largest. Where a middle is not finite, nothing is known; nor is it where an
+        error is infinite."""
+        try:
+            parts = [ball.mid().man_exp() for ball in balls]
+        except ValueError:
             return cls([fmpz(0)] * len(balls), 0, arb("nan"), arb("nan"))
-        parts = [ball.mid().man_exp() for ball in balls]
         top = max((mantissa.bit_length() + int(exponent) for mantissa, exponent in parts if mantissa != 0), default=0)
         places = bits - top
         radius = arb(0)
@@ -156,12 +158,23 @@ class QuadraticForms:
         return arb_mat(self.size, self.size, [arb(entries[place]) for place in _square_order(self.size)])
 
 
-def moments(rows: Sequence[Sequence[arb]], *groups: Sequence[Sequence[arb]]) -> list[QuadraticForms]:
-    """For each group of factors, one number for each of the rows a: the matrices sum f a a', one for each factor."""
+def moments(
+    rows: Sequence[Sequence[arb]], sizes: Sequence[arb], *groups: Sequence[Sequence[arb]]
+) -> list[QuadraticForms]:
+    """For each group of factors, one number for each of the rows a: the matrices sum f a a', one for each factor.
+
+    sizes: about how large the entries of each row are. Rows are brought to one size, by powers of two that their
+    factors take twice: else a row that is large, with small factors, would decide how coarse all others become.
+    """
     size, count = len(rows[0]), len(rows)
     bits = max(_LEAST_BITS, ctx.prec - _SPARED_BITS)
-    a = Rounded.of([entry for row in rows for entry in row], bits)
-    factors = [Rounded.of([entry for factor in group for entry in factor], bits) for group in groups]
+    exponents = [_exponent(length) for length in sizes]
+    units, squares = [arb(2) ** -exponent for exponent in exponents], [arb(4) ** exponent for exponent in exponents]
+    a = Rounded.of([entry * unit for row, unit in zip(rows, units, strict=True) for entry in row], bits)
+    factors = [
+        Rounded.of([entry * square for factor in group for entry, square in zip(factor, squares, strict=True)], bits)
+        for group in groups
+    ]
     pairs = _pairs(size)
     sums = [fmpz_mat(len(group), len(pairs)) for group in groups]
     step = max(1, _PRODUCTS_AT_ONCE // len(pairs))
@@ -185,6 +198,14 @@ def moments(rows: Sequence[Sequence[arb]], *groups: Sequence[Sequence[arb]]) -> 
         error = count * (of_products + of_factors + factor.largest * kappa)
         found.append(QuadraticForms(size, total, kappa * arb(2) ** -factor.places, error.upper()))
     return found
+
+
+def _exponent(size: arb) -> int:
+    """e with about 2^e for the size; 0 where it says nothing."""
+    if size.is_finite() is not True:
+        return 0
+    mantissa, exponent = size.mid().man_exp()
+    return mantissa.bit_length() + int(exponent) if mantissa != 0 else 0
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:

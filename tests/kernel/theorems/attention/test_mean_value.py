@@ -321,7 +321,7 @@ def test_moments_are_those_of_numpy() -> None:
     weights /= weights.sum()
     tilts = keys - weights @ keys
     factors = draw.normal(size=(4, 7))
-    (found,) = moments(local.tilts, [[arb(float(f)) for f in row] for row in factors])
+    (found,) = moments(local.tilts, [arb(1)] * 7, [[arb(float(f)) for f in row] for row in factors])
     for row, matrix in zip(factors, found.matrices(), strict=True):
         assert isinstance(matrix, arb_mat)
         expected = (row[:, None] * tilts).T @ tilts

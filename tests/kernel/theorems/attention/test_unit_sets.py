@@ -145,7 +145,7 @@ def test_what_is_no_number_bounds_nothing(unit: Any) -> None:
         for norm in ("l2", "linf"):
             assert unit.affine([bad, arb(1)], balls(np.eye(2)), norm).is_finite() is False
             assert unit.affine(row(np.ones(2)), arb_mat([[bad, arb(0)], [arb(0), arb(1)]]), norm).is_finite() is False
-            known, unknown = moments([[arb(1)]], [[arb(1)]], [[bad]])
+            known, unknown = moments([[arb(1)]], [bad], [[arb(1)]], [[bad]])
             assert unit.forms(unknown, known, norm).is_finite() is False
             assert unit.forms(known, unknown, norm).is_finite() is False
 
@@ -173,7 +173,8 @@ def test_moments_hold_the_exact_sums(size: int, bits: int) -> None:
     a = draw.normal(size=(30, size)) * 10.0 ** draw.integers(-6, 6, size=(30, 1))
     groups = [draw.normal(size=(lines, 30)) * 10.0 ** draw.integers(-9, 3, size=(lines, 30)) for lines in (1, 3)]
     with working_precision(bits):
-        found = moments(balls(a).tolist(), *(balls(group).tolist() for group in groups))
+        about = row(np.abs(a).max(axis=1) * draw.choice([0, 1e-3, 1, 7], size=30))
+        found = moments(balls(a).tolist(), about, *(balls(group).tolist() for group in groups))
         tables = [[matrix.tolist() for matrix in forms.matrices()] for forms in found]
         bounds = [list(zip(forms.sizes(), forms.norms(), strict=True)) for forms in found]
     exact = [[fmpq(*float(entry).as_integer_ratio()) for entry in line] for line in a]
