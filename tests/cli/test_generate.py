@@ -219,7 +219,7 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--at-most", "1e30000"], "the exponent '30000'; the limit is 20000\n"),
     (["head.npz", "-o", "limit.yaml", "--limit", "limit.yaml"], "limit.yaml is an input"),
     (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml: matrix\n"),
-    (["head.npz", "-o", "c.yaml", "--radius", "1"], "4 queries are meant: pick one of them, as with --queries 0:1"),
+    (["head.npz", "-o", "c.yaml", "--radius", "1", "--queries", "7:8"], "rows among the 4"),
     (["head.npz", "-o", "c.yaml", "--centre", "1, 2"], "whose radius is missing: --radius R"),
     (["head.npz", "-o", "c.yaml", "--centre", "1", "--radius", "1"], "c.yaml (not written): given.region.centre"),
     (["head.npz", "-o", "c.yaml", "--centre", "1, x", "--radius", "1"], "given.region.centre[1]"),

@@ -16,6 +16,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, Surd
 from certattn.kernel.theorems.attention.cells import Cell, Deviation
+from certattn.kernel.theorems.attention.quadratic_forms import SMALL
 from certattn.kernel.theorems.attention.unit_sets import ClippedCube, UnitBall, UnitSimplex
 
 Array = np.ndarray[Any, Any]
@@ -210,9 +211,10 @@ class _Ball:
         return float(np.linalg.norm(matrix, 2)) if np.isfinite(matrix).all() else float("inf")
 
     def forms(self, curves: Array, rests: Array, norm: str) -> float:
-        if norm == "l2":
+        if norm == "l2" and curves.size * len(curves[0]) > SMALL:
             return _together(curves) + _together(rests)
-        return max(self.form(c) + self.form(r) for c, r in zip(curves, rests, strict=True))
+        each = np.array([self.form(c) + self.form(r) for c, r in zip(curves, rests, strict=True)])
+        return _size(each, norm) if norm == "linf" else min(_size(each, norm), _together(curves) + _together(rests))
 
     def affine(self, offset: Array, slopes: Array, norm: str) -> float:
         if norm == "linf":

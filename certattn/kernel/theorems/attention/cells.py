@@ -300,7 +300,7 @@ class Deviation:
         resting = [[abs(x) * more for x, more in zip(row, excess, strict=True)] for row in local.weighed]
         growth, curves, rests = moments(local.tilts, reaches, growing, local.weighed, resting)
         rho = unit.forms(curves, rests, norm) / 2
-        eta = unit.form(growth.matrices()[0])
+        eta = unit.form(growth.matrix(0))
         theta = eta / (eta + 1)
         slopes = local.slope - local.limit_slope
         first = unit.affine(local.offset, slopes, norm) + rho

@@ -384,8 +384,8 @@ def _over_regions(stated: AssertedDeviation) -> Iterator[Obligation | NoProof]:
         for region in regions:
             for i, side in enumerate(largest[region.name]):
                 yield Obligation(f"{region.name}.cell[{i}]", side, "<=", bounds[AT_MOST])
-    for k, (region, bound) in enumerate(zip(regions, stated.each(OF_EACH_AT_MOST, PER_REGION), strict=False)):
-        for i, side in enumerate(largest[region.name]):
+    for k, bound in enumerate(stated.each(OF_EACH_AT_MOST, PER_REGION)):
+        for i, side in enumerate(largest[regions[k].name]):
             yield Obligation(f"per_region.at_most[{k}].cell[{i}]", side, "<=", bound)
     suspects = [region.suspected() for region in regions]
     sides = [None if query is None else Shared(partial(stated.at_suspect, region, query))
@@ -393,8 +393,8 @@ def _over_regions(stated: AssertedDeviation) -> Iterator[Obligation | NoProof]:
     # Another query may do where one of these does not, so none of them refutes anything.
     if AT_LEAST in bounds:
         yield _reached("at_least", sides, bounds[AT_LEAST])
-    for k, (side, bound) in enumerate(zip(sides, stated.each(OF_EACH_AT_LEAST, PER_REGION), strict=False)):
-        yield _reached(f"per_region.at_least[{k}]", [side], bound)
+    for k, bound in enumerate(stated.each(OF_EACH_AT_LEAST, PER_REGION)):
+        yield _reached(f"per_region.at_least[{k}]", [sides[k]], bound)
 
 
 def _reached(name: str, sides: Sequence[Shared[arb] | None], bound: fmpq) -> Obligation | NoProof:

@@ -28,6 +28,8 @@ _SPARED_BITS = 4
 _LEAST_BITS = 16
 # So far no mantissa reaches: what is shifted by more is 0 or -1, less than 1 from the truth.
 _FAR = 2**40
+# Multiplications in a product of each of the matrices with itself.
+SMALL = 2**12
 # Directions are hints: they need few bits.
 _DIRECTION_BITS = 24
 
@@ -89,15 +91,16 @@ class QuadraticForms:
     def count(self) -> int:
         return self.numerators.nrows()
 
-    def matrices(self) -> list[arb_mat]:
-        """The M_j."""
+    @property
+    def is_small(self) -> bool:
+        """Whether each of the matrices can be bounded by itself in no time."""
+        return self.count * self.size**3 <= SMALL
+
+    def matrix(self, j: int) -> arb_mat:
+        """M_j."""
         off = self.error * arb(0, 1)
-        order = _square_order(self.size)
-        found = []
-        for row in self.numerators.tolist():
-            entries = [entry * self.unit + off for entry in row]
-            found.append(arb_mat(self.size, self.size, [entries[place] for place in order]))
-        return found
+        entries = [entry * self.unit + off for entry in self._rows[j]]
+        return arb_mat(self.size, self.size, [entries[place] for place in _square_order(self.size)])
 
     def sizes(self) -> list[arb]:
         """sum_kl |M_kl| of every matrix."""
@@ -105,7 +108,7 @@ class QuadraticForms:
         both = [2 if k < m else 1 for k, m in _pairs(self.size)]
         return [
             sum((abs(entry) * times for entry, times in zip(row, both, strict=True)), fmpz(0)) * self.unit + off
-            for row in self.numerators.tolist()
+            for row in self._rows
         ]
 
     def norms(self) -> list[arb]:
@@ -137,6 +140,10 @@ class QuadraticForms:
         return bound * self.unit + arb(self.count).sqrt() * self.size * self.error * arb(0, 1)
 
     @cached_property
+    def _rows(self) -> list[list[fmpz]]:
+        return self.numerators.tolist()
+
+    @cached_property
     def _gram(self) -> fmpz_mat:
         """<N_i, N_j>, over all n^2 entries: those off the diagonal count twice."""
         diagonals = self._diagonals()
@@ -144,7 +151,7 @@ class QuadraticForms:
 
     def _diagonals(self) -> fmpz_mat:
         places = [place for place, (k, m) in enumerate(_pairs(self.size)) if k == m]
-        return fmpz_mat([[self.numerators[j, place] for place in places] for j in range(self.count)])
+        return fmpz_mat([[row[place] for place in places] for row in self._rows])
 
     def _direction(self) -> list[fmpz]:
         """The traces of the N_j, with few bits."""

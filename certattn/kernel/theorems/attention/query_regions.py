@@ -183,12 +183,13 @@ def read_regions(given: Values, dimension: int, length: int, witness: Values | N
             if field in witness:
                 raise witness.node(field).malformed(f"{field.name} under regions, for each of several regions")
         if OF_REGIONS in witness:
-            own = witness[OF_REGIONS]
-            if len(own) != len(stated):
-                raise witness.node(OF_REGIONS).malformed(f"{len(stated)} items, one for each region", f"{len(own)}")
+            hints = witness[OF_REGIONS]
+            if len(hints) != len(stated):
+                raise witness.node(OF_REGIONS).malformed(f"{len(stated)} items, one for each region", f"{len(hints)}")
+            own = hints
     found = [
-        _read_region(f"{REGION.name}[{place}]", region, dimension, length, hints)
-        for place, (region, hints) in enumerate(zip(stated, own, strict=True))
+        _read_region(f"{REGION.name}[{place}]", region, dimension, length, hint)
+        for place, (region, hint) in enumerate(zip(stated, own, strict=True))
     ]
     cells = sum(region.count for region in found)
     if cells > MOST_CELLS:

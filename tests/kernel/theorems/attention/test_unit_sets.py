@@ -175,7 +175,7 @@ def test_moments_hold_the_exact_sums(size: int, bits: int) -> None:
     with working_precision(bits):
         about = row(np.abs(a).max(axis=1) * draw.choice([0, 1e-3, 1, 7], size=30))
         found = moments(balls(a).tolist(), about, *(balls(group).tolist() for group in groups))
-        tables = [[matrix.tolist() for matrix in forms.matrices()] for forms in found]
+        tables = [[forms.matrix(j).tolist() for j in range(forms.count)] for forms in found]
         bounds = [list(zip(forms.sizes(), forms.norms(), strict=True)) for forms in found]
     exact = [[fmpq(*float(entry).as_integer_ratio()) for entry in line] for line in a]
     with working_precision(2000):
