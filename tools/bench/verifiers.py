@@ -1,9 +1,10 @@
 """How far attention moves over a region of queries: certattn's cells beside the bounds of neural network verifiers.
 
-    python tools/bench/verifiers.py [--head layer0-head6] [--query 5]
+    python tools/bench/verifiers.py [--head layer0-head6] [--query 5] [--norm linf]
 
-One head of the gallery over 512 tokens, one of its queries c, and balls and boxes around it. Bounds of |T(q) - T(c)|_2
-for all q of a region, with T(c) rounded to doubles:
+One head of the gallery over 512 tokens, one of its queries c, and balls and boxes around it. Bounds of |T(q) - T(c)|
+for all q of a region, with T(c) rounded to doubles; by default of the largest coordinate, as verifiers bound these one
+by one:
 
     attack   the largest distance that a search in doubles finds: no bound can be smaller
     cell     certattn, with the region as one cell: proved in ball arithmetic
@@ -11,7 +12,7 @@ for all q of a region, with T(c) rounded to doubles:
              whose values are above some number: the exact optimum over a box of scores. In doubles
     CROWN    auto_LiRPA's linear relaxation of the map from q to T, as it is configured by default. In doubles
 
-The bounds by coordinate become one of the norm. Times are of one bound, in this process, the least of three. auto_LiRPA
+Times are of one bound, in this process, the least of three. auto_LiRPA
 and torch are measured where they are installed; without them their columns are left out.
 """
 
@@ -53,12 +54,13 @@ class Head:
     values: Array
     centre: Array
     scale: fmpq
+    norm: str
 
     @classmethod
-    def stored(cls, name: str, query: int) -> Head:
+    def stored(cls, name: str, query: int, norm: str) -> Head:
         with np.load(DATA / f"{name}.npz") as file:
             keys, values, queries = (file[part].astype(np.float64) for part in ("keys", "values", "queries"))
-        return cls(keys, values, queries[query], fmpq(1, keys.shape[1]))
+        return cls(keys, values, queries[query], fmpq(1, keys.shape[1]), norm)
 
     @property
     def factor(self) -> float:
@@ -68,6 +70,9 @@ class Head:
         scores = self.factor * queries @ self.keys.T
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(weights @ self.values / weights.sum(axis=1, keepdims=True))
+
+    def sizes(self, rows: Array) -> Array:
+        return np.asarray(np.linalg.norm(rows, axis=1) if self.norm == "l2" else np.abs(rows).max(axis=1))
 
     @property
     def at_centre(self) -> Array:
@@ -96,10 +101,15 @@ def attack(head: Head, around: Around) -> float:
     draw, base = np.random.default_rng(0), head.at_centre
 
     def sizes(steps: Array) -> Array:
-        return np.asarray(np.linalg.norm(head.outputs(head.centre + steps) - base, axis=1))
+        return head.sizes(head.outputs(head.centre + steps) - base)
 
-    slopes = np.linalg.svd(_slope(head), full_matrices=False)[2]
-    starts = np.vstack([slopes, -slopes, draw.normal(size=(400, len(head.centre)))])
+    # Where it is steepest: the axes of T's slope, and the slopes of its coordinates.
+    slope = _slope(head)
+    slope = np.vstack([np.linalg.svd(slope, full_matrices=False)[2], slope])
+    if around.is_box:
+        slope = np.sign(slope)
+    slope /= np.linalg.norm(slope, axis=1, keepdims=True)
+    starts = np.vstack([slope, -slope, draw.normal(size=(400, len(head.centre)))])
     steps = around.nearest(around.radius * np.sqrt(len(head.centre)) * starts)
     best, step = steps[sizes(steps).argmax()], around.radius
     for _ in range(60):
@@ -126,10 +136,10 @@ def cell(head: Head) -> Bound:
         radius = fmpq(*around.radius.as_integer_ratio())
         with working_precision(64):
             if not around.is_box:
-                return float(deviation.over(Ball(centre, radius).cell(None), "l2").upper.upper())
+                return float(deviation.over(Ball(centre, radius).cell(None), head.norm).upper.upper())
             half = ExactMatrix.row_vector([radius] * centre.columns)
             (whole,) = box_pieces(centre.columns, [None])
-            return float(deviation.over(Box(centre - half, centre + half).cell(whole), "l2").upper.upper())
+            return float(deviation.over(Box(centre - half, centre + half).cell(whole), head.norm).upper.upper())
 
     return bound
 
@@ -144,7 +154,7 @@ def _exact(table: Array) -> ExactMatrix:
 
 def _from_coordinates(head: Head, lower: Array, upper: Array) -> float:
     base = head.at_centre
-    return float(np.linalg.norm(np.maximum(upper - base, base - lower)))
+    return float(head.sizes(np.maximum(upper - base, base - lower)[None])[0])
 
 
 def vertex(head: Head, around: Around) -> float:
@@ -217,15 +227,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--query", type=int, default=5)
     parser.add_argument("--balls", type=float, nargs="*", default=BALLS)
     parser.add_argument("--boxes", type=float, nargs="*", default=BOXES)
+    parser.add_argument("--norm", choices=("linf", "l2"), default="linf")
     options = parser.parse_args(arguments)
-    head = Head.stored(options.head, options.query)
+    head = Head.stored(options.head, options.query, options.norm)
     verifier = crown(head)
     bounds: dict[str, Bound] = {"cell": cell(head), "vertex": vertex}
     if isinstance(verifier, str):
         print(verifier)
     else:
         bounds["CROWN"] = verifier
-    print(f"{options.head}, query {options.query}, {len(head.keys)} tokens, d = {len(head.centre)}\n")
+    print(f"{options.head}, query {options.query}, {len(head.keys)} tokens, d = {len(head.centre)}, {options.norm}\n")
     print(f"{'region':<10}{'attack':>10}" + "".join(f"{name:>10}{'ms':>7}" for name in bounds))
     regions = [Around(r, False) for r in options.balls] + [Around(r, True) for r in options.boxes]
     for around in regions:
