@@ -46,7 +46,7 @@ def spectral_bound(matrix: arb_mat) -> arb:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Balls as integers N: every one is within `error` of N 2^-places, and these are at most `largest` in size."""
+    """Balls as integers N, row by row: every one is within `error` of N 2^-places, and these are at most `largest`."""
 
     numerators: list[fmpz]
     places: int
@@ -54,18 +54,20 @@ class Rounded:
     largest: arb
 
     @classmethod
-    def of(cls, balls: Sequence[arb], bits: int) -> Rounded:
-        """With about so many bits for the largest. Where a middle is not finite, nothing is known; nor is it where an
-        error is infinite."""
+    def of(cls, table: arb_mat, bits: int) -> Rounded:
+        """With about so many bits for the largest. Of balls that are not finite nothing is known."""
+        middles = table.mid()
         try:
-            parts = [ball.mid().man_exp() for ball in balls]
+            parts = [middle.man_exp() for middle in middles.entries()]
         except ValueError:
-            return cls([fmpz(0)] * len(balls), 0, arb("nan"), arb("nan"))
+            return cls([fmpz(0)] * (table.nrows() * table.ncols()), 0, arb("nan"), arb("nan"))
+        # In every row the sum of the radii, which bounds each of them.
+        ones = arb_mat(table.ncols(), 1, [1] * table.ncols())
+        radius = arb(0)
+        for spread in ((table - middles) * ones).entries():
+            radius = radius.max(spread.abs_upper())
         top = max((mantissa.bit_length() + int(exponent) for mantissa, exponent in parts if mantissa != 0), default=0)
         places = bits - top
-        radius = arb(0)
-        for ball in balls:
-            radius = radius.max(ball.rad())
         shifts = [int(exponent) + places for _, exponent in parts]
         numerators = [
             mantissa << shift if shift >= 0 else mantissa >> min(-shift, _FAR)
@@ -177,9 +179,9 @@ def moments(
     bits = max(_LEAST_BITS, ctx.prec - _SPARED_BITS)
     exponents = [_exponent(length) for length in sizes]
     units, squares = [arb(2) ** -exponent for exponent in exponents], [arb(4) ** exponent for exponent in exponents]
-    a = Rounded.of([entry * unit for row, unit in zip(rows, units, strict=True) for entry in row], bits)
+    a = Rounded.of(_table([[entry * unit for entry in row] for row, unit in zip(rows, units, strict=True)]), bits)
     factors = [
-        Rounded.of([entry * square for factor in group for entry, square in zip(factor, squares, strict=True)], bits)
+        Rounded.of(_table([[f * square for f, square in zip(factor, squares, strict=True)] for factor in group]), bits)
         for group in groups
     ]
     pairs = _pairs(size)
@@ -205,6 +207,10 @@ def moments(
         error = count * (of_products + of_factors + factor.largest * kappa)
         found.append(QuadraticForms(size, total, kappa * arb(2) ** -factor.places, error.upper()))
     return found
+
+
+def _table(rows: Sequence[Sequence[arb]]) -> arb_mat:
+    return arb_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
 
 
 def _exponent(size: arb) -> int:
