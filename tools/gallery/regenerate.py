@@ -114,6 +114,14 @@ REGIONS: dict[str, dict[str, Any]] = {
         "cells": 30,
         "note": HEAD.format(0, 6, "all convex combinations of three neighbouring queries, the worst one among them"),
     },
+    "layer0-head6-balls": {
+        "data": "layer0-head6",
+        "scale": "1/sqrt(32)",
+        "query_rows": "200:203",
+        "region": {"kind": "ball", "radius": "1/4"},
+        "causal": 201,
+        "note": HEAD.format(0, 6, "balls around three queries, each of which sees the tokens up to its own"),
+    },
 }
 
 

@@ -29,6 +29,7 @@ from certattn.kernel.theorems.attention.output_deviation import (
 )
 from certattn.kernel.theorems.attention.query_regions import REGION, StatedRegion
 from certattn.statements.attention.query_regions import at_words, regions_latex, regions_words
+from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import law_words, prompt_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -173,8 +174,11 @@ def _over_cell(stated: AssertedDeviation, region: StatedRegion, bound: fmpq, dis
 
 
 def findings(stated: AssertedDeviation, obligations: Sequence[Answer]) -> list[str]:
-    if stated.regions:
-        return _over_regions(stated)
+    found = _over_regions(stated) if stated.regions else _at_queries(stated, obligations)
+    return found + forgotten_scale(stated.prompt.scale, stated.prompt.key_dimension, stated.prompt.inputs)
+
+
+def _at_queries(stated: AssertedDeviation, obligations: Sequence[Answer]) -> list[str]:
     bound, worst = stated.bounds.get(AT_MOST), None
     for obligation in obligations:
         enclosure = obligation.left

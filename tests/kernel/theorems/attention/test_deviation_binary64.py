@@ -306,7 +306,7 @@ def test_integers_that_are_no_doubles_are_left_to_arb(tmp_path: Path) -> None:
     write_certificate(tmp_path, arrays, "0")
     report = check_file(tmp_path / "c.yaml", CheckOptions())
     assert (report.verdict, report.arithmetic) == (Verdict.VERIFIED, ARB)
-    assert report.findings[1:] == ()
+    assert all("scale" in line for line in report.findings[1:])
 
 
 def test_a_certificate_without_arrays_needs_no_binary64(tmp_path: Path) -> None:
