@@ -37,6 +37,7 @@ from tools.gallery import (
     linearization,
     max_margin,
     output_mean_square,
+    output_moves,
     output_tail,
     regression_risk,
     risk_transfer,
@@ -149,6 +150,7 @@ def write_deviations(folder: Path) -> None:
         )
     write_heads_otherwise(folder)
     write_regions(folder)
+    output_moves.write(folder)
 
 
 def write_heads_otherwise(folder: Path) -> None:
