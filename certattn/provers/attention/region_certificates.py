@@ -13,7 +13,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.cells import Hull
 from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, THEOREM, AssertedDeviation
-from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, REGION, StatedRegion
+from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, StatedRegion
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
 from certattn.provers.exact_inputs import exact, require_within
@@ -108,7 +108,7 @@ def over_regions(
         hints.append({"cells": found.words()} if len(found.bisections) > 1 else {})
         if found.suspect is not None:
             hints[-1]["weights" if isinstance(region.exact, Hull) else "query"] = texts(found.suspect)
-    one = problem.regions[0].name == REGION.name
+    one = problem.regions[0].place is None
     problem = draft.read(THEOREM.read, {"deviation": asserts}, _witness(hints, one))
     reached = [_bounds(problem, region, cells) for region in problem.regions]
     for place, (upper, lower, _) in enumerate(reached):

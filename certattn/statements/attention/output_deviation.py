@@ -27,7 +27,7 @@ from certattn.kernel.theorems.attention.output_deviation import (
     TOKEN_LAW,
     AssertedDeviation,
 )
-from certattn.kernel.theorems.attention.query_regions import REGION, StatedRegion
+from certattn.kernel.theorems.attention.query_regions import StatedRegion
 from certattn.statements.attention.query_regions import at_words, regions_latex, regions_words
 from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import law_words, prompt_words, sight_words
@@ -147,7 +147,7 @@ def _somewhere(
 
 def _named(region: StatedRegion) -> str:
     """`the region`, or `region 2` of several."""
-    return "the region" if region.name == REGION.name else region.name.replace("[", " ").removesuffix("]")
+    return "the region" if region.place is None else f"region {region.place}"
 
 
 def _cell_of(stated: AssertedDeviation, kind: str) -> tuple[StatedRegion, fmpq]:

@@ -9,7 +9,7 @@ from flint import fmpq
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, REGION, UPPER, StatedRegion
+from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, UPPER, StatedRegion
 
 # Regions that a sentence describes.
 _SHOWN = 3
@@ -17,9 +17,9 @@ _SHOWN = 3
 
 def regions_words(regions: Sequence[StatedRegion]) -> str:
     """The queries of all regions; a few of these are described, of more how many there are."""
-    if regions[0].name == REGION.name:
+    if regions[0].place is None:
         return _region_words(regions[0])
-    shown = [f"{region.name.removeprefix(REGION.name)} {_region_words(region)}" for region in regions[:_SHOWN]]
+    shown = [f"[{region.place}] {_region_words(region)}" for region in regions[:_SHOWN]]
     more = [f"{len(regions) - _SHOWN} more as stated"] if len(regions) > _SHOWN else []
     return f"the queries of {counted(len(regions), 'region')} ({'; '.join(shown + more)})"
 
@@ -40,7 +40,7 @@ def _region_words(region: StatedRegion) -> str:
 
 def regions_latex(regions: Sequence[StatedRegion]) -> str:
     """What of q says that it lies in a region."""
-    return _region_latex(regions[0]) if regions[0].name == REGION.name else r"q \in R_1 \cup \dots \cup R_m"
+    return _region_latex(regions[0]) if regions[0].place is None else r"q \in R_1 \cup \dots \cup R_m"
 
 
 def _region_latex(region: StatedRegion) -> str:
@@ -55,7 +55,7 @@ def _point_words(point: MatrixInput) -> str:
 
 def at_words(region: StatedRegion, index: int) -> str:
     """A cell as the sentences of obligations name it: its number, and its centre where that is short."""
-    of = f"region {region.name.removeprefix(REGION.name)[1:-1]}" if region.name != REGION.name else ""
+    of = f"region {region.place}" if region.place is not None else ""
     name = of or "the region"
     if region.count > 1:
         name = f"cell {index} of {region.count}" + (f" of {of}" if of else "")

@@ -129,14 +129,20 @@ _CUT: Mapping[str, Callable[[int, Sequence[Bisection | None]], Sequence[Piece]]]
 class StatedRegion:
     """A region with checked shapes, the pieces it is cut into, and what the witness says of a query in it.
 
-    `name` is how obligations name it; `sees` is how many of the first tokens its queries see, None for all.
+    `place` is that among several, None of the only one; `sees` is how many of the first tokens its queries see, None
+    for all.
     """
 
-    name: str
+    place: int | None
     kind: str
     values: Values
     pieces: Sequence[Piece]
     suspect: MatrixInput | None
+
+    @property
+    def name(self) -> str:
+        """How obligations name it."""
+        return REGION.name if self.place is None else f"{REGIONS.name}[{self.place}]"
 
     @property
     def sees(self) -> int | None:
@@ -175,7 +181,7 @@ def read_regions(given: Values, dimension: int, length: int, witness: Values | N
     if REGION in given:
         if witness is not None and OF_REGIONS in witness:
             raise witness.node(OF_REGIONS).malformed("cells, query and weights themselves, where there is one region")
-        return [_read_region(REGION.name, given[REGION], dimension, length, witness)]
+        return [_read_region(None, given[REGION], dimension, length, witness)]
     stated = given[REGIONS]
     own: Sequence[Values | None] = [None] * len(stated)
     if witness is not None:
@@ -188,7 +194,7 @@ def read_regions(given: Values, dimension: int, length: int, witness: Values | N
                 raise witness.node(OF_REGIONS).malformed(f"{len(stated)} items, one for each region", f"{len(hints)}")
             own = hints
     found = [
-        _read_region(f"{REGION.name}[{place}]", region, dimension, length, hint)
+        _read_region(place, region, dimension, length, hint)
         for place, (region, hint) in enumerate(zip(stated, own, strict=True))
     ]
     cells = sum(region.count for region in found)
@@ -198,7 +204,7 @@ def read_regions(given: Values, dimension: int, length: int, witness: Values | N
 
 
 def _read_region(
-    name: str, stated: tuple[str, Values], dimension: int, length: int, witness: Values | None
+    place: int | None, stated: tuple[str, Values], dimension: int, length: int, witness: Values | None
 ) -> StatedRegion:
     kind, values = stated
     for vector in _VECTORS[kind]:
@@ -212,8 +218,8 @@ def _read_region(
         what = "points" if kind == "hull" else "dimensions, intervals that are points not counted"
         raise values.at.malformed(f"a region of at most {MOST_DIRECTIONS} {what}", f"{moving}")
     if witness is None:
-        return StatedRegion(name, kind, values, _CUT[kind](size, [None]), None)
-    return StatedRegion(name, kind, values, _read_cells(kind, size, witness), _read_suspect(kind, size, witness))
+        return StatedRegion(place, kind, values, _CUT[kind](size, [None]), None)
+    return StatedRegion(place, kind, values, _read_cells(kind, size, witness), _read_suspect(kind, size, witness))
 
 
 def _moving_axes(values: Values) -> int:
