@@ -95,7 +95,7 @@ def test_an_added_denominator_bounds_nothing() -> None:
 
 
 def test_a_tangent_bounds_from_below(tmp_path: Path) -> None:
-    """A line that touches p, as a function of log p, at its upper end; then what auto_LiRPA 0.7.1 says of the same box."""
+    """A line that touches p, as a function of log p, at its upper end; what auto_LiRPA 0.7.1 says of the same box."""
     high = logistic(Fraction(-12))
     for x in (-20, -16, -13):
         p = logistic(Fraction(x))

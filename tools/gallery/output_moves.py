@@ -33,7 +33,7 @@ def write(folder: Path) -> None:
     weights = np.exp(keys @ query / np.sqrt(32))
     output = np.round(weights @ values / weights.sum() * _GRID) / _GRID
     ends = {f"{end}{size}": query + side * float(size) for size in BOXES for end, side in (("lower", -1), ("upper", 1))}
-    own = folder / "data" / f"{NAME}.npz"
+    own = folder / "data" / "output-moves.npz"
     np.savez(own, matrix=np.zeros((32, 32), np.float32), offset=output, **ends)
     centre = {**reference(stored, "queries"), "rows": f"{QUERY}:{QUERY + 1}"}
     regions: list[Plain] = [{"kind": "ball", "centre": centre, "radius": radius} for radius in BALLS]

@@ -216,6 +216,20 @@ def test_a_region_under_a_mask_is_one_of_the_prefix(tmp_path: Path, small: Promp
         assert deviation_of(masked) == deviation_of(alone)
 
 
+def test_heads_of_more_than_64_dimensions(tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    arrays = {name: draw.normal(size=(9, 100)) for name in ("keys", "values")}
+    region = {"kind": "ball", "radius": "1/2"}
+    generate(
+        tmp_path / "a.yaml", **arrays, queries=draw.normal(size=(1, 100)), scale="1/10", region=region, lower_bound=True
+    )
+    report = verify(tmp_path / "a.yaml")
+    assert stated(tmp_path / "a.yaml") < 1.3 * stated(tmp_path / "a.yaml", "at_least")
+    assert not any("scale is 1" in line for line in report.findings)
+    with pytest.raises(MalformedError, match="at most 128 dimensions"):
+        generate(tmp_path / "b.yaml", keys=np.eye(129), values=np.eye(129), region={**BALL, "centre": ["0"] * 129})
+
+
 def test_each_of_several_regions_sees_one_token_more(tmp_path: Path, small: Prompt) -> None:
     arrays = small()
     masked = generate(tmp_path / "a.yaml", **arrays, region=[BALL, BALL, BALL], causal=2)
