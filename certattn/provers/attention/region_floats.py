@@ -213,7 +213,7 @@ class _Ball:
     def forms(self, curves: Array, rests: Array, norm: str) -> float:
         if norm == "l2" and curves.size * len(curves[0]) > SMALL:
             return _together(curves) + _together(rests)
-        each = np.array([self.form(c) + self.form(r) for c, r in zip(curves, rests, strict=True)])
+        each = np.array([max(self.form(c + r), self.form(c - r)) for c, r in zip(curves, rests, strict=True)])
         return _size(each, norm) if norm == "linf" else min(_size(each, norm), _together(curves) + _together(rests))
 
     def affine(self, offset: Array, slopes: Array, norm: str) -> float:

@@ -35,10 +35,13 @@ _DIRECTION_BITS = 24
 
 
 def spectral_bound(matrix: arb_mat) -> arb:
-    """(tr S^p)^(1/p) >= every |eigenvalue| of a symmetric matrix S, p = 2^10: the trace sums their p-th powers."""
-    for _ in range(_SQUARINGS):
+    """(tr S^p)^(1/p) >= every |eigenvalue| of a symmetric matrix S, p = 2^10: the trace sums their p-th powers.
+
+    The trace of the last square is the sum of the squares of the entries.
+    """
+    for _ in range(_SQUARINGS - 1):
         matrix = matrix * matrix
-    bound = sum((matrix[k, k] for k in range(matrix.nrows())), arb(0))
+    bound = sum((entry * entry for entry in matrix.entries()), arb(0))
     for _ in range(_SQUARINGS):
         bound = bound.nonnegative_part().sqrt()
     return bound

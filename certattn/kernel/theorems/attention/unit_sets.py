@@ -80,7 +80,9 @@ class UnitBall(UnitSet):
         return largest
 
     def _sum(self, curves: QuadraticForms, rests: QuadraticForms, j: int) -> arb:
-        return self.form(curves.matrix(j)) + self.form(rests.matrix(j))
+        """|p| + |q| is the larger of |p + q| and |p - q|."""
+        curve, rest = curves.matrix(j), rests.matrix(j)
+        return self.form(curve + rest).max(self.form(curve - rest))
 
 
 class UnitCube(UnitSet):
