@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +45,40 @@ def test_real_heads_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str])
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[0] for row in rows] == ["layer0-head6", "layer1-head9", "layer2-head6"]
     assert all(float(row.split()[4]) > 0 for row in rows)
+
+
+# -- regions of queries
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_no_bound_of_a_region_is_below_what_a_search_finds(tool: Tool, norm: str) -> None:
+    bench = tool("bench.verifiers")
+    head = bench.Head.stored("layer0-head6", 5, norm)
+    cell = bench.cell(head)
+    for around in (bench.Around(0.5, False), bench.Around(0.05, True)):
+        found = bench.attack(head, around)
+        assert 0 < found <= cell(head, around) <= bench.vertex(head, around)
+
+
+def test_vertices_are_the_exact_optimum_over_a_box_of_scores(tool: Tool) -> None:
+    """Keys that are unit vectors: over a box of queries the scores are a box."""
+    bench, draw = tool("bench.verifiers"), np.random.default_rng(0)
+    for _ in range(20):
+        head = bench.Head(np.eye(4), draw.normal(size=(4, 3)), draw.normal(size=4), fmpq(1), "linf")
+        around = bench.Around(0.7, True)
+        corners = head.centre + 0.7 * (2 * np.array(list(np.ndindex(2, 2, 2, 2))) - 1)
+        reached = head.sizes(head.outputs(corners) - head.at_centre).max()
+        assert bench.vertex(head, around) == pytest.approx(reached)
+
+
+def test_without_a_verifier_its_figures_are_left_out(
+    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "auto_LiRPA", None)
+    assert tool("bench.verifiers").main(["--balls", "0.1", "--boxes"]) == 0
+    said = capsys.readouterr().out
+    assert "no figures of auto_LiRPA: auto_LiRPA is not installed" in said
+    assert "CROWN" not in said
 
 
 # -- training

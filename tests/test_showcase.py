@@ -52,7 +52,7 @@ def test_the_kernel_says_what_the_page_says(name: str, arithmetic: str, tmp_path
 
 def test_every_section_has_a_claim_that_is_false_and_one_that_is_true() -> None:
     sections = PAGE.read_text().split("\n## ")[1:-1]
-    assert len(sections) == 8
+    assert len(sections) == 9
     for section in sections:
         verdicts = {match["verdict"] for match in BLOCK.finditer(section)}
         assert {"refuted", None} <= verdicts
@@ -92,6 +92,23 @@ def test_an_added_denominator_bounds_nothing() -> None:
     assert claimed < 1.93e-10
     # At the scores (-50, -50) both weights are one half.
     assert (arb(-50).exp() / (2 * arb(-50).exp())).overlaps(arb(fmpq(1, 2)))
+
+
+def test_a_tangent_bounds_from_below(tmp_path: Path) -> None:
+    """A line that touches p, as a function of log p, at its upper end; what auto_LiRPA 0.7.1 says of the same box."""
+    high = logistic(Fraction(-12))
+    for x in (-20, -16, -13):
+        p = logistic(Fraction(x))
+        assert high * (1 - high.log()) + high * p.log() < p
+    middle = high * (1 - high.log()) + high * logistic(Fraction(-16)).log()
+    assert fmpq(-18433, 10**9) < middle
+    assert middle < fmpq(-18432, 10**9)
+    assert logistic(Fraction(-16)) > fmpq(1125, 10**10)
+    assert high > fmpq(613422, 10**11)
+    assert high > fmpq(614417, 10**11)
+    assert high < fmpq(614418, 10**11)
+    assert "at_most: 0.999981559}" in CERTIFICATES["tangent-middle"]["text"]
+    assert 1 - fmpq(999981559, 10**9) < fmpq(18442, 10**9)
 
 
 def test_nan_passes_for_small(tmp_path: Path) -> None:

@@ -317,7 +317,7 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
     """The whole statement about listed queries, beside a law where it has atoms. Raises NotExportableError."""
     theorem = CLAIMS["output-deviation"]
     problem = theorem.read(certificate)
-    if problem.region is not None:
+    if problem.regions:
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )

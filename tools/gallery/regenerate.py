@@ -38,6 +38,7 @@ from tools.gallery import (
     linearization,
     max_margin,
     output_mean_square,
+    output_moves,
     output_tail,
     regression_risk,
     risk_transfer,
@@ -115,6 +116,14 @@ REGIONS: dict[str, dict[str, Any]] = {
         "cells": 30,
         "note": HEAD.format(0, 6, "all convex combinations of three neighbouring queries, the worst one among them"),
     },
+    "layer0-head6-balls": {
+        "data": "layer0-head6",
+        "scale": "1/sqrt(32)",
+        "query_rows": "200:203",
+        "region": {"kind": "ball", "radius": "1/4"},
+        "causal": 201,
+        "note": HEAD.format(0, 6, "balls around three queries, each of which sees the tokens up to its own"),
+    },
 }
 
 
@@ -142,6 +151,7 @@ def write_deviations(folder: Path) -> None:
         )
     write_heads_otherwise(folder)
     write_regions(folder)
+    output_moves.write(folder)
 
 
 def write_heads_otherwise(folder: Path) -> None:

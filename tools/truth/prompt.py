@@ -150,54 +150,74 @@ def _zero(name: str, value: Callable[[], mpf]) -> Comparison:
 
 
 def deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> list[Comparison]:
-    asked = "region" if isinstance(given, dict) and "region" in given else "queries"
+    kinds = [kind for kind in ("region", "regions") if isinstance(given, dict) and kind in given]
+    asked = kinds[0] if kinds else "queries"
     causal = given.get("causal") if isinstance(given, dict) else None
     prompt = read_prompt(given, {"limit", "causal"} if causal is not None else {"limit"}, folder, asked)
     keys, values, queries, scale = prompt.tokens, prompt.values, prompt.queries, prompt.scale
     U, V, outputs, attention = prompt.U, prompt.V, len(values[0]), prompt.attention
-    region = _region(given["region"], len(U[0]), folder) if asked == "region" else None
-    _deviation_witness(witness, region, folder)
+    regions = _regions(given[asked], asked, len(U[0]), folder) if kinds else []
+    _deviation_witness(witness, regions, asked, folder)
 
     limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
     require_record(asserts, "asserts", {"deviation"})
     stated = asserts["deviation"]
-    require_record(stated, "deviation", {"norm"}, {"at_most", "at_least", "relative_at_most", "per_query"})
+    require_record(
+        stated, "deviation", {"norm"}, {"at_most", "at_least", "relative_at_most", "per_query", "per_region"}
+    )
     require(stated["norm"] in ("l2", "linf"), "the norm")
 
     def norm(entries: list[mpf]) -> mpf:
         return mp.sqrt(mp.fsum(x * x for x in entries)) if stated["norm"] == "l2" else max(abs(x) for x in entries)
 
-    def deviation(z: Vector) -> mpf:
-        return norm([x - y for x, y in zip(attention(z), limit(z), strict=True)])
+    def view(seen: int) -> tuple[Callable[[Vector], list[mpf]], Callable[[Vector], list[mpf]]]:
+        """Attention over the first so many tokens, and its limit."""
+        first = replace(prompt, tokens=keys[:seen], keys=prompt.keys[:seen], values=values[:seen])
+        own = _limit(given["limit"], first.tokens, first.values, (U, V), outputs, scale, folder)
+        return first.attention, own
 
-    if region is not None:
+    if regions:
         require("per_query" not in stated, "per_query of a region")
         require("relative_at_most" not in stated and causal is None, "a mask or relative bounds over a region")
-        met = [region.search(_in_doubles(keys, values, U, scale, limit, stated["norm"])), region.middle()]
+        require(asked == "regions" or "per_region" not in stated, "per_region of one region")
+        largest = []
+        for region in regions:
+            seen = len(keys) if region.sees is None else region.sees
+            require(1 <= seen <= len(keys), "a region that sees more tokens than there are")
+            off = view(seen)
+            met = [region.search(_in_doubles(keys[:seen], values[:seen], U, scale, off[1], stated["norm"]))]
+            largest.append((off, [*met, region.middle()]))
+
+        def over(k: int) -> mpf:
+            (seen, own), queries = largest[k]
+            return max(norm([x - y for x, y in zip(seen(q), own(q), strict=True)]) for q in queries)
+
+        places = range(len(regions))
         found = [
             Comparison(
-                name,
-                lambda: max(deviation(query) for query in met),
-                read_number(stated[name]),
-                name == "at_most",
-                searched=True,
+                name, lambda: max(map(over, places)), read_number(stated[name]), name == "at_most", searched=True
             )
             for name in ("at_most", "at_least")
             if name in stated
         ]
-        require(all(comparison.bound >= 0 for comparison in found), "a negative bound")
+        each = stated.get("per_region", {"at_most": []})
+        require_record(each, "per_region", set(), {"at_most", "at_least"})
+        require(len(each) > 0, "per_region states nothing")
+        for name in each if "per_region" in stated else ():
+            bounds = read_vector(each[name], folder)
+            require(len(bounds) == len(regions), "another number of bounds than regions")
+            found += [
+                Comparison(f"per_region.{name}[{k}]", lambda k=k: over(k), bound, name == "at_most", searched=True)
+                for k, bound in enumerate(bounds)
+            ]
         return found
+    require("per_region" not in stated, "per_region of listed queries")
     if causal is None:
         views = [(attention, limit)] * len(queries)
     else:
         require(re.fullmatch(NATURAL, str(causal)) is not None and int(causal) >= 1, "causal")
         require(int(causal) + len(queries) - 1 <= len(keys), "a mask over more tokens than there are")
-        views = []
-        for i in range(len(queries)):
-            seen = int(causal) + i
-            first = replace(prompt, tokens=keys[:seen], keys=prompt.keys[:seen], values=values[:seen])
-            own = _limit(given["limit"], first.tokens, first.values, (U, V), outputs, scale, folder)
-            views.append((first.attention, own))
+        views = [view(int(causal) + i) for i in range(len(queries))]
 
     def off(i: int) -> mpf:
         seen, own = views[i]
@@ -446,6 +466,7 @@ class _Region:
     size: int
     many: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
     exact: Callable[[Vector], Vector]
+    sees: int | None = None
 
     def search(self, deviations: _Deviations) -> Vector:
         """The query of the largest deviation that a grid and steps from the best of it come across."""
@@ -464,6 +485,18 @@ class _Region:
 
     def middle(self) -> Vector:
         return self.exact([Fraction(0)] * self.size)
+
+
+def _regions(node: Any, asked: str, width: int, folder: Path) -> list[_Region]:
+    """One region, or a list of them; each may say how many tokens its queries see."""
+    require(asked == "region" or (isinstance(node, list) and node != []), "no list of regions")
+    found = []
+    for stated in [node] if asked == "region" else node:
+        region = dict(require_mapping(stated, "region"))
+        sees = region.pop("sees", None)
+        require(sees is None or re.fullmatch(NATURAL, str(sees), re.ASCII) is not None, "sees")
+        found.append(replace(_region(region, width, folder), sees=None if sees is None else int(sees)))
+    return found
 
 
 def _region(node: Any, width: int, folder: Path) -> _Region:
@@ -539,18 +572,25 @@ def _point(node: Any, folder: Path) -> Vector:
     return read_vector(node, folder)
 
 
-def _deviation_witness(witness: Any, region: _Region | None, folder: Path) -> None:
+def _deviation_witness(witness: Any, regions: list[_Region], asked: str, folder: Path) -> None:
     """What a witness may say; none of it is used."""
-    more = {"weights"} if region is not None and region.kind == "hull" else {"query"}
-    require_bits(witness, {"cells"} | more if region is not None else set())
-    if region is None:
-        return
-    if "query" in witness or "weights" in witness:
-        given = _point(witness["query"], folder) if "query" in witness else read_vector(witness["weights"], folder)
-        require(len(given) == region.size, "a witness of another dimension")
-    if "cells" in witness:
-        require(isinstance(witness["cells"], str), "cells")
-        require(_cells(witness["cells"].split(" "), region) == [], "cells that go on after the last one")
+    if asked != "regions":
+        more = {"weights"} if regions and regions[0].kind == "hull" else {"query"}
+        require_bits(witness, {"cells"} | more if regions else set())
+        hints = [witness] if regions else []
+    else:
+        require_bits(witness, {"regions"})
+        hints = witness.get("regions", [{}] * len(regions))
+        require(isinstance(hints, list) and len(hints) == len(regions), "another number of witnesses than regions")
+    for region, hint in zip(regions, hints, strict=True):
+        own = {"cells", "weights"} if region.kind == "hull" else {"cells", "query"}
+        require_record(hint, "witness", set(), own | ({"bits"} if asked == "region" else set()))
+        if "query" in hint or "weights" in hint:
+            given = _point(hint["query"], folder) if "query" in hint else read_vector(hint["weights"], folder)
+            require(len(given) == region.size, "a witness of another dimension")
+        if "cells" in hint:
+            require(isinstance(hint["cells"], str), "cells")
+            require(_cells(hint["cells"].split(" "), region) == [], "cells that go on after the last one")
 
 
 def _cells(words: list[str], region: _Region) -> list[str]:

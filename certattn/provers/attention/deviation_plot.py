@@ -56,7 +56,7 @@ class _Panel:
 def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError for a region, which has no list of queries."""
     problem = THEOREM.read(certificate)
-    if problem.region is not None:
+    if problem.regions:
         raise UsageError("a figure shows listed queries; this certificate is about a region of them")
     rows, compared = _compared(problem)
     panels = [panel for panel in _panels(problem, compared) if panel.is_stated]

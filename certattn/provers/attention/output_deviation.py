@@ -26,10 +26,8 @@ from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds
 from certattn.provers.attention.long_runs import Said
 from certattn.provers.attention.region_certificates import (
     CELLS,
-    needs_queries,
-    over_region,
-    place_region,
-    stated_region,
+    Wanted,
+    over_regions,
 )
 from certattn.provers.commands import (
     ARRAY_OR_FILE,
@@ -58,7 +56,7 @@ def generate(
     names: Mapping[str, str] | None = None,
     scale: Number = "1",
     query_rows: str | None = None,
-    region: dict[str, Any] | None = None,
+    region: dict[str, Any] | list[dict[str, Any]] | None = None,
     cells: int = CELLS,
     lower_bound: bool = False,
     limit: str | dict[str, Any] = "empirical",
@@ -84,16 +82,17 @@ def generate(
     names : names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
     scale : factor of the scores, an exact number such as "1/sqrt(32)".
     query_rows : "first:stop", the queries that are meant; all of them by default.
-    region : a region in the place of queries, as certificates write it under `given.region`. Left out,
-        the `centre` of a ball is the query that is meant, and the `points` of a hull the queries.
-    cells : over a region, cut it into at most so many cells.
+    region : a region in the place of queries, as certificates write it under `given.region`, or a list of them.
+        Left out, the `centre` of a ball is the query that is meant (of several, there is a ball around each),
+        and the `points` of a hull are the queries.
+    cells : cut each region into at most so many cells.
     lower_bound : over a region, also state that some query deviates by as much as the search found.
     limit : "empirical", or a mapping as certificates write it under `given.limit`.
     norm : "l2" or "linf".
     at_most : the bound to state; by default the smallest that is proved, rounded up to 6 digits.
     per_query : also state a bound for each query.
-    causal : how many of the first tokens the first query sees; every further query sees one more.
-        All queries see all tokens by default.
+    causal : how many of the first tokens the first query, or region, sees; every further one sees one more.
+        All see all tokens by default.
     relative : also state bounds in units of the norm of T(q): for all queries, and with `per_query` for each.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
@@ -109,16 +108,16 @@ def generate(
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "limit": exact(limit, "limit")}
     if stated["limit"] == "empirical":
         stated["limit"] = {"kind": "empirical"}
-    if causal is not None:
-        stated["causal"] = str(causal)
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
     require_one_of(ARITHMETICS, arithmetic, "arithmetic")
-    over = stated_region(region) if region is not None else None
-    of_queries = {"per_query": per_query, "relative": relative, "causal": causal is not None}
+    over = Wanted.stated(region) if region is not None else None
+    if causal is not None and over is None:
+        stated["causal"] = str(causal)
+    of_queries = {"per_query": per_query, "relative": relative}
     _require_options(over, cells, lower_bound, [name for name, there in of_queries.items() if there], arithmetic, rows)
     require_place(out, source)
-    sources = prompt_sources(source, names or {}, arrays, queries=needs_queries(over))
+    sources = prompt_sources(source, names or {}, arrays, queries=over is None or over.needs_queries)
     with placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
@@ -126,12 +125,12 @@ def generate(
         if over is None:
             draft = Draft(THEOREM, out, given, note)
             return draft.write(*_listed(draft, norm, bound, (per_query, relative), arithmetic, said))
-        draft = Draft(THEOREM, out, place_region(given, over), note)
-        return draft.write(*over_region(draft, norm, bound, cells, lower_bound))
+        draft = Draft(THEOREM, out, over.placed(given, causal), note)
+        return draft.write(*over_regions(draft, norm, bound, cells, lower_bound))
 
 
 def _require_options(
-    region: dict[str, Plain] | None,
+    regions: Wanted | None,
     cells: int,
     lower_bound: bool,
     of_queries: list[str],
@@ -139,7 +138,7 @@ def _require_options(
     rows: str | None,
 ) -> None:
     """Raises UsageError for an option of listed queries over a region, or the other way round."""
-    if region is None:
+    if regions is None:
         if lower_bound or cells != CELLS:
             raise UsageError("cells and lower_bound are for a region of queries; none is given")
         return
@@ -147,7 +146,7 @@ def _require_options(
         raise UsageError(f"{name} is for listed queries; a region lists none")
     if arithmetic == "binary64":
         raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
-    if rows is not None and not needs_queries(region):
+    if rows is not None and not regions.needs_queries:
         raise UsageError(f"query_rows is {rows!r}, but the region says itself where it is")
 
 
@@ -232,12 +231,12 @@ COMMAND = Command(
     Argument("HEAD", Arrays()),
     SCORE_SCALE,
     QUERY_ROWS,
-    Option("--radius", "State it of a ball of this radius around the query that is meant.", metavar="R"),
+    Option("--radius", "State it of a ball of this radius around each query that is meant.", metavar="R"),
     Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'"),
     Option("--box", "State it of a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'"),
     Option("--hull", "State it of all convex combinations of the queries that are meant.", bool, default=False),
-    Option("--region", "State it of the region in a YAML file.", Yaml("given.region"), "FILE"),
-    Option("--cells", "Most cells to cut a region into.", Whole(1)),
+    Option("--region", "State it of the region, or the list of them, in a YAML file.", Yaml("given.region"), "FILE"),
+    Option("--cells", "Most cells to cut each region into.", Whole(1)),
     Option("--lower-bound", "State too, as at_least, the largest deviation found in the region.", bool),
     Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
     Option("--norm", "", tuple(NORMS)),
@@ -248,7 +247,7 @@ COMMAND = Command(
     Option("--relative", "State bounds in units of the output |T(q)| too.", bool),
     Option(
         "--causal",
-        "The first query sees the first N tokens, every further one sees one more; all see all by default.",
+        "The first query, or region, sees the first N tokens, every further one sees one more; all see all by default.",
         Whole(1),
         "N",
     ),

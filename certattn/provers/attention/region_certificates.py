@@ -1,7 +1,8 @@
-"""The part of a certificate of `output-deviation` that is about a region: what is asserted, and its witness."""
+"""The part of a certificate of `output-deviation` that is about regions: what is stated of them, and the witness."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from flint import arb, fmpq
@@ -12,7 +13,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.cells import Hull
 from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, THEOREM, AssertedDeviation
-from certattn.kernel.theorems.attention.query_regions import MOST_CELLS
+from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, StatedRegion
 from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
 from certattn.provers.exact_inputs import exact, require_within
@@ -26,17 +27,52 @@ _MOST = arb(2) ** 4096
 _USELESS = 10**6
 
 
-def stated_region(region: Any) -> dict[str, Plain]:
-    """A region from Python as certificates write it. Raises UsageError."""
-    plain = exact(region, "region")
-    if not isinstance(plain, dict):
-        raise UsageError("a region is a mapping with a kind: ball, box or hull")
-    return plain
+@dataclass(frozen=True)
+class Wanted:
+    """Regions as a caller states them, and whether as one: what one leaves out is the queries that are meant."""
 
+    regions: list[dict[str, Plain]]
+    is_one: bool
 
-def needs_queries(region: dict[str, Plain] | None) -> bool:
-    """Whether the queries' array is what is meant, or says where the region is."""
-    return region is None or _left_out(region) is not None
+    @classmethod
+    def stated(cls, regions: Any) -> Wanted:
+        """A region from Python, or a list of them. Raises UsageError."""
+        plain = exact(regions, "region")
+        several = plain if isinstance(plain, list) else [plain]
+        found = [region for region in several if isinstance(region, dict)]
+        if not found or len(found) < len(several):
+            raise UsageError("a region is a mapping with a kind: ball, box or hull; several are a list of them")
+        return cls(found, isinstance(plain, dict))
+
+    @property
+    def needs_queries(self) -> bool:
+        """Whether the queries' array is what is meant, or says where a region is."""
+        return any(_left_out(region) is not None for region in self.regions)
+
+    def placed(self, given: dict[str, Plain], causal: int | None) -> dict[str, Plain]:
+        """`given` with the regions in the place of queries; under a mask the first sees so many tokens, each one more.
+
+        A ball without a centre is one around each query that is meant.
+        """
+        found, queries = list[dict[str, Plain]](), given.get("queries")
+        for region in self.regions:
+            field = _left_out(region)
+            if field is None or not isinstance(queries, dict):
+                found.append(region)
+                continue
+            rows = _each_row(queries) if field == "centre" else [queries]
+            if len(rows) > 1 and not self.is_one:
+                raise UsageError(
+                    f"a ball has one centre, and {len(rows)} queries are meant: pick one of them, as with "
+                    "--queries 5:6, or state the centre of each ball"
+                )
+            found += [{"kind": region["kind"], field: row, **region} for row in rows]
+        if causal is not None:
+            found = [{**region, "sees": str(causal + place)} for place, region in enumerate(found)]
+        arrays = {name: given[name] for name in given if name not in ("scale", "limit", "queries")}
+        one = self.is_one and len(found) == 1
+        stated: dict[str, Plain] = {"region": found[0]} if one else {"regions": list(found)}
+        return {**arrays, **stated, "scale": given["scale"], "limit": given["limit"]}
 
 
 def _left_out(region: dict[str, Plain]) -> str | None:
@@ -45,84 +81,100 @@ def _left_out(region: dict[str, Plain]) -> str | None:
     return field if field is not None and field not in region else None
 
 
-def place_region(given: dict[str, Plain], region: dict[str, Plain]) -> dict[str, Plain]:
-    """`given` with the region in the place of queries."""
-    field, queries = _left_out(region), given.get("queries")
-    if field is not None and isinstance(queries, dict):
-        if field == "centre":
-            _require_one(queries)
-        region = {"kind": region["kind"], field: queries, **region}
-    arrays = {name: given[name] for name in given if name not in ("scale", "limit", "queries")}
-    return {**arrays, "region": region, "scale": given["scale"], "limit": given["limit"]}
+def _each_row(queries: dict[str, Plain]) -> list[dict[str, Plain]]:
+    """A reference to each of the rows that are meant; the reference itself where there is one."""
+    shape, rows = queries.get("shape"), queries.get("rows")
+    ends = str(rows).split(":") if rows is not None else ["0", str(shape[0]) if isinstance(shape, list) else ""]
+    if len(ends) != 2 or not all(end.isdigit() for end in ends) or int(ends[1]) - int(ends[0]) <= 1:
+        return [queries]
+    return [{**queries, "rows": f"{row}:{row + 1}"} for row in range(int(ends[0]), int(ends[1]))]
 
 
-def _require_one(queries: dict[str, Plain]) -> None:
-    shape, rows = queries["shape"], queries.get("rows")
-    first, stop = str(rows).split(":") if rows is not None else ("0", str(shape[0]) if isinstance(shape, list) else "1")
-    if first.isdigit() and stop.isdigit() and int(stop) - int(first) > 1:
-        raise UsageError(
-            f"a ball has one centre, and {int(stop) - int(first)} queries are meant: pick one of them, as with "
-            f"--queries {first}:{int(first) + 1}, or state a centre"
-        )
-
-
-def over_region(
+def over_regions(
     draft: Draft, norm: str, at_most: str | None, cells: int, lower_bound: bool
 ) -> tuple[dict[str, Plain], dict[str, Plain]]:
-    """What is asserted, and the witness. Raises NotProvedError where `at_most` is not proved."""
+    """What is asserted, and the witness. Raises NotProvedError where `at_most` is not proved.
+
+    Of several regions each has a bound of its own, unless one for all is asked for.
+    """
     require_within(1, MOST_CELLS, cells, "cells")
     asserts: dict[str, Plain] = {"norm": norm, "at_most": "0" if at_most is None else at_most}
     problem = draft.read(THEOREM.read, {"deviation": asserts})
-    assert problem.region is not None
     bound = problem.bounds[AT_MOST] if at_most is not None else None
     enough = float(int(bound.p) / int(bound.q)) if bound is not None else None
-    found = search(problem.region.exact, problem.around, norm, cells, enough)
-    witness: dict[str, Plain] = {"cells": found.words()} if len(found.bisections) > 1 else {}
-    if found.suspect is not None:
-        witness["weights" if isinstance(problem.region.exact, Hull) else "query"] = texts(found.suspect)
-    upper, lower, bits = _bounds(draft.read(THEOREM.read, {"deviation": asserts}, witness), cells)
-    if bound is not None and upper > bound:
-        raise NotProvedError(_too_small(str(at_most), lower > bound, upper, lower, cells))
-    if bound is None and 0 < _USELESS * lower < upper:
-        raise NotProvedError(_too_large(upper, lower, cells))
-    if bound is None:
-        asserts["at_most"] = format_rational(round_up(upper, DIGITS))
-    if lower_bound:
-        asserts["at_least"] = format_rational(round_down(lower, DIGITS))
-    else:
-        witness = {name: value for name, value in witness.items() if name == "cells"}
+    hints: list[dict[str, Plain]] = []
+    for region in problem.regions:
+        found = search(region.exact, problem.around(region), norm, cells, enough)
+        hints.append({"cells": found.words()} if len(found.bisections) > 1 else {})
+        if found.suspect is not None:
+            hints[-1]["weights" if isinstance(region.exact, Hull) else "query"] = texts(found.suspect)
+    one = problem.regions[0].place is None
+    problem = draft.read(THEOREM.read, {"deviation": asserts}, _witness(hints, one))
+    reached = [_bounds(problem, region, cells) for region in problem.regions]
+    for place, (upper, lower, _) in enumerate(reached):
+        where = "the region" if one else f"region {place}"
+        if bound is not None and upper > bound:
+            raise NotProvedError(_too_small(str(at_most), lower > bound, upper, lower, cells, where))
+        if bound is None and 0 < _USELESS * lower < upper:
+            raise NotProvedError(_too_large(upper, lower, cells, where))
+    asserts = _stated(norm, at_most, reached, one, lower_bound)
+    if not lower_bound:
+        hints = [{name: value for name, value in hint.items() if name == "cells"} for hint in hints]
+    witness = _witness(hints, one)
+    bits = max(bits for _, _, bits in reached)
     if bits != BITS[0]:
         witness["bits"] = str(bits)
     return {"deviation": asserts}, witness
 
 
-def _too_small(asked: str, false: bool, upper: fmpq, lower: fmpq, cells: int) -> str:
+def _stated(
+    norm: str, at_most: str | None, reached: list[tuple[fmpq, fmpq, int]], one: bool, lower_bound: bool
+) -> dict[str, Plain]:
+    """What is asserted, of what was reached over each region."""
+    found: dict[str, list[Plain]] = {"at_most": [format_rational(round_up(upper, DIGITS)) for upper, _, _ in reached]}
+    if lower_bound:
+        found["at_least"] = [format_rational(round_down(lower, DIGITS)) for _, lower, _ in reached]
+    asserts: dict[str, Plain] = {"norm": norm}
+    if at_most is not None:
+        asserts["at_most"] = at_most
+        del found["at_most"]
+    if one:
+        return {**asserts, **{name: bounds[0] for name, bounds in found.items()}}
+    return {**asserts, "per_region": dict(found)} if found else asserts
+
+
+def _witness(hints: list[dict[str, Plain]], one: bool) -> dict[str, Plain]:
+    if one:
+        return dict(hints[0])
+    return {"regions": list(hints)} if any(hints) else {}
+
+
+def _too_small(asked: str, false: bool, upper: fmpq, lower: fmpq, cells: int, where: str) -> str:
     low, high = (arb(value).str(6, radius=False) for value in (lower, upper))
     if false:
-        return f"at_most {asked} is too small: some query of the region deviates by about {low}"
+        return f"at_most {asked} is too small: some query of {where} deviates by about {low}"
     return (
-        f"at_most {asked} could not be proved with {cells} cells: about {high} can, and some query of the region "
+        f"at_most {asked} could not be proved with {cells} cells: about {high} can, and some query of {where} "
         f"deviates by about {low}. More cells may do (--cells)"
     )
 
 
-def _too_large(upper: fmpq, lower: fmpq, cells: int) -> str:
+def _too_large(upper: fmpq, lower: fmpq, cells: int, where: str) -> str:
     low, high = (arb(value).str(3, radius=False) for value in (lower, upper))
     return (
         f"with {cells} cells about {high} is the smallest bound that can be proved, and no query was found to deviate "
-        f"by more than about {low}: the region is too large, or needs more cells (--cells); to state a bound as large "
+        f"by more than about {low}: {where} is too large, or needs more cells (--cells); to state a bound as large "
         "as that, give it (--at-most)"
     )
 
 
-def _bounds(problem: AssertedDeviation, cells: int) -> tuple[fmpq, fmpq, int]:
+def _bounds(problem: AssertedDeviation, region: StatedRegion, cells: int) -> tuple[fmpq, fmpq, int]:
     """What the kernel proves with this witness: a bound over the region, and a deviation that occurs."""
-    region, deviation = problem.region, problem.around
-    assert region is not None
+    deviation = problem.around(region)
     suspect = region.suspected() or region.exact.middle()
     for bits in BITS:
         with working_precision(bits):
-            (lower,) = problem.deviations_at(suspect)
+            (lower,) = problem.deviations_at(region, suspect)
             uppers = [deviation.over(region.cell(index), problem.bounds[NORM]).upper for index in range(region.count)]
             if all(sharp(value) for value in (lower, *uppers)):
                 break

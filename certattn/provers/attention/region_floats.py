@@ -15,7 +15,9 @@ from flint import fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, Surd
-from certattn.kernel.theorems.attention.cells import Cell, ClippedCube, Deviation, UnitBall, UnitSimplex
+from certattn.kernel.theorems.attention.cells import Cell, Deviation
+from certattn.kernel.theorems.attention.quadratic_forms import SMALL
+from certattn.kernel.theorems.attention.unit_sets import ClippedCube, UnitBall, UnitSimplex
 
 Array = np.ndarray[Any, Any]
 
@@ -86,7 +88,7 @@ class FloatDeviation:
         return number(limit.scale) * table(limit.matrix), table(offset)[0]
 
     def size(self, vector: Array) -> float:
-        return float(np.linalg.norm(vector) if self.norm == "l2" else np.abs(vector).max())
+        return _size(vector, self.norm)
 
     def at(self, query: Array) -> tuple[Array, FloatAffine]:
         """Weights, and T - T_inf with its slope there."""
@@ -118,9 +120,9 @@ class FloatDeviation:
         unit = _unit(cell)
         tails = _tail(unit.reach(tilts))
         growth = _moment(weights * tails, tilts)
-        curves = [_moment(row, tilts) for row in weighed]
-        rests = [_moment(np.abs(row) * (2 * tails - 1), tilts) for row in weighed]
-        rho = unit.forms(curves, rests, self.size) / 2
+        curves = np.array([_moment(row, tilts) for row in weighed])
+        rests = np.array([_moment(np.abs(row) * (2 * tails - 1), tilts) for row in weighed])
+        rho = unit.forms(curves, rests, self.norm) / 2
         eta = unit.form(growth)
         theta = eta / (1 + eta)
         first = unit.affine(offset, slopes, self.norm) + rho
@@ -180,7 +182,25 @@ def _moment(factor: Array, tilts: Array) -> Array:
     return moment
 
 
+def _size(vector: Array, norm: str) -> float:
+    return float(np.linalg.norm(vector) if norm == "l2" else np.abs(vector).max())
+
+
 # -- unit sets
+
+
+def _together(matrices: Array) -> float:
+    """See `QuadraticForms.over_ball`."""
+    if not np.isfinite(matrices).all():
+        return float("inf")
+    flat, traces = matrices.reshape(len(matrices), -1), np.trace(matrices, axis1=1, axis2=2)
+    bound, length = float(np.linalg.norm(flat, 2)), float(np.linalg.norm(traces))
+    if length == 0:
+        return bound
+    direction = traces / length
+    along = direction @ flat
+    rest = float(np.linalg.norm(flat - np.outer(direction, along), 2))
+    return min(bound, float(np.hypot(np.linalg.norm(along.reshape(matrices[0].shape), 2), rest)))
 
 
 class _Ball:
@@ -190,8 +210,11 @@ class _Ball:
     def form(self, matrix: Array) -> float:
         return float(np.linalg.norm(matrix, 2)) if np.isfinite(matrix).all() else float("inf")
 
-    def forms(self, curves: list[Array], rests: list[Array], size: Any) -> float:
-        return float(size(np.array([self.form(c) + self.form(r) for c, r in zip(curves, rests, strict=True)])))
+    def forms(self, curves: Array, rests: Array, norm: str) -> float:
+        if norm == "l2" and curves.size * len(curves[0]) > SMALL:
+            return _together(curves) + _together(rests)
+        each = np.array([max(self.form(c + r), self.form(c - r)) for c, r in zip(curves, rests, strict=True)])
+        return _size(each, norm) if norm == "linf" else min(_size(each, norm), _together(curves) + _together(rests))
 
     def affine(self, offset: Array, slopes: Array, norm: str) -> float:
         if norm == "linf":
@@ -211,6 +234,15 @@ class _Cube(_Ball):
 
     def form(self, matrix: Array) -> float:
         return float(np.abs(matrix).sum())
+
+    def forms(self, curves: Array, rests: Array, norm: str) -> float:
+        sizes = [np.abs(matrices).sum((1, 2)) for matrices in (curves, rests)]
+        together = _size(sizes[0] + sizes[1], norm)
+        if norm == "linf":
+            return together
+        apart = [min(_size(size, norm), len(both[0]) * _together(both))
+                 for size, both in zip(sizes, (curves, rests), strict=True)]  # fmt: skip
+        return min(together, sum(apart))
 
     def highest(self, affine: FloatAffine) -> Array:
         return np.asarray(np.sign(affine.gradient()))
@@ -236,9 +268,9 @@ class _Simplex(_Ball):
     def form(self, matrix: Array) -> float:
         return float(np.abs(matrix).max())
 
-    def forms(self, curves: list[Array], rests: list[Array], size: Any) -> float:
-        sums = np.abs(np.array(curves)) + np.abs(np.array(rests))
-        return max(float(size(vector)) for vector in sums.reshape(len(curves), -1).T)
+    def forms(self, curves: Array, rests: Array, norm: str) -> float:
+        sums = np.abs(curves) + np.abs(rests)
+        return max(_size(vector, norm) for vector in sums.reshape(len(curves), -1).T)
 
     def affine(self, offset: Array, slopes: Array, norm: str) -> float:
         order = 2 if norm == "l2" else np.inf

@@ -47,6 +47,7 @@ from certattn.kernel.theorems.attention.stated_heads import (
     WINDOW,
     StatedHeads,
 )
+from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -215,7 +216,7 @@ def findings(stated: AssertedErrors, obligations: Sequence[Answer]) -> list[str]
             lines.append(f"{sentence(stated, worst)}: {show(left)}")
             if field is ERROR and "[" in worst:
                 lines += _worst_entry(stated, worst)
-    return lines
+    return lines + forgotten_scale(stated.heads.scale, stated.heads.given[KEYS].shape[1], [stated.heads.given[KEYS]])
 
 
 def _worst_entry(stated: AssertedErrors, name: str) -> list[str]:

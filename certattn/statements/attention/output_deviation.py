@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Enclosure
 from certattn.kernel.document.schema import Values
@@ -20,12 +20,16 @@ from certattn.kernel.theorems.attention.output_deviation import (
     LIMIT_MATRIX,
     LIMIT_OFFSET,
     NORM,
+    OF_EACH_AT_LEAST,
+    OF_EACH_AT_MOST,
+    PER_REGION,
     RELATIVE,
     TOKEN_LAW,
     AssertedDeviation,
 )
 from certattn.kernel.theorems.attention.query_regions import StatedRegion
-from certattn.statements.attention.query_regions import at_words, region_latex, region_words
+from certattn.statements.attention.query_regions import at_words, regions_latex, regions_words
+from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import law_words, prompt_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -35,20 +39,21 @@ _FINER = "a finer subdivision may do (certattn generate --cells)"
 
 
 def statement(stated: AssertedDeviation) -> Statement:
-    region = stated.region
+    regions = stated.regions
     queries = f"each of {stated.count} queries" if stated.count > 1 else "one query"
     sight = sight_words(stated.prompt, stated.causal)
-    limit = _limit_words(stated.limit_kind, stated.limit_values, stated.causal)
+    masked = stated.causal is not None or any(region.sees is not None for region in regions)
+    limit = _limit_words(stated.limit_kind, stated.limit_values, masked)
     words = (
-        f"For {queries if region is None else region_words(region)} and a prompt of {prompt_words(stated.prompt)}"
+        f"For {regions_words(regions) if regions else queries} and a prompt of {prompt_words(stated.prompt)}"
         f"{sight}, the {stated.bounds[NORM]} distance between softmax attention T(q) and {limit} "
         f"is {_bounds_words(stated)}."
     )
-    query, among = ("q_i", "i") if region is None else ("q", f"{{{region_latex(region)}}}")
+    query, among = ("q", f"{{{regions_latex(regions)}}}") if regions else ("q_i", "i")
     return Statement(words, _latex(stated, query, among))
 
 
-def _limit_words(kind: str, values: Values, causal: int | None) -> str:
+def _limit_words(kind: str, values: Values, masked: bool) -> str:
     """T_inf in a sentence."""
     if kind == "affine":
         offset, matrix, scale = values[LIMIT_OFFSET], values[LIMIT_MATRIX], read_scale(values)
@@ -56,7 +61,7 @@ def _limit_words(kind: str, values: Values, causal: int | None) -> str:
         return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
     if kind == "law":
         return f"attention over an infinite prompt of {law_words(values[TOKEN_LAW])}"
-    whose = "the prompt's own moments" if causal is None else "the moments of the tokens that q sees"
+    whose = "the moments of the tokens that q sees" if masked else "the prompt's own moments"
     return f"the linear map v_bar + scale * Cov(v, k) q with {whose}"
 
 
@@ -70,6 +75,10 @@ def _bounds_words(stated: AssertedDeviation) -> str:
         parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(each)}")
     if each := stated.each(EACH_AT_LEAST):
         parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(each)}")
+    if each := stated.each(OF_EACH_AT_MOST, PER_REGION):
+        parts.append(f"at most the stated bound of its region, {ExactMatrix.row_vector(each)}, for every query")
+    if each := stated.each(OF_EACH_AT_LEAST, PER_REGION):
+        parts.append(f"at least the stated bound of its region, {ExactMatrix.row_vector(each)}, for some query of each")
     size = f"the {bounds[NORM]} norm of T(q)"
     if RELATIVE in bounds:
         parts.append(f"at most {describe(bounds[RELATIVE])} times {size} for every query")
@@ -92,6 +101,10 @@ def _latex(stated: AssertedDeviation, query: str, among: str) -> str:
         parts.append(rf"{distance} \le r_i \ \forall i")
     if stated.each(EACH_AT_LEAST):
         parts.append(rf"{distance} \ge s_i \ \forall i")
+    if stated.each(OF_EACH_AT_MOST, PER_REGION):
+        parts.append(rf"\max_{{q \in R_k}} {distance} \le r_k \ \forall k")
+    if stated.each(OF_EACH_AT_LEAST, PER_REGION):
+        parts.append(rf"\max_{{q \in R_k}} {distance} \ge s_k \ \forall k")
     if RELATIVE in bounds:
         parts.append(rf"{distance} \le {describe(bounds[RELATIVE])}\, {size} \ \forall i")
     if stated.each(EACH_RELATIVE):
@@ -106,11 +119,13 @@ def sentence(stated: AssertedDeviation, name: str) -> str:
     norm = stated.bounds[NORM]
     distance = f"|T(q) - T_inf(q)|_{norm}"
     if name == "at_least":
-        return f"the largest {distance}" if stated.region is None else _somewhere(stated, distance)
+        return _somewhere(stated, distance, stated.regions) if stated.regions else f"the largest {distance}"
     kind, _, place = name.removesuffix("]").rpartition("[")
     index = int(place)
-    if stated.region is not None:
-        return _over_cell(stated, stated.region, distance, index)
+    if kind == "per_region.at_least":
+        return _somewhere(stated, distance, [stated.regions[index]], stated.each(OF_EACH_AT_LEAST, PER_REGION)[index])
+    if stated.regions:
+        return _over_cell(stated, *_cell_of(stated, kind.removesuffix(".cell")), distance, index)
     at = f"{distance} at query {index}"
     if not kind.endswith("relative_at_most"):
         return at
@@ -119,16 +134,32 @@ def sentence(stated: AssertedDeviation, name: str) -> str:
     return f"{at}, at most {show(factor)} |T(q)|_{norm}"
 
 
-def _somewhere(stated: AssertedDeviation, distance: str) -> str:
-    value, *_ = stated.suspected or [arb("nan")]
-    here = ", here at the query of the witness" if value < stated.bounds[AT_LEAST] else ""
-    return f"{distance} at some query of the region{here}"
+def _somewhere(
+    stated: AssertedDeviation, distance: str, regions: Sequence[StatedRegion], bound: fmpq | None = None
+) -> str:
+    known = [stated.suspected.get(region.name, arb("nan")) for region in regions]
+    asked = stated.bounds[AT_LEAST] if bound is None else bound
+    where = _named(regions[0]) if len(regions) == 1 else "some region"
+    queries = "query" if len(regions) == 1 else "queries"
+    here = f", here at the {queries} of the witness" if all(value < asked for value in known) else ""
+    return f"{distance} at some query of {where}{here}"
 
 
-def _over_cell(stated: AssertedDeviation, region: StatedRegion, distance: str, index: int) -> str:
+def _named(region: StatedRegion) -> str:
+    """`the region`, or `region 2` of several."""
+    return "the region" if region.place is None else f"region {region.place}"
+
+
+def _cell_of(stated: AssertedDeviation, kind: str) -> tuple[StatedRegion, fmpq]:
+    """The region and the bound that an obligation about a cell is about, from its name without the cell."""
+    place = int(kind[kind.index("[") + 1 : -1]) if "[" in kind else 0
+    own = kind.startswith(PER_REGION.name)
+    return stated.regions[place], (stated.each(OF_EACH_AT_MOST, PER_REGION)[place] if own else stated.bounds[AT_MOST])
+
+
+def _over_cell(stated: AssertedDeviation, region: StatedRegion, bound: fmpq, distance: str, index: int) -> str:
     """Which of the numbers that are known of a cell is compared."""
-    bound, reached = stated.bounds[AT_MOST], stated.reached.get(index)
-    where = at_words(region.cell(index), index, region.count)
+    reached, where = stated.reached.get(region.name, {}).get(index), at_words(region, index)
     if reached is None or reached.upper <= bound:
         return f"a bound of {distance} over {where}"
     if reached.centre > bound:
@@ -143,8 +174,11 @@ def _over_cell(stated: AssertedDeviation, region: StatedRegion, distance: str, i
 
 
 def findings(stated: AssertedDeviation, obligations: Sequence[Answer]) -> list[str]:
-    if stated.region is not None:
-        return _over_region(stated, stated.region)
+    found = _over_regions(stated) if stated.regions else _at_queries(stated, obligations)
+    return found + forgotten_scale(stated.prompt.scale, stated.prompt.key_dimension, stated.prompt.inputs)
+
+
+def _at_queries(stated: AssertedDeviation, obligations: Sequence[Answer]) -> list[str]:
     bound, worst = stated.bounds.get(AT_MOST), None
     for obligation in obligations:
         enclosure = obligation.left
@@ -191,22 +225,27 @@ def _share(deviation: arb, most: arb) -> arb:
     return deviation / most if (most > 0) is True else arb.pos_inf()
 
 
-def _over_region(stated: AssertedDeviation, region: StatedRegion) -> list[str]:
-    """What was reached over the region, if every cell was looked at."""
-    bound, reached = stated.bounds.get(AT_MOST), stated.reached
-    if bound is None or len(reached) < region.count:
-        return []
-    worst, largest = 0, arb(0)
-    for index, cell in reached.items():
-        if cell.upper.is_finite() is not True:
-            return [f"over the region: no bound, because of cell {index}"]
-        largest = largest.max(cell.centre)
-        worst = index if cell.upper.upper() > reached[worst].upper.upper() else worst
-    upper = reached[worst].upper
-    slack = (bound - upper).lower().str(3, radius=False)
-    where = f" (cell {worst} of {region.count})" if region.count > 1 else ""
-    found = f"over the region: at most {show(upper)}{where}, slack {slack}"
-    return [f"{found}; at the centres of cells up to {show(largest, _DIGITS)}"]
+def _over_regions(stated: AssertedDeviation) -> list[str]:
+    """What was reached over the regions, of which every cell was looked at: the one that comes nearest to its bound."""
+    common, own = stated.bounds.get(AT_MOST), stated.each(OF_EACH_AT_MOST, PER_REGION)
+    found: list[tuple[arb, str]] = []
+    for place, region in enumerate(stated.regions):
+        bounds = [bound for bound in (common, own[place] if own else None) if bound is not None]
+        reached = stated.reached.get(region.name, {})
+        if not bounds or len(reached) < region.count:
+            continue
+        name = f"over {_named(region)}"
+        uppers = {index: cell.upper for index, cell in reached.items()}
+        unknown = [index for index, upper in uppers.items() if upper.is_finite() is not True]
+        if unknown:
+            return [f"{name}: no bound, because of cell {unknown[0]}"]
+        worst = max(uppers, key=lambda index: uppers[index].upper())
+        slack = min(bounds) - uppers[worst]
+        largest = max((cell.centre for cell in reached.values()), key=lambda centre: centre.upper())
+        where = f" (cell {worst} of {region.count})" if region.count > 1 else ""
+        text = f"{name}: at most {show(uppers[worst])}{where}, slack {slack.lower().str(3, radius=False)}"
+        found.append((slack.lower(), f"{text}; at the centres of cells up to {show(largest, _DIGITS)}"))
+    return [min(found, key=lambda item: item[0])[1]] if found else []
 
 
 WORDING = Wording[AssertedDeviation](statement, sentence, findings)

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flint import fmpq
 
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.attention.cells import Cell
 from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, UPPER, StatedRegion
 
+# Regions that a sentence describes.
+_SHOWN = 3
 
-def region_words(region: StatedRegion) -> str:
-    """The queries of a region."""
-    values = region.values
+
+def regions_words(regions: Sequence[StatedRegion]) -> str:
+    """The queries of all regions; a few of these are described, of more how many there are."""
+    if regions[0].place is None:
+        return _region_words(regions[0])
+    shown = [f"[{region.place}] {_region_words(region)}" for region in regions[:_SHOWN]]
+    more = [f"{len(regions) - _SHOWN} more as stated"] if len(regions) > _SHOWN else []
+    return f"the queries of {counted(len(regions), 'region')} ({'; '.join(shown + more)})"
+
+
+def _region_words(region: StatedRegion) -> str:
+    values, sight = region.values, ""
+    if region.sees is not None:
+        sight = f"the first {counted(region.sees, 'token')}"
+    queries = f"the queries that see {sight} and lie" if sight else "the queries"
     if region.kind == "ball":
-        return f"the queries within l2 distance {describe(values[RADIUS])} of {_point_words(values[CENTRE])}"
+        return f"{queries} within l2 distance {describe(values[RADIUS])} of {_point_words(values[CENTRE])}"
     if region.kind == "box":
-        return f"the queries in the box from {_point_words(values[LOWER])} to {_point_words(values[UPPER])}"
+        return f"{queries} in the box from {_point_words(values[LOWER])} to {_point_words(values[UPPER])}"
     points = values[POINTS]
-    return f"the convex combinations of {counted(points.shape[0], 'query')} ({points.words()})"
+    combinations = f"the convex combinations, which see {sight}," if sight else "the convex combinations"
+    return f"{combinations} of {counted(points.shape[0], 'query')} ({points.words()})"
 
 
-def region_latex(region: StatedRegion) -> str:
-    """What of q says that it lies in the region."""
+def regions_latex(regions: Sequence[StatedRegion]) -> str:
+    """What of q says that it lies in a region."""
+    return _region_latex(regions[0]) if regions[0].place is None else r"q \in R_1 \cup \dots \cup R_m"
+
+
+def _region_latex(region: StatedRegion) -> str:
     if region.kind == "ball":
         return rf"\| q - c \|_2 \le {describe(region.values[RADIUS])}"
     return r"a \le q \le b" if region.kind == "box" else r"q \in \operatorname{conv}(p_1, \dots, p_n)"
@@ -33,10 +53,13 @@ def _point_words(point: MatrixInput) -> str:
     return point.words() if point.written_out else f"the point {point.source}"
 
 
-def at_words(cell: Cell, index: int, count: int) -> str:
+def at_words(region: StatedRegion, index: int) -> str:
     """A cell as the sentences of obligations name it: its number, and its centre where that is short."""
-    name = f"cell {index} of {count}" if count > 1 else "the region"
-    centre = cell.centre.row(0)
+    of = f"region {region.place}" if region.place is not None else ""
+    name = of or "the region"
+    if region.count > 1:
+        name = f"cell {index} of {region.count}" + (f" of {of}" if of else "")
+    centre = region.cell(index).centre.row(0)
     if len(centre) > 8:
         return name
     return f"{name}, around ({', '.join(_short(entry) for entry in centre)})"

@@ -25,6 +25,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     SMALLEST,
     AssertedMoments,
 )
+from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import bounds_words, matrices_words, prompt_words, score_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -102,7 +103,7 @@ def findings(stated: AssertedMoments, obligations: Sequence[Answer]) -> list[str
             slack, worst = min(found, key=lambda pair: pair[0])
             place, shown = worst.name.removeprefix(kind), slack.str(3, radius=False)
             lines.append(f"worst query {place}: {_SIDES[kind]} {show(worst.left)}, slack {shown}")
-    return lines
+    return lines + forgotten_scale(stated.prompt.scale, stated.prompt.key_dimension, stated.prompt.inputs)
 
 
 def _slack(obligation: Answer) -> arb | None:

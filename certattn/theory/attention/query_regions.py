@@ -78,7 +78,8 @@ def check_expansion(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"W is the slope of T, {at}", plain(found.slope.tolist()), slope)
         limit = [[sympy.diff(t, z) for z in x] for t in at.b + at.r * (at.c + at.x * at.g) * at.A.T]
         yield equal(f"the slope of T_inf, {at}", plain(found.limit_slope.tolist()), limit)
-        curves = [plain(moment.tolist()) for moment in found.moments(found.weighed)]
+        rows, factors = sympy.Matrix(plain(found.tilts)), plain(found.weighed)
+        curves = [(rows.T * sympy.diag(*factor) * rows).tolist() for factor in factors]
         second = [[[sympy.diff(t, z, u).subs(still) for u in x] for z in x] for t in moved]
         yield equal(f"E[y a a'] holds the second derivatives of T, {at}", curves, second)
 
@@ -132,7 +133,7 @@ def check_tails(kernel: Kernel) -> Iterator[Check]:
 
 def check_unit_sets(kernel: Kernel) -> Iterator[Check]:
     """What the kernel takes for the suprema of linear and quadratic functions over balls, cubes and simplices."""
-    sets = kernel.cells
+    sets = kernel.unit_sets
     for size, outputs in ((1, 1), (2, 1), (2, 2), (3, 2)):
         d, B, x = vector("d", outputs), matrix("B", outputs, size), matrix("x", 1, size)
         what = f"n = {size}, {outputs} outputs"
@@ -155,6 +156,38 @@ def check_unit_sets(kernel: Kernel) -> Iterator[Check]:
         turned = [e + sum(B[j, k] / h[k] * z[k] for k in range(size)) for j, e in enumerate(moved)]
         yield equal(f"d + B x as a map of z = m + h x, {what}", turned, list(image))
     yield from _check_eigenvalues(kernel)
+    yield from _check_forms_together()
+
+
+def _check_forms_together() -> Iterator[Check]:
+    """The vector of the x'M_j x is a linear map of xx'; along z and across it, squares add up."""
+    for size, count in ((1, 2), (2, 2), (3, 2)):
+        x, z = matrix("x", size, 1), matrix("z", count, 1)
+        forms = [_symmetric(f"M{j}", size) for j in range(count)]
+        what = f"n = {size}, {count} forms"
+        square = x * x.T
+        yield equal(f"|xx'|_F = |x|^2, {what}", _inner(square, square), (x.T * x)[0] ** 2)
+        vector = sympy.Matrix([(x.T * form * x)[0] for form in forms])
+        yield equal(f"x'M_j x = <M_j, xx'>, {what}", list(vector), [_inner(form, square) for form in forms])
+        length = (z.T * z)[0]
+        across = sympy.eye(count) - z * z.T / length
+        along = sum((z[j] * form for j, form in enumerate(forms)), sympy.zeros(size)) / sympy.sqrt(length)
+        parts = (x.T * along * x)[0] ** 2 + ((across * vector).T * (across * vector))[0]
+        yield equal(f"squares along z and across it, {what}", sympy.simplify(parts), (vector.T * vector)[0])
+        upper = [(k, m) for k in range(size) for m in range(k, size)]
+        N = sympy.Matrix([[form[k, m] for k, m in upper] for form in forms])
+        D = sympy.Matrix([[form[k, k] for k in range(size)] for form in forms])
+        gram = [[_inner(first, second) for second in forms] for first in forms]
+        yield equal(f"<M_i, M_j> from the entries k <= l, {what}", (2 * N * N.T - D * D.T).tolist(), gram)
+
+
+def _symmetric(name: str, size: int) -> sympy.Matrix:
+    entries = matrix(name, size, size)
+    return sympy.Matrix(size, size, lambda k, m: entries[min(k, m), max(k, m)])
+
+
+def _inner(first: sympy.Matrix, second: sympy.Matrix) -> Expr:
+    return sum(a * b for a, b in zip(first, second, strict=True))
 
 
 def _sizes(items: list[Expr]) -> Expr:
@@ -164,8 +197,8 @@ def _sizes(items: list[Expr]) -> Expr:
 def _check_eigenvalues(kernel: Kernel) -> Iterator[Check]:
     """(tr S^p)^(1/p): the trace of a power of a symmetric matrix is the sum of the powers of its eigenvalues."""
     p, q = positive_symbol("p"), positive_symbol("q")
-    found = plain(kernel.cells.BALL.form(SymbolicMatrix(sympy.diag(p, q))))
-    power = 2**kernel.cells._SQUARINGS
+    found = plain(kernel.unit_sets.BALL.form(SymbolicMatrix(sympy.diag(p, q))))
+    power = 2**kernel.quadratic_forms._SQUARINGS
     yield Check("the power is even", power % 2 == 0 and power > 0)
     yield equal("(tr S^p)^(1/p) of a diagonal S", sympy.expand(found**power), p**power + q**power)
     a, b, c = real("a"), real("b"), real("c")

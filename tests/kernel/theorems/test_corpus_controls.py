@@ -26,7 +26,14 @@ from certattn.kernel.mathematics import (
     spectrum,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.attention import cells, output_deviation, query_regions, softmax_mean
+from certattn.kernel.theorems.attention import (
+    cells,
+    output_deviation,
+    quadratic_forms,
+    query_regions,
+    softmax_mean,
+    unit_sets,
+)
 from certattn.kernel.theorems.prompts import (
     infinite_prompt_operator,
     output_tail,
@@ -194,12 +201,13 @@ SABOTAGE: dict[str, Sabotage] = {
     "far too large a rest": (cells, "exp_tail", lambda t: arb(10)),
     "weights over a cell are equal": (cells, "_softmax", of_equal_scores),
     "scales over a cell are one": (cells, "scale_ball", lambda scale: arb(1)),
-    "no slope over a ball": (cells.UnitBall, "affine", no_slope),
-    "no slope over a cube": (cells.UnitCube, "affine", no_slope),
-    "no slope over a simplex": (cells.UnitSimplex, "affine", no_slope),
-    "cubes reach as far as balls": (cells.UnitCube, "reach", cells.UnitBall.reach),
-    "quadratic forms over a cube by their largest entry": (cells.UnitCube, "form", largest_entry),
-    "boxes reach beyond the ball": (cells.ClippedCube, "affine", cells.UnitCube.affine),
+    "no slope over a ball": (unit_sets.UnitBall, "affine", no_slope),
+    "no slope over a cube": (unit_sets.UnitCube, "affine", no_slope),
+    "no slope over a simplex": (unit_sets.UnitSimplex, "affine", no_slope),
+    "cubes reach as far as balls": (unit_sets.UnitCube, "reach", unit_sets.UnitBall.reach),
+    "quadratic forms over a cube by their largest entry": (unit_sets.UnitCube, "form", largest_entry),
+    "boxes reach beyond the ball": (unit_sets.ClippedCube, "affine", unit_sets.UnitCube.affine),
+    "quadratic forms together vanish": (quadratic_forms.QuadraticForms, "over_ball", lambda self: arb(0)),
     "half of a ball": (cells.Ball, "cell", half_a_ball),
     "the first cell of a box": (query_regions._CUT, "box", first_half),
     "every query is in the ball": (cells.Ball, "contains", lambda self, query: True),

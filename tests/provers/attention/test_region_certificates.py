@@ -178,6 +178,66 @@ def test_limits(tmp_path: Path, small: Prompt, limit: Any, region: Region) -> No
     verify(tmp_path / "a.yaml")
 
 
+# -- several regions, and masks
+
+
+def test_a_ball_around_each_query_that_is_meant(tmp_path: Path, small: Prompt) -> None:
+    region = {"kind": "ball", "radius": "1/10"}
+    certificate = generate(tmp_path / "all.yaml", **small(), region=region, lower_bound=True)
+    verify(tmp_path / "all.yaml")
+    bounds = deviation_of(certificate)["per_region"]
+    for row in range(3):
+        own = generate(
+            tmp_path / f"{row}.yaml", **small(), region=region, lower_bound=True, query_rows=f"{row}:{row + 1}"
+        )
+        assert bounds["at_most"][row] == deviation_of(own)["at_most"]
+        assert bounds["at_least"][row] == deviation_of(own)["at_least"]
+
+
+def deviation_of(certificate: certattn.Certificate) -> Any:
+    return certificate.plain["asserts"]["deviation"]
+
+
+def test_one_bound_for_several_regions(tmp_path: Path, small: Prompt) -> None:
+    certificate = generate(tmp_path / "a.yaml", **small(), region=[BALL, BOX, HULL], at_most="100", cells=5)
+    verify(tmp_path / "a.yaml")
+    assert deviation_of(certificate) == {"norm": "l2", "at_most": "100"}
+    with pytest.raises(NotProvedError, match=r"some query of region [012] deviates"):
+        generate(tmp_path / "b.yaml", **small(), region=[BALL, BOX, HULL], at_most="1e-9")
+
+
+def test_a_region_under_a_mask_is_one_of_the_prefix(tmp_path: Path, small: Prompt) -> None:
+    arrays = small()
+    prefix = {**arrays, "keys": arrays["keys"][:4], "values": arrays["values"][:4]}
+    for name, region in (("ball", BALL), ("box", BOX), ("hull", HULL)):
+        masked = generate(tmp_path / f"{name}.yaml", **arrays, region=region, causal=4, lower_bound=True, cells=9)
+        verify(tmp_path / f"{name}.yaml")
+        alone = generate(tmp_path / f"{name}-4.yaml", **prefix, region=region, lower_bound=True, cells=9)
+        assert deviation_of(masked) == deviation_of(alone)
+
+
+def test_heads_of_more_than_64_dimensions(tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    arrays = {name: draw.normal(size=(9, 100)) for name in ("keys", "values")}
+    region = {"kind": "ball", "radius": "1/2"}
+    generate(
+        tmp_path / "a.yaml", **arrays, queries=draw.normal(size=(1, 100)), scale="1/10", region=region, lower_bound=True
+    )
+    report = verify(tmp_path / "a.yaml")
+    assert stated(tmp_path / "a.yaml") < 1.3 * stated(tmp_path / "a.yaml", "at_least")
+    assert not any("scale is 1" in line for line in report.findings)
+    with pytest.raises(MalformedError, match="at most 128 dimensions"):
+        generate(tmp_path / "b.yaml", keys=np.eye(129), values=np.eye(129), region={**BALL, "centre": ["0"] * 129})
+
+
+def test_each_of_several_regions_sees_one_token_more(tmp_path: Path, small: Prompt) -> None:
+    arrays = small()
+    masked = generate(tmp_path / "a.yaml", **arrays, region=[BALL, BALL, BALL], causal=2)
+    verify(tmp_path / "a.yaml")
+    assert [region["sees"] for region in masked.plain["given"]["regions"]] == ["2", "3", "4"]
+    assert len(set(deviation_of(masked)["per_region"]["at_most"])) == 3
+
+
 POINTS: dict[str, Region] = {
     "a ball without extent": {**BALL, "radius": "0"},
     "a box without extent": {"kind": "box", "lower": ["1", "2"], "upper": ["1", "2"]},
@@ -265,11 +325,11 @@ def test_a_region_that_is_too_large_is_given_up(tmp_path: Path, small: Prompt, r
 def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Prompt, region: Region, norm: str) -> None:
     generate(tmp_path / "a.yaml", **small(), region={**region}, norm=norm, cells=9)
     problem = THEOREM.read(certattn.load(tmp_path / "a.yaml"))
-    assert problem.region is not None
-    deviation = problem.around
+    (region,) = problem.regions
+    deviation = problem.around(region)
     rough = FloatDeviation(deviation, norm)
-    for index in range(problem.region.count):
-        cell = problem.region.cell(index)
+    for index in range(region.count):
+        cell = region.cell(index)
         with working_precision(64):
             upper = deviation.over(cell, norm).upper
         assert rough.over(cell).upper == pytest.approx(float(upper.mid()), rel=1e-9)
@@ -280,8 +340,12 @@ def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Promp
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"region": {"kind": "cube"}}, "'ball' or 'box' or 'hull'"),
-    ({"region": {"kind": "ball", "radius": "1/4"}}, "3 queries are meant: pick one of them, as with --queries 0:1"),
-    ({"region": {"kind": "ball", "radius": "1/4"}, "query_rows": "0:2"}, "2 queries are meant"),
+    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL]}, "3 queries are meant: pick one of them, as with --queries"),
+    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL], "query_rows": "0:2"}, "2 queries are meant"),
+    ({"region": []}, "a region is a mapping"),
+    ({"region": [BALL, "ball"]}, "a region is a mapping"),
+    ({"region": [BALL, BOX], "causal": 6}, "which is all tokens"),
+    ({"region": BALL, "causal": 0}, "an integer >= 1"),
     ({"region": {"kind": "ball", "radius": "1/4"}, "query_rows": "5:6"}, "rows among the 3"),
     ({"region": {"kind": "ball", "centre": ["0"], "radius": "1"}}, "the dimension of a query"),
     ({"region": {"kind": "ball", "centre": ["0", "x"], "radius": "1"}}, "an exact number"),

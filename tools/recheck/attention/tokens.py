@@ -84,13 +84,13 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/attention/output-deviation.md, for listed queries: T(q) and its limit, each by itself."""
+    given = fields(g, "given", "limit", "queries region regions causal " + PROMPT)
+    if given["region"] is not None or given["regions"] is not None:
+        raise NotCovered("deviations over regions")
     witness_of(w, "", "bits cells query weights")
-    given = fields(g, "given", "limit", "queries region causal " + PROMPT)
     of_all = "at_most at_least relative_at_most"
     d = some(fields(a, "asserts", "deviation")["deviation"], "deviation", f"{of_all} per_query", "norm")
     norm = one_of(d["norm"], "deviation.norm", "l2", "linf")
-    if given["region"] is not None:
-        raise NotCovered("deviations over regions")
     starting_bits(w)
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)

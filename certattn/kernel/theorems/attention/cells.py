@@ -1,12 +1,11 @@
 """Over a region of queries: how it is cut into cells, and how far T(q) is from an affine map over each.
 
-Exact numbers and balls in, exact numbers and balls out: no certificate is known here, and nothing is decided. Three
-parts: suprema of simple functions over unit sets, regions and their cells, and the deviation over a cell.
+Exact numbers and balls in, exact numbers and balls out: no certificate is known here, and nothing is decided. Two
+parts: regions and their cells, and the deviation over a cell.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,129 +13,13 @@ from typing import TypeVar
 
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.mathematics.balls import NORMS, l2_norm, linf_norm, scale_ball, table_of_balls
+from certattn.kernel.mathematics.balls import NORMS, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import exp_tail
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.softmax import Prompt
-
-# -- unit sets
-#
-# Upper bounds of simple functions over three sets X in R^n, as balls at the working precision.
-#
-#     unit ball     |x|_2 <= 1
-#     unit cube     |x_k| <= 1 for every k
-#     unit simplex  x_k >= 0, sum x_k = 1
-#
-# Of each function below its supremum over X is bounded, for a slope a, a symmetric matrix S, and an
-# affine map d + B x:
-#
-#               |<a, x>|       |x'S x|                       |d + B x|
-#     ball      |a|_2          largest |eigenvalue|          see `UnitSet.affine`
-#     cube      sum |a_k|      sum |S_kl|                    see `UnitSet.affine`
-#     simplex   max |a_k|      max |S_kl|                    at a vertex: max_k |d + B_k|
-#
-# x'S x is a convex combination of the S_kl on the simplex. The largest |eigenvalue| is at most
-# (tr S^p)^(1/p) for every even p, since the trace sums the p-th powers of all of them.
-
-# p = 2^10: the bound exceeds the largest |eigenvalue| by a factor of at most n^(1/1024), 0.3% for n = 20.
-_SQUARINGS = 10
-
-
-class UnitSet(ABC):
-    """One of the sets X. The bounds that stand here hold for every set, and are for those with -x for every x."""
-
-    @abstractmethod
-    def reach(self, slope: Sequence[arb]) -> arb:
-        """A bound of |<slope, x>|."""
-
-    @abstractmethod
-    def form(self, matrix: arb_mat) -> arb:
-        """A bound of |x'S x| for a symmetric matrix S."""
-
-    def forms(self, matrices: Sequence[Sequence[arb_mat]], norm: str) -> arb:
-        """A bound of the norm of the vector of the numbers sum_S |x'S x|, one for each sequence of matrices S.
-
-        Entry by entry: norms grow with the absolute values of the entries.
-        """
-        return NORMS[norm]([sum((self.form(matrix) for matrix in group), arb(0)) for group in matrices])
-
-    def affine(self, offset: Sequence[arb], slopes: arb_mat, norm: str) -> arb:
-        """A bound of |offset + slopes x| in this norm.
-
-        linf: max_j |d_j| + sup |<B_j, x>|.  l2: the root of |d|^2 + 2 sup |<B'd, x>| + sup x'B'B x.
-        """
-        if norm == "linf":
-            return linf_norm([abs(d) + self.reach(row) for d, row in zip(offset, slopes.tolist(), strict=True)])
-        turned = slopes.transpose()
-        along = (turned * arb_mat(len(offset), 1, list(offset))).entries()
-        total = sum((d * d for d in offset), arb(0)) + 2 * self.reach(along) + self.form(turned * slopes)
-        return total.nonnegative_part().sqrt()
-
-
-class UnitBall(UnitSet):
-    def reach(self, slope: Sequence[arb]) -> arb:
-        return l2_norm(slope)
-
-    def form(self, matrix: arb_mat) -> arb:
-        """(tr S^p)^(1/p), p = 2^10."""
-        for _ in range(_SQUARINGS):
-            matrix = matrix * matrix
-        bound = sum((matrix[k, k] for k in range(matrix.nrows())), arb(0))
-        for _ in range(_SQUARINGS):
-            bound = bound.nonnegative_part().sqrt()
-        return bound
-
-
-class UnitCube(UnitSet):
-    def reach(self, slope: Sequence[arb]) -> arb:
-        return sum((abs(entry) for entry in slope), arb(0))
-
-    def form(self, matrix: arb_mat) -> arb:
-        return sum((abs(entry) for entry in matrix.entries()), arb(0))
-
-
-@dataclass(frozen=True)
-class ClippedCube(UnitCube):
-    """The x of the unit cube for which z = middle + halves * x, entry by entry, lies in the unit ball.
-
-    An affine map of x is one of z, so the smaller of two bounds holds: over the cube, over the ball.
-    """
-
-    middle: tuple[fmpq, ...]
-    halves: tuple[fmpq, ...]
-
-    def affine(self, offset: Sequence[arb], slopes: arb_mat, norm: str) -> arb:
-        """d + B x = (d - B (middle / halves)) + (B / halves) z."""
-        rows = [[b / half for b, half in zip(row, self.halves, strict=True)] for row in slopes.tolist()]
-        moved = [
-            d - sum((b * m for b, m in zip(row, self.middle, strict=True)), arb(0))
-            for d, row in zip(offset, rows, strict=True)
-        ]
-        return super().affine(offset, slopes, norm).min(UnitBall().affine(moved, arb_mat(rows), norm))
-
-
-class UnitSimplex(UnitSet):
-    def reach(self, slope: Sequence[arb]) -> arb:
-        return linf_norm(slope)
-
-    def form(self, matrix: arb_mat) -> arb:
-        return linf_norm(matrix.entries())
-
-    def forms(self, matrices: Sequence[Sequence[arb_mat]], norm: str) -> arb:
-        """The vector is, at most, a convex combination of the vectors of the sums |S_kl|."""
-        entries = [[[abs(entry) for entry in matrix.entries()] for matrix in group] for group in matrices]
-        sums = [[sum(column, arb(0)) for column in zip(*group, strict=True)] for group in entries]
-        return linf_norm([NORMS[norm](vector) for vector in zip(*sums, strict=True)])
-
-    def affine(self, offset: Sequence[arb], slopes: arb_mat, norm: str) -> arb:
-        """A norm of an affine map is convex."""
-        vertices = slopes.transpose().tolist()
-        return linf_norm([NORMS[norm]([d + b for d, b in zip(offset, row, strict=True)]) for row in vertices])
-
-
-BALL, CUBE, SIMPLEX = UnitBall(), UnitCube(), UnitSimplex()
-
+from certattn.kernel.theorems.attention.quadratic_forms import moments
+from certattn.kernel.theorems.attention.unit_sets import BALL, CUBE, SIMPLEX, ClippedCube, UnitSet
 
 # -- regions and their cells
 #
@@ -364,9 +247,6 @@ def _replaced(entries: tuple[T, ...], index: int, entry: T) -> tuple[T, ...]:
 # rho_j = (sup |x'E[y_j a a'] x| + sup x'E[|y_j| (2 gamma(t) - 1) a a'] x) / 2. The norm of the sum is convex
 # in theta, so it is largest at one of its two ends. Proof: docs/claims/attention/output-deviation.md.
 
-# Products of coordinates held in memory at once: about 100 bytes each.
-_PRODUCTS_AT_ONCE = 2**18
-
 
 @dataclass(frozen=True)
 class CellBound:
@@ -389,21 +269,6 @@ class Expansion:
     offset: list[arb]
     slope: arb_mat
     limit_slope: arb_mat
-
-    def moments(self, factors: Sequence[Sequence[arb]]) -> list[arb_mat]:
-        """sum f a a' over the tokens, for each row of factors f, one number for each token."""
-        size, count = len(self.tilts[0]), len(self.tilts)
-        pairs = [(k, m) for k in range(size) for m in range(k, size)]
-        found = arb_mat(len(factors), len(pairs))
-        step = max(1, _PRODUCTS_AT_ONCE // len(pairs))
-        for start in range(0, count, step):
-            tilts = self.tilts[start : start + step]
-            products = [row[k] * row[m] for row in tilts for k, m in pairs]
-            some = [entry for factor in factors for entry in factor[start : start + step]]
-            found = found + arb_mat(len(factors), len(tilts), some) * arb_mat(len(tilts), len(pairs), products)
-        places = {pair: place for place, pair in enumerate(pairs)}
-        order = [places[min(k, m), max(k, m)] for k in range(size) for m in range(size)]
-        return [arb_mat(size, size, [row[place] for place in order]) for row in found.tolist()]
 
 
 @dataclass(frozen=True)
@@ -428,13 +293,14 @@ class Deviation:
     def over(self, cell: Cell, norm: str) -> CellBound:
         """The deviation at the centre of a cell, and a bound of it over the cell."""
         unit, local = cell.unit, self.expand(cell)
-        tails = [exp_tail(unit.reach(tilt)) for tilt in local.tilts]
-        factors = [[w * tail for w, tail in zip(local.weights, tails, strict=True)]]
-        for row in local.weighed:
-            factors += [row, [abs(x) * (2 * tail - 1) for x, tail in zip(row, tails, strict=True)]]
-        growth, *curves = local.moments(factors)
-        rho = unit.forms(list(zip(curves[::2], curves[1::2], strict=True)), norm) / 2
-        eta = unit.form(growth)
+        reaches = [unit.reach(tilt) for tilt in local.tilts]
+        tails = [exp_tail(reach) for reach in reaches]
+        growing = [[w * tail for w, tail in zip(local.weights, tails, strict=True)]]
+        excess = [2 * tail - 1 for tail in tails]
+        resting = [[abs(x) * more for x, more in zip(row, excess, strict=True)] for row in local.weighed]
+        growth, curves, rests = moments(local.tilts, reaches, growing, local.weighed, resting)
+        rho = unit.forms(curves, rests, norm) / 2
+        eta = unit.form(growth.matrix(0))
         theta = eta / (eta + 1)
         slopes = local.slope - local.limit_slope
         first = unit.affine(local.offset, slopes, norm) + rho

@@ -3,10 +3,11 @@
     region: {kind: ball, centre: VECTOR, radius: r}      |q - centre|_2 <= r
     region: {kind: box, lower: VECTOR, upper: VECTOR}    lower_j <= q_j <= upper_j
     region: {kind: hull, points: MATRIX}                 convex combinations of the rows
+    regions: [REGION, ...]                               several of them
 
-The witness `cells` names bisections from the root, first half first: `.` is a cell, a number the axis
-along which a box is cut in the middle, `i-j` the edge along which a simplex is. Whatever it says, the
-cells cover the region, since the checker makes them (`mathematics.regions`).
+Each may say how many of the first tokens its queries see. The witness `cells` names bisections from the
+root, first half first: `.` is a cell, a number the axis along which a box is cut in the middle, `i-j` the edge
+along which a simplex is. Whatever it says, the cells cover the region, since the checker makes them (`cells`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
-from certattn.kernel.document.schema import Field, Kind, Rational, Reading, Record, Text, Values, Variant, scalar
+from certattn.kernel.document.schema import (
+    Count,
+    Field,
+    Kind,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Text,
+    Values,
+    Variant,
+    scalar,
+)
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention.cells import (
@@ -33,9 +46,11 @@ from certattn.kernel.theorems.attention.cells import (
     simplex_pieces,
 )
 
-# So many cells are checked in a minute or two; a hull of n points has n directions, and a cell n^2 products.
+# Of a region, and of all regions together. Of four dimensions so many cells are checked in a minute or two.
 MOST_CELLS = 4096
-MOST_DIRECTIONS = 64
+# A hull of n points has n directions. A cell takes n^2 products for every token, and memory for n^2 numbers for every
+# output: seconds and some hundred megabytes for n = 128.
+MOST_DIRECTIONS = 128
 _STEP = re.compile(r"\.|(0|[1-9][0-9]{0,5})(?:-(0|[1-9][0-9]{0,5}))?", re.ASCII)
 
 
@@ -78,17 +93,28 @@ RADIUS = Field("radius", Rational(minimum=0), "radius of the ball, in the l2 nor
 LOWER = Field("lower", Point(), "lower ends of the intervals")
 UPPER = Field("upper", Point(), "upper ends of the intervals; an end may be that of the other side")
 POINTS = Field("points", Matrix(), "the points whose convex combinations are meant, one per row")
-REGION = Field(
-    "region",
-    Variant("kind", {"ball": Record(CENTRE, RADIUS), "box": Record(LOWER, UPPER), "hull": Record(POINTS)}),
-    "a region of queries, in the place of queries",
-    required=False,
+SEES = Field("sees", Count(1), "how many of the first tokens its queries see; all if left out", required=False)
+_REGION = Variant(
+    "kind",
+    {
+        "ball": Record(CENTRE, RADIUS, SEES),
+        "box": Record(LOWER, UPPER, SEES),
+        "hull": Record(POINTS, SEES),
+    },
 )
+REGION = Field("region", _REGION, "a region of queries, in the place of queries", required=False)
+REGIONS = Field("regions", Listing(_REGION), "several regions of queries, in the place of queries", required=False)
 
 CELLS = Field("cells", Bisections(), "how to cut the region into cells; one cell if left out", required=False)
 QUERY = Field("query", Point(), "for at_least: a query of the ball or box; its centre if left out", required=False)
 WEIGHTS = Field(
     "weights", Vector(), "for at_least: weights of a query of the hull; all equal if left out", required=False
+)
+OF_REGIONS = Field(
+    "regions",
+    Listing(Record(CELLS, QUERY, WEIGHTS)),
+    "cells, query and weights of each of several regions",
+    required=False,
 )
 
 _VECTORS: Mapping[str, Sequence[Field[MatrixInput]]] = {"ball": (CENTRE,), "box": (LOWER, UPPER), "hull": (POINTS,)}
@@ -101,12 +127,26 @@ _CUT: Mapping[str, Callable[[int, Sequence[Bisection | None]], Sequence[Piece]]]
 
 @dataclass(frozen=True)
 class StatedRegion:
-    """A region with checked shapes, the pieces it is cut into, and what the witness says of a query in it."""
+    """A region with checked shapes, the pieces it is cut into, and what the witness says of a query in it.
 
+    `place` is that among several, None of the only one; `sees` is how many of the first tokens its queries see, None
+    for all.
+    """
+
+    place: int | None
     kind: str
     values: Values
     pieces: Sequence[Piece]
     suspect: MatrixInput | None
+
+    @property
+    def name(self) -> str:
+        """How obligations name it."""
+        return REGION.name if self.place is None else f"{REGIONS.name}[{self.place}]"
+
+    @property
+    def sees(self) -> int | None:
+        return self.values.get(SEES)
 
     @property
     def count(self) -> int:
@@ -136,19 +176,50 @@ class StatedRegion:
         return stated if region.contains(stated) is True else None
 
 
-def read_region(stated: tuple[str, Values], dimension: int, witness: Values | None) -> StatedRegion:
-    """The region under `given` with its witness; every dimension checked. Raises MalformedError."""
+def read_regions(given: Values, dimension: int, length: int, witness: Values | None) -> list[StatedRegion]:
+    """The regions under `given` with their witness; every dimension checked. Raises MalformedError."""
+    if REGION in given:
+        if witness is not None and OF_REGIONS in witness:
+            raise witness.node(OF_REGIONS).malformed("cells, query and weights themselves, where there is one region")
+        return [_read_region(None, given[REGION], dimension, length, witness)]
+    stated = given[REGIONS]
+    own: Sequence[Values | None] = [None] * len(stated)
+    if witness is not None:
+        for field in (CELLS, QUERY, WEIGHTS):
+            if field in witness:
+                raise witness.node(field).malformed(f"{field.name} under regions, for each of several regions")
+        if OF_REGIONS in witness:
+            hints = witness[OF_REGIONS]
+            if len(hints) != len(stated):
+                raise witness.node(OF_REGIONS).malformed(f"{len(stated)} items, one for each region", f"{len(hints)}")
+            own = hints
+    found = [
+        _read_region(place, region, dimension, length, hint)
+        for place, (region, hint) in enumerate(zip(stated, own, strict=True))
+    ]
+    cells = sum(region.count for region in found)
+    if cells > MOST_CELLS:
+        raise given.node(REGIONS).malformed(f"at most {MOST_CELLS} cells of all regions together", f"{cells}")
+    return found
+
+
+def _read_region(
+    place: int | None, stated: tuple[str, Values], dimension: int, length: int, witness: Values | None
+) -> StatedRegion:
     kind, values = stated
     for vector in _VECTORS[kind]:
         values[vector].require_length(dimension, "a query")
+    sees = values.get(SEES)
+    if sees is not None and sees > length:
+        raise values.node(SEES).malformed(f"at most {length}, which is all tokens", f"{sees}")
     size = values[POINTS].shape[0] if kind == "hull" else dimension
     moving = _moving_axes(values) if kind == "box" else size
     if moving > MOST_DIRECTIONS:
         what = "points" if kind == "hull" else "dimensions, intervals that are points not counted"
         raise values.at.malformed(f"a region of at most {MOST_DIRECTIONS} {what}", f"{moving}")
     if witness is None:
-        return StatedRegion(kind, values, _CUT[kind](size, [None]), None)
-    return StatedRegion(kind, values, _read_cells(kind, size, witness), _read_suspect(kind, size, witness))
+        return StatedRegion(place, kind, values, _CUT[kind](size, [None]), None)
+    return StatedRegion(place, kind, values, _read_cells(kind, size, witness), _read_suspect(kind, size, witness))
 
 
 def _moving_axes(values: Values) -> int:

@@ -18,7 +18,6 @@ from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, real_root
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.theorems.attention.cells import (
-    BALL,
     Ball,
     Box,
     Cell,
@@ -29,6 +28,8 @@ from certattn.kernel.theorems.attention.cells import (
     box_pieces,
     simplex_pieces,
 )
+from certattn.kernel.theorems.attention.quadratic_forms import moments
+from certattn.kernel.theorems.attention.unit_sets import BALL
 
 Array = np.ndarray[Any, Any]
 ROUNDING = 1 + 1e-10
@@ -244,7 +245,7 @@ def test_chunks_change_nothing_but_rounding(at_once: int, monkeypatch: pytest.Mo
     deviation = empirical(draw.normal(size=(9, 2)), draw.normal(size=(9, 2)))
     (cell, *_) = cells("ball", 2, 0.4, draw)
     whole = over(deviation, cell)
-    monkeypatch.setattr("certattn.kernel.theorems.attention.cells._PRODUCTS_AT_ONCE", at_once)
+    monkeypatch.setattr("certattn.kernel.theorems.attention.quadratic_forms._PRODUCTS_AT_ONCE", at_once)
     assert over(deviation, cell).upper.overlaps(whole.upper)
 
 
@@ -320,8 +321,9 @@ def test_moments_are_those_of_numpy() -> None:
     weights /= weights.sum()
     tilts = keys - weights @ keys
     factors = draw.normal(size=(4, 7))
-    found = local.moments([[arb(float(f)) for f in row] for row in factors])
-    for row, matrix in zip(factors, found, strict=True):
+    (found,) = moments(local.tilts, [arb(1)] * 7, [[arb(float(f)) for f in row] for row in factors])
+    for j, row in enumerate(factors):
+        matrix = found.matrix(j)
         assert isinstance(matrix, arb_mat)
         expected = (row[:, None] * tilts).T @ tilts
         assert np.allclose([[value(entry) for entry in line] for line in matrix.tolist()], expected)

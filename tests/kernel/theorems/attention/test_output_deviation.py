@@ -13,7 +13,7 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention import cells
+from certattn.kernel.theorems.attention import quadratic_forms
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
@@ -25,7 +25,7 @@ CLAIM = CLAIMS["output-deviation"]
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5])
 def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_WEIGHTS_AT_ONCE", at_once)
-    monkeypatch.setattr(cells, "_PRODUCTS_AT_ONCE", at_once)
+    monkeypatch.setattr(quadratic_forms, "_PRODUCTS_AT_ONCE", at_once)
     assert [case.complaint(check(case.text, arrays)) for case in cases.CASES] == [""] * len(cases.CASES)
 
 

@@ -297,10 +297,11 @@ witness:
 def test_a_centre_outside_the_ball_refutes_nothing(arrays: Path) -> None:
     """s - tanh s, s = q_1 + q_2, is 0.47861... at most; at centres of cells around the edge it is 0.4951."""
     problem = CLAIM.read(loads(DIAGONAL, arrays / "case.yaml"))
-    cells = [problem.region.cell(i) for i in range(problem.region.count)]
+    (region,) = problem.regions
+    cells = [region.cell(i) for i in range(region.count)]
     outside = [cell for cell in cells if not cell.inside]
     with working_precision(64):
-        assert any(problem.deviations_at(cell.centre)[0] > fmpq(495, 1000) for cell in outside)
+        assert any(problem.deviations_at(region, cell.centre)[0] > fmpq(495, 1000) for cell in outside)
     assert check(DIAGONAL, arrays).verdict is Verdict.REJECTED
     assert check(DIAGONAL.replace("0.4791", "0.497"), arrays).verdict is Verdict.VERIFIED
     assert check(DIAGONAL.replace("0.4791", "0.44"), arrays).verdict is Verdict.REFUTED
@@ -334,7 +335,7 @@ def test_a_bound_between_the_centre_and_the_cell_takes_bits_to_refute(arrays: Pa
     """The centre deviates by 10^-25 more than is stated: 64 bits do not see it, 128 do."""
     with working_precision(200):
         problem = CLAIM.read(loads(text_of(cases.BALL), arrays / "case.yaml"))
-        (value,) = problem.deviations_at(problem.region.exact.middle())
+        (value,) = problem.deviations_at(problem.regions[0], problem.regions[0].exact.middle())
         digits = value.str(30, radius=False)[:27]
         assert arb(digits) < value
     text = replaced(

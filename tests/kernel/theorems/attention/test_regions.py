@@ -15,17 +15,14 @@ from certattn.kernel.theorems.attention.cells import (
     Box,
     BoxPiece,
     Cell,
-    ClippedCube,
     Hull,
     SimplexPiece,
-    UnitBall,
-    UnitCube,
-    UnitSimplex,
     ball_pieces,
     box_pieces,
     is_combination,
     simplex_pieces,
 )
+from certattn.kernel.theorems.attention.unit_sets import ClippedCube, UnitBall, UnitCube, UnitSimplex
 
 Point = list[fmpq]
 

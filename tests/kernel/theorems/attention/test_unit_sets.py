@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, fmpq, fmpz, fmpz_mat
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.attention.cells import BALL, CUBE, SIMPLEX, ClippedCube
+from certattn.kernel.theorems.attention.quadratic_forms import QuadraticForms, moments
+from certattn.kernel.theorems.attention.unit_sets import BALL, CUBE, SIMPLEX, ClippedCube
 
 Array = np.ndarray[Any, Any]
 # A sampled value may exceed the true one by the rounding of doubles.
@@ -41,6 +42,13 @@ def sample(name: str, size: int, draw: np.random.Generator, count: int = 4000) -
     return np.asarray(x / x.sum(1, keepdims=True))
 
 
+def forms_of(matrices: Array) -> QuadraticForms:
+    """Matrices that are stored exactly."""
+    size = matrices.shape[1]
+    rows = [[fmpz(int(matrix[k, m] * 2.0**200)) for k in range(size) for m in range(k, size)] for matrix in matrices]
+    return QuadraticForms(size, fmpz_mat(rows), arb(2) ** -200, arb(0))
+
+
 SETS = {"ball": BALL, "cube": CUBE, "simplex": SIMPLEX}
 
 
@@ -65,9 +73,11 @@ def test_no_point_of_the_set_goes_beyond(name: str, size: int) -> None:
         for norm in ("l2", "linf"):
             sizes = size_of(d + points @ B.T, norm)
             assert sizes.max() <= value(unit.affine(row(d), balls(B), norm)) * ROUNDING
-            pairs = [[balls(S[0]), balls(S[1])], [balls(S[2]), balls(S[3])]]
             sums = np.stack([forms[:, 0] + forms[:, 1], forms[:, 2] + forms[:, 3]], axis=1)
-            assert size_of(sums, norm).max() <= value(unit.forms(pairs, norm)) * ROUNDING
+            assert (
+                size_of(sums, norm).max()
+                <= value(unit.forms(forms_of(S[[0, 2]]), forms_of(S[[1, 3]]), norm)) * ROUNDING
+            )
 
 
 def test_what_is_reached_exactly() -> None:
@@ -135,7 +145,9 @@ def test_what_is_no_number_bounds_nothing(unit: Any) -> None:
         for norm in ("l2", "linf"):
             assert unit.affine([bad, arb(1)], balls(np.eye(2)), norm).is_finite() is False
             assert unit.affine(row(np.ones(2)), arb_mat([[bad, arb(0)], [arb(0), arb(1)]]), norm).is_finite() is False
-            assert unit.forms([[arb_mat([[bad]])], [arb_mat([[1]])]], norm).is_finite() is False
+            known, unknown = moments([[arb(1)]], [bad], [[arb(1)]], [[bad]])
+            assert unit.forms(unknown, known, norm).is_finite() is False
+            assert unit.forms(known, unknown, norm).is_finite() is False
 
 
 def test_more_bits_change_a_bound_by_rounding_only() -> None:
@@ -148,3 +160,59 @@ def test_more_bits_change_a_bound_by_rounding_only() -> None:
             fine = unit.affine(row(d), balls(B), "l2")
             assert rough.overlaps(fine)
             assert fine.rad() < arb(2) ** -200
+
+
+# -- vectors of quadratic forms, in integers
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("bits", [2, 20, 64, 130])
+def test_moments_hold_the_exact_sums(size: int, bits: int) -> None:
+    """Rows and factors of very different sizes, in more than one chunk."""
+    draw = np.random.default_rng(size + bits)
+    a = draw.normal(size=(30, size)) * 10.0 ** draw.integers(-6, 6, size=(30, 1))
+    groups = [draw.normal(size=(lines, 30)) * 10.0 ** draw.integers(-9, 3, size=(lines, 30)) for lines in (1, 3)]
+    with working_precision(bits):
+        about = row(np.abs(a).max(axis=1) * draw.choice([0, 1e-3, 1, 7], size=30))
+        found = moments(balls(a).tolist(), about, *(balls(group).tolist() for group in groups))
+        tables = [[forms.matrix(j).tolist() for j in range(forms.count)] for forms in found]
+        bounds = [list(zip(forms.sizes(), forms.norms(), strict=True)) for forms in found]
+    exact = [[fmpq(*float(entry).as_integer_ratio()) for entry in line] for line in a]
+    with working_precision(2000):
+        for group, matrices, sizes in zip(groups, tables, bounds, strict=True):
+            for factors, matrix, (total, norm) in zip(group, matrices, sizes, strict=True):
+                weights = [fmpq(*float(entry).as_integer_ratio()) for entry in factors]
+                truth = [[sum((w * line[k] * line[m] for w, line in zip(weights, exact, strict=True)), fmpq(0))
+                          for m in range(size)] for k in range(size)]  # fmt: skip
+                entries = [entry for line in truth for entry in line]
+                assert all(matrix[k][m].contains(arb(truth[k][m])) for k in range(size) for m in range(size))
+                assert not total < sum((abs(entry) for entry in entries), fmpq(0))
+                assert not norm < arb(sum((entry * entry for entry in entries), fmpq(0))).sqrt()
+
+
+def test_forms_together_are_at_most_as_large_as_one_by_one() -> None:
+    """Where one direction of the outputs sees a multiple of |x|^2, and where none does."""
+    draw = np.random.default_rng(3)
+    for size in (2, 4, 8):
+        round_ = np.einsum("j,km->jkm", draw.normal(size=5), np.eye(size))
+        noise = draw.normal(size=(5, size, size))
+        for matrices in (round_, round_ + 0.1 * (noise + noise.transpose(0, 2, 1)), noise + noise.transpose(0, 2, 1)):
+            together = value(forms_of(matrices).over_ball())
+            assert together <= np.linalg.norm(np.linalg.norm(matrices, 2, axis=(1, 2))) * 1.02
+        assert value(forms_of(round_).over_ball()) == pytest.approx(np.linalg.norm(round_[:, 0, 0]), rel=0.01)
+
+
+def test_errors_of_entries_widen_every_bound() -> None:
+    forms = forms_of(np.array([[[1.0, 0.0], [0.0, -1.0]], [[0.0, 2.0], [2.0, 0.0]]]))
+    wide = QuadraticForms(forms.size, forms.numerators, forms.unit, arb(1) / 8)
+    draw = np.random.default_rng(4)
+    x = sample("ball", 2, draw)
+    for _ in range(50):
+        off = draw.choice([-0.125, 0.125], size=(2, 2, 2))
+        off[:, 1, 0] = off[:, 0, 1]
+        moved = np.array([[[1.0, 0.0], [0.0, -1.0]], [[0.0, 2.0], [2.0, 0.0]]]) + off
+        reached = np.linalg.norm(np.einsum("ni,jik,nk->nj", x, moved, x), axis=1).max()
+        assert not wide.over_ball() < reached
+        for matrix, total, norm in zip(moved, wide.sizes(), wide.norms(), strict=True):
+            assert not total < float(np.abs(matrix).sum())
+            assert not norm < float(np.linalg.norm(matrix))
