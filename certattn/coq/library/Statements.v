@@ -80,13 +80,43 @@ Definition empirical_limit (s : scale) (keys values : matrix) (q : vector) : vec
     + factor s * covariance (ones keys) (column c values) (map (fun k => dot k q) keys))
   (seq 0 (columns values)).
 
+(** ** Who sees what *)
+
+(** Those from [first] on, without [stop] and what comes after it, counted from 0. *)
+Definition between {A : Type} (first stop : nat) (l : list A) : list A := skipn first (firstn stop l).
+(** Every query sees a token, and of [n] tokens none that is not there. *)
+Definition sighted (n : nat) (first stop : list nat) : Prop := Forall2 (fun a b => (a < b <= n)%nat) first stop.
+(** [f] at each query, of the keys and values that it sees: those from first_i on, without stop_i. *)
+Fixpoint at_queries (f : matrix -> matrix -> vector -> vector) (keys values : matrix) (first stop : list nat)
+    (queries : matrix) : list vector :=
+  match first, stop, queries with
+  | a :: first', b :: stop', q :: queries' =>
+      f (between a b keys) (between a b values) q :: at_queries f keys values first' stop' queries'
+  | _, _, _ => []
+  end.
+(** The same for several heads, each with its own keys, values and queries. *)
+Fixpoint at_heads (f : matrix -> matrix -> vector -> vector) (keys values : list matrix) (first stop : list (list nat))
+    (queries : list matrix) : list matrix :=
+  match keys, values, first, stop, queries with
+  | K :: keys', V :: values', a :: first', b :: stop', Q :: queries' =>
+      at_queries f K V a b Q :: at_heads f keys' values' first' stop' queries'
+  | _, _, _, _, _ => []
+  end.
+(** Each of them so many times, one after the other: heads of keys that so many heads of queries share. *)
+Definition shared_by {A : Type} (count : nat) (l : list A) : list A := flat_map (fun x => repeat x count) l.
+Definition stacked (count rows columns : nat) (Ms : list matrix) : Prop :=
+  length Ms = count /\ Forall (shaped rows columns) Ms.
+
 (** * Distances *)
 
-Inductive norm := linf | l2.
+(** The largest entry, the Euclidean length, the root mean square of the entries. *)
+Inductive norm := linf | l2 | rms.
+Definition squares (x : vector) : R := total (map (fun u => u * u) x).
 Definition size (n : norm) (x : vector) : R :=
   match n with
   | linf => fold_right (fun u m => Rmax (Rabs u) m) 0 x
-  | l2 => sqrt (total (map (fun u => u * u) x))
+  | l2 => sqrt (squares x)
+  | rms => sqrt (squares x / INR (length x))
   end.
 
 Fixpoint each (P : vector -> vector -> R -> Prop) (xs ys : list vector) (rs : vector) : Prop :=
@@ -101,19 +131,64 @@ Fixpoint some (P : vector -> vector -> Prop) (xs ys : list vector) : Prop :=
   | _, _ => False
   end.
 
-(** What is asserted of the distances of x_i and y_i: a bound for each, or a lower one for some. *)
+(** What is asserted of the distances of x_i and y_i: a bound for each, or a lower one for some; [times]: in units of
+    the size of x_i. *)
 Inductive bound :=
   | at_most_each (den : positive) (radii : list Z)
   | at_least_each (den : positive) (radii : list Z)
-  | at_least_somewhere (num : Z) (den : positive).
+  | at_least_somewhere (num : Z) (den : positive)
+  | at_most_times_each (den : positive) (factors : list Z)
+  | at_least_times_somewhere (num : Z) (den : positive).
 Definition holds (n : norm) (xs ys : list vector) (b : bound) : Prop :=
   match b with
   | at_most_each d rs => each (fun x y r => size n (minus x y) <= r) xs ys (vec d rs)
   | at_least_each d rs => each (fun x y r => r <= size n (minus x y)) xs ys (vec d rs)
   | at_least_somewhere a d => some (fun x y => ratio a d <= size n (minus x y)) xs ys
+  | at_most_times_each d rs => each (fun x y r => size n (minus x y) <= r * size n x) xs ys (vec d rs)
+  | at_least_times_somewhere a d =>
+      some (fun x y => 0 < size n x /\ ratio a d * size n x <= size n (minus x y)) xs ys
   end.
 Fixpoint distances (n : norm) (xs ys : list vector) (bounds : list bound) : Prop :=
   match bounds with [] => True | b :: bs => holds n xs ys b /\ distances n xs ys bs end.
+
+(** * Errors of the output O of a kernel, where T is exact: lists of heads, with a row for each query *)
+
+(** The unit in the last place of u is 2^e, among floats of p bits whose normal numbers begin at 2^least. *)
+Definition has_unit (p least : Z) (u : R) (e : Z) : Prop :=
+  Rabs u < powerRZ 2 (e + p) /\
+  ((e = least - p + 1)%Z \/ ((least - p + 1 < e)%Z /\ powerRZ 2 (e + p - 1) <= Rabs u)).
+Definition entries (heads : list matrix) : vector := concat (concat heads).
+(** How many entries are larger than r. *)
+Definition beyond (r : R) (x : vector) : Z :=
+  fold_right (fun u n => if Rlt_dec r (Rabs u) then Z.succ n else n) 0%Z x.
+
+(** Bounds for the errors of each head, all its entries in one vector; for those of each row; and for those of single
+    entries, in units of the last place of the exact value; and how many entries are off by more than a radius. *)
+Inductive assertion :=
+  | by_head (n : norm) (bounds : list bound)
+  | by_row (n : norm) (bounds : list bound)
+  | ulps_at_most (p least num : Z) (den : positive)
+  | ulps_at_least (p least num : Z) (den : positive)
+  | beyond_at_most (num : Z) (den : positive) (count : Z)
+  | beyond_at_least (num : Z) (den : positive) (count : Z).
+Definition asserted (T O : list matrix) (a : assertion) : Prop :=
+  match a with
+  | by_head n bs => distances n (map (@concat R) T) (map (@concat R) O) bs
+  | by_row n bs => distances n (concat T) (concat O) bs
+  | ulps_at_most p l a d => Forall (fun tu => exists e, has_unit p l (fst tu) e /\
+      Rabs (fst tu - snd tu) <= ratio a d * powerRZ 2 e) (combine (entries T) (entries O))
+  | ulps_at_least p l a d => Exists (fun tu => exists e, has_unit p l (fst tu) e /\
+      ratio a d * powerRZ 2 e <= Rabs (fst tu - snd tu)) (combine (entries T) (entries O))
+  | beyond_at_most a d count => (beyond (ratio a d) (minus (entries T) (entries O)) <= count)%Z
+  | beyond_at_least a d count => (count <= beyond (ratio a d) (minus (entries T) (entries O)))%Z
+  end.
+(** So many heads with so many rows and columns, of which all this is true. *)
+Definition errors (count rows columns : nat) (T O : list matrix) (all : list assertion) : Prop :=
+  stacked count rows columns T /\ stacked count rows columns O /\ Forall (asserted T O) all.
+
+(** Logarithms to the base 2. *)
+Definition log2_normaliser (s : scale) (keys : matrix) (q : vector) : vector :=
+  map (fun u => u / ln 2) (log_normaliser s keys q).
 
 (** * Max-margin problems: the least |q| with <z_j, q> >= r_j for all j *)
 
