@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from flint import arb, fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of
-from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
+from certattn.coq.terms import Constant, Factor, Number, Row, Table, Tables, natural, positive
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
@@ -69,6 +69,15 @@ class Builder:
         self.constants.append(found)
         shape = f"{natural(matrix.rows)} {natural(matrix.columns)}"
         self.shapes.append(Conjunct(f"shaped {shape} {found.term}", f"apply shaped_mat. {COMPUTED}"))
+        return Points(found.term, f"{name}_den", name)
+
+    def tables(self, name: str, stacked: ExactMatrix, count: int) -> Points:
+        """So many equally large matrices, which stand one below the other, as a constant."""
+        rows = stacked.rows // count
+        found = Tables(name, stacked, [rows] * count)
+        self.constants.append(found)
+        shape = f"{natural(count)} {natural(rows)} {natural(stacked.columns)}"
+        self.shapes.append(Conjunct(f"stacked {shape} {found.term}", f"apply stacked_mats. {COMPUTED}"))
         return Points(found.term, f"{name}_den", name)
 
     def row(self, name: str, entries: Sequence[fmpq]) -> Row:
@@ -168,7 +177,7 @@ def softmax_instance(
     fast: bool,
 ) -> Instance:
     """The theorem of shapes and of conjuncts, each of which takes every weight once and so many sums at each query."""
-    library = ["Digits", "Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
+    library = ["Digits", "Statements", "Integers", "Heads", "SoftmaxFast" if fast else "SoftmaxExact"]
     cost = _cost(builder, sums, size, bits.exponentials, fast)
     return Instance(library, builder.constants, [*builder.shapes, *conjuncts], cost, says, fast)
 

@@ -1,0 +1,307 @@
+"""Errors of the output of an attention kernel: `attention-error`.
+
+The theorem is about all heads: attention of each query over the tokens that it sees, as the certificate's masks say,
+beside the output. Coq encloses every weight once for all measures of the output, and once more for the log-sum-exps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+from flint import arb, fmpq
+
+from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, required_slack
+from certattn.coq.softmax_terms import (
+    SLACK_BITS,
+    Builder,
+    Points,
+    Side,
+    Size,
+    distances,
+    largest,
+    largest_score,
+    precision_for,
+    softmax_instance,
+)
+from certattn.coq.terms import Hint, IndexLists, integer, natural
+from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.schema import Field, Values
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
+from certattn.kernel.mathematics.balls import l2_norm, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.attention.attention_error import (
+    BEYOND,
+    ERROR,
+    NO_FEWER,
+    NO_MORE,
+    OF_LSE,
+    RADIUS,
+    RELATIVE,
+    RMS,
+    ULPS,
+    AssertedErrors,
+    Row,
+    exact_rows,
+    lse_off,
+    unit,
+)
+from certattn.kernel.theorems.attention.stated_heads import BASE, LSE, StatedHeads
+
+# How Coq's library bounds these, from above for every head or row, and from below for some.
+_DISTANCES = {
+    ERROR: ("by_head linf", "at_most_each", "at_least_somewhere"),
+    RMS: ("by_head rms", "at_most_each", "at_least_somewhere"),
+    RELATIVE: ("by_row l2", "at_most_times_each", "at_least_times_somewhere"),
+}
+_NORMALISERS = {"e": ("log_normaliser", "enc_log_seen"), "2": ("log2_normaliser", "enc_log2_seen")}
+
+
+def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instance:
+    """The whole statement. Raises NotExportableError where a bound leaves no slack."""
+    stated: AssertedErrors = CLAIMS["attention-error"].read(certificate)
+    heads, asserts = stated.heads, stated.asserts
+    queries, keys, values, output = heads.exact
+    measured = _Measured(stated)
+    with working_precision(SLACK_BITS):
+        slack = measured.slack()
+    size = _size(heads)
+    bits = precision_for(slack, size)
+
+    builder, count = Builder(), heads.count
+    scale = builder.factor("scale", heads.scale)
+    first, stop = _sights(builder, heads)
+    points = builder.tables("queries", queries, count)
+    shared = [
+        _shared(builder.tables(name, matrix, count // heads.shared), heads.shared)
+        for name, matrix in (("keys", keys), ("values", values))
+    ]
+    outputs = builder.tables("output", output, count)
+    precisions = f"{bits.sums_term} {bits.exponentials_term}"
+    denominators = " ".join(each.denominator for each in (*shared, points))
+
+    def at_heads(function: str, enclosed: str) -> Side:
+        """A function of the keys, values and queries at every head, beside the lemma that encloses it."""
+        seen = f"{first} {stop}"
+        lists = f"{shared[0].integers} {shared[1].integers} {seen} {points.integers}"
+        lemma = f"(S.{enclosed} {precisions} {scale} {denominators})"
+        return Side(
+            f"(at_heads {function} {shared[0].term} {shared[1].term} {seen} {points.term})",
+            f"(S.heads_correct _ _ _ {denominators} {lemma} {lists} _)",
+        )
+
+    conjuncts, sums = list[Conjunct](), list[int]()
+    if asserted := list(_asserted(builder, stated)):
+        exponents = Hint("exponents", "Z", [integer(e) for e in measured.exponents] if ULPS in asserts else [])
+        builder.constants.append(exponents)
+        shape = f"{natural(count)} {natural(heads.queries)} {natural(output.columns)}"
+        listed = "[" + ";\n     ".join(asserted) + "]"
+        exact = at_heads(f"(attention {scale})", "enc_attention_seen")
+        check = (
+            f"S.errors_sound {bits.sums_term} {exponents.name} {shape} {listed} _ _ _ _ "
+            f"{exact.proof} (S.stated_heads_correct {bits.sums_term} {outputs.arguments}) _"
+        )
+        conjuncts.append(
+            Conjunct(
+                f"errors {shape}\n    {exact.term}\n    {outputs.term}\n    {listed}",
+                f"rewrite ?shared_map. refine ({check}); {COMPUTED}",
+            )
+        )
+        sums.append(output.columns)
+    if OF_LSE in asserts:
+        normaliser, enclosed = _NORMALISERS[heads.given[LSE][BASE]]
+        logs = at_heads(f"(fun K _ => {normaliser} {scale} K)", enclosed)
+        stated_logs = builder.table("log_sums", heads.logarithms)
+        conjuncts.append(
+            distances(
+                "linf",
+                Side(f"(map (@concat R) {logs.term})", f"(S.by_head_correct _ _ {logs.proof})"),
+                Side(stated_logs.term, f"(S.stated_rows_correct {bits.sums_term} {stated_logs.arguments})"),
+                f"[{'; '.join(_bounds(builder, OF_LSE, asserts[OF_LSE], count, *_DISTANCES[ERROR][1:]))}]",
+                bits.sums_term,
+            )
+        )
+        sums.append(1)
+    return softmax_instance(builder, conjuncts, sums, size, bits, fast=fast)
+
+
+def _sights(builder: Builder, heads: StatedHeads) -> tuple[str, str]:
+    """Of each query of each head the first token that it sees, and the first after it that it does not."""
+    sights = [heads.sight(head) for head in range(heads.count)]
+    first = IndexLists("first", [sight.first for sight in sights])
+    stop = IndexLists("stop", [sight.last for sight in sights])
+    builder.constants += [first, stop]
+    statement = f"Forall2 (sighted {natural(heads.tokens)}) {first.name} {stop.name}"
+    builder.shapes.append(Conjunct(statement, f"apply all_sighted_correct. {COMPUTED}"))
+    return first.name, stop.name
+
+
+def _shared(heads: Points, count: int) -> Points:
+    """Heads of keys or values, each so many times, one after the other."""
+    if count == 1:
+        return heads
+    term, integers = (f"(shared_by {natural(count)} {each})" for each in (heads.term, heads.integers))
+    return Points(term, heads.denominator, integers)
+
+
+def _asserted(builder: Builder, stated: AssertedErrors) -> Iterator[str]:
+    """What is asserted of the output, as `assertion` of the library has it."""
+    heads, asserts = stated.heads, stated.asserts
+    for measure, (whose, every, some) in _DISTANCES.items():
+        if measure in asserts:
+            count = heads.count * (heads.queries if measure is RELATIVE else 1)
+            yield f"{whose} [{'; '.join(_bounds(builder, measure, asserts[measure], count, every, some))}]"
+    if ULPS in asserts:
+        precision, least = stated.format
+        for field in (AT_MOST, AT_LEAST):
+            if field in asserts[ULPS]:
+                bound = builder.number(f"ulps_{field.name}", asserts[ULPS][field])
+                yield f"ulps_{field.name} {integer(precision)} ({integer(least)}) {bound.arguments}"
+    if BEYOND in asserts:
+        radius = builder.number("radius", asserts[BEYOND][RADIUS])
+        for counted in (NO_MORE, NO_FEWER):
+            if counted in asserts[BEYOND]:
+                yield f"beyond_{counted.name} {radius.arguments} {integer(asserts[BEYOND][counted])}"
+
+
+def _bounds(
+    builder: Builder, measure: Field[Values], stated: Values, count: int, every: str, some: str
+) -> Iterator[str]:
+    """The bounds of a distance: one from above for each of so many, and one from below."""
+    if AT_MOST in stated:
+        yield f"{every} {builder.row(f'{measure.name}_at_most', [stated[AT_MOST]] * count).arguments}"
+    if AT_LEAST in stated:
+        yield f"{some} {builder.number(f'{measure.name}_at_least', stated[AT_LEAST]).arguments}"
+
+
+# -- precision
+
+
+def _size(heads: StatedHeads) -> Size:
+    queries, keys, values, output = heads.exact
+    sights = [heads.sight(head) for head in range(heads.count)]
+    weights = sum(stop - first for sight in sights for first, stop in zip(sight.first, sight.last, strict=True))
+    score = arb(0)
+    for head in range(heads.count):
+        of_head = (_part(queries, head, heads.queries), _part(keys, head // heads.shared, heads.tokens))
+        score = score.max(largest_score(of_head[1], of_head[0], heads.scale))
+    value = max(largest(values), largest(output), fmpq(1))
+    return Size(weights, heads.tokens, values.columns, value, score)
+
+
+def _part(stacked: ExactMatrix, index: int, rows: int) -> ExactMatrix:
+    """One of several matrices of so many rows, which stand one below the other."""
+    return stacked.take_rows(range(index * rows, (index + 1) * rows))
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """An error beside the unit that its bound is in; Coq has to decide numbers as far apart as `beside`, too."""
+
+    error: arb
+    unit: arb
+    beside: arb
+
+    def below(self, bound: fmpq) -> arb:
+        """By how much the error is less than so many units."""
+        return ((bound * self.unit - self.error) / (1 + bound)).min(self.beside)
+
+    def above(self, bound: fmpq) -> arb:
+        return ((self.error - bound * self.unit) / (1 + bound)).min(self.beside)
+
+
+_ONE = arb(1)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What is compared with bounds, as balls of a working precision of SLACK_BITS."""
+
+    stated: AssertedErrors
+
+    @cached_property
+    def rows(self) -> list[list[Row]]:
+        """The rows of each head."""
+        return [list(exact_rows(self.stated.heads, head)) for head in range(self.stated.heads.count)]
+
+    @property
+    def entries(self) -> list[tuple[arb, arb]]:
+        """T - o and T for every entry."""
+        return [pair for rows in self.rows for row in rows for pair in zip(row.off, row.exact, strict=True)]
+
+    @cached_property
+    def exponents(self) -> list[int]:
+        """That of the unit in the last place of every exact value. Raises NotExportableError where one may have two."""
+        units = [unit(abs(t), *self.stated.format) for _, t in self.entries]
+        if not all(each.is_exact() for each in units):
+            raise NotExportableError(
+                "an exact value is a power of two or nearly so, and intervals never tell which unit in the last place "
+                "it has: a certificate without `ulps` can be exported"
+            )
+        return [int(each.man_exp()[1]) for each in units]
+
+    def slack(self) -> arb:
+        """The least distance of an error from its bound: more than 0. Raises NotExportableError where it is not."""
+        slack = _ONE
+        for field, compared in self._compared.items():
+            if field in self.stated.asserts:
+                slack = slack.min(_slack(compared(), self.stated.asserts[field]))
+        if BEYOND in self.stated.asserts:
+            slack = slack.min(self._beyond(self.stated.asserts[BEYOND]))
+        return required_slack(slack)
+
+    @property
+    def _compared(self) -> dict[Field[Values], Callable[[], list[_Compared]]]:
+        return {
+            ERROR: lambda: [_Compared(abs(x), _ONE, _ONE) for x, _ in self.entries],
+            RMS: lambda: [_Compared(_root_mean_square(rows), _ONE, _ONE) for rows in self.rows],
+            RELATIVE: self._by_row,
+            ULPS: self._in_units,
+            OF_LSE: self._log_sums,
+        }
+
+    def _by_row(self) -> list[_Compared]:
+        sizes = [(l2_norm(row.off), l2_norm(row.exact)) for rows in self.rows for row in rows]
+        return [_Compared(off, exact, exact) for off, exact in sizes]
+
+    def _in_units(self) -> list[_Compared]:
+        """That a value has its unit is decided by the powers of two around it."""
+        precision, least = self.stated.format
+        found = []
+        for (x, t), exponent in zip(self.entries, self.exponents, strict=True):
+            size, below, above = abs(t), *(arb(2) ** (exponent + precision - k) for k in (1, 0))
+            is_least = exponent == least - precision + 1
+            beside = above - size if is_least else (above - size).min(size - below)
+            found.append(_Compared(abs(x), arb(2) ** exponent, beside))
+        return found
+
+    def _log_sums(self) -> list[_Compared]:
+        heads = self.stated.heads
+        off = (lse_off(heads, head, (row.logarithm for row in rows)) for head, rows in enumerate(self.rows))
+        return [_Compared(x, _ONE, _ONE) for of_head in off for x in of_head]
+
+    def _beyond(self, stated: Values) -> arb:
+        """The least distance of an error from the radius; 0 where other numbers are beyond it than are stated."""
+        errors = [abs(x) - stated[RADIUS] for x, _ in self.entries]
+        count = sum((error > 0) is True for error in errors)
+        fewest, most = stated.get(NO_FEWER), stated.get(NO_MORE)
+        if (fewest is not None and count < fewest) or (most is not None and count > most):
+            return arb(0)
+        return reduce(arb.min, (abs(error) for error in errors))
+
+
+def _root_mean_square(rows: Sequence[Row]) -> arb:
+    entries = [x for row in rows for x in row.off]
+    return l2_norm(entries) / arb(len(entries)).sqrt()
+
+
+def _slack(compared: Sequence[_Compared], stated: Values) -> arb:
+    """How far all of them are below one bound, and one of them is above the other."""
+    slack = _ONE
+    if AT_MOST in stated:
+        slack = reduce(arb.min, (each.below(stated[AT_MOST]) for each in compared), slack)
+    if AT_LEAST in stated:
+        slack = slack.min(reduce(arb.max, (each.above(stated[AT_LEAST]) for each in compared)))
+    return slack
