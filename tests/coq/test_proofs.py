@@ -32,26 +32,12 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
 from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
-from .together import POINT, prove_together
+from .together import POINT, changed, prove_together, row
 
 
 def test_coq_is_here_where_it_has_to_be() -> None:
     if os.environ.get("CERTATTN_REQUIRE_COQ"):
         assert shutil.which("coqc")
-
-
-def row(entries: list[fmpq]) -> ExactMatrix:
-    return ExactMatrix.row_vector(entries)
-
-
-def changed(instance: Instance, name: str, **fields: Any) -> Instance:
-    """The same theorem and proof with another constant."""
-    assert any(constant.name == name for constant in instance.constants)
-    constants: list[Constant] = [
-        replace(constant, **fields) if constant.name == name else constant  # type: ignore[type-var]
-        for constant in instance.constants
-    ]
-    return replace(instance, constants=constants)
 
 
 def test_every_form_of_softmax_distances_is_proved(
