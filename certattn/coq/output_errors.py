@@ -25,7 +25,7 @@ from certattn.coq.softmax_terms import (
     precision_for,
     softmax_instance,
 )
-from certattn.coq.terms import Hint, IndexLists, integer, natural
+from certattn.coq.terms import Hint, integer, natural
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Values
@@ -72,7 +72,8 @@ def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instanc
 
     builder, count = Builder(), heads.count
     scale = builder.factor("scale", heads.scale)
-    first, stop = _sights(builder, heads)
+    sights = [heads.sight(head) for head in range(count)]
+    seen = builder.sights([sight.first for sight in sights], [sight.last for sight in sights], heads.tokens)
     points = builder.tables("queries", queries, count)
     shared = [
         _shared(builder.tables(name, matrix, count // heads.shared), heads.shared)
@@ -84,7 +85,6 @@ def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instanc
 
     def at_heads(function: str, enclosed: str) -> Side:
         """A function of the keys, values and queries at every head, beside the lemma that encloses it."""
-        seen = f"{first} {stop}"
         lists = f"{shared[0].integers} {shared[1].integers} {seen} {points.integers}"
         lemma = f"(S.{enclosed} {precisions} {scale} {denominators})"
         return Side(
@@ -125,17 +125,6 @@ def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instanc
         )
         sums.append(1)
     return softmax_instance(builder, conjuncts, sums, size, bits, fast=fast)
-
-
-def _sights(builder: Builder, heads: StatedHeads) -> tuple[str, str]:
-    """Of each query of each head the first token that it sees, and the first after it that it does not."""
-    sights = [heads.sight(head) for head in range(heads.count)]
-    first = IndexLists("first", [sight.first for sight in sights])
-    stop = IndexLists("stop", [sight.last for sight in sights])
-    builder.constants += [first, stop]
-    statement = f"Forall2 (sighted {natural(heads.tokens)}) {first.name} {stop.name}"
-    builder.shapes.append(Conjunct(statement, f"apply all_sighted_correct. {COMPUTED}"))
-    return first.name, stop.name
 
 
 def _shared(heads: Points, count: int) -> Points:

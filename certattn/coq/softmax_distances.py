@@ -32,7 +32,7 @@ from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.given.attention import Weights
-from certattn.kernel.given.prompts import StatedPrompt
+from certattn.kernel.given.prompts import StatedPrompt, seen_tokens
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms
@@ -100,7 +100,10 @@ def _side(term: str, name: str, arguments: str, *, conditions: bool = True) -> S
 
 @dataclass(frozen=True)
 class _Attention:
-    """Keys, values and queries as constants, with the factor of scores."""
+    """Keys, values and queries as constants, with the factor of scores.
+
+    `seen` are the constants with what each query sees of the tokens, None where all see all.
+    """
 
     builder: Builder
     precision: str
@@ -111,9 +114,13 @@ class _Attention:
     queries: Points
     stated_queries: Points
     maps: _Maps
+    seen: str | None = None
 
     @classmethod
-    def of_prompt(cls, builder: Builder, prompt: StatedPrompt, bits: Bits) -> _Attention:
+    def of_prompt(
+        cls, builder: Builder, prompt: StatedPrompt, bits: Bits, seen: Sequence[int] | None = None
+    ) -> _Attention:
+        """`seen`: how many of the first tokens each query sees, None where all see all."""
         scale = builder.factor("scale", prompt.scale)
         first, values = prompt.inputs
         maps = _Maps.of(builder, prompt.weights)
@@ -124,17 +131,32 @@ class _Attention:
             keys_points, values_points = builder.mapped(maps.K, tokens), builder.mapped(maps.V, tokens)
         stated = builder.table("queries", prompt.stated_queries)
         queries = builder.mapped(maps.Q, stated)
-        return cls(
-            builder, bits.sums_term, bits.exponentials_term, scale, keys_points, values_points, queries, stated, maps
-        )
+        sights = None if seen is None else builder.sight([0] * len(seen), seen, prompt.length)
+        precisions = bits.sums_term, bits.exponentials_term
+        return cls(builder, *precisions, scale, keys_points, values_points, queries, stated, maps, sights)
 
     def output(self) -> Side:
         """Attention at each query."""
+        if self.seen is not None:
+            return self._of_seen("attention", "enc_attention_seen", f"{self.precision} {self.exponentials}", self.seen)
         return self._at_queries("attention", "prompt_rows", self.keys, self.values)
 
     def empirical(self) -> Side:
-        """The limit by the prompt's own moments."""
+        """The limit by the moments of what each query sees."""
+        if self.seen is not None:
+            return self._of_seen("empirical_limit", "enc_empirical_seen", self.precision, self.seen)
         return self._at_queries("empirical_limit", "empirical_rows", self.keys, self.values, weighed=False)
+
+    def _of_seen(self, function: str, enclosed: str, precision: str, seen: str) -> Side:
+        """A function of what each query sees; `enclosed` is the lemma about it."""
+        parts = (self.keys, self.values, self.queries)
+        denominators = " ".join(part.denominator for part in parts)
+        keys, values, queries = (part.integers for part in parts)
+        lemma = f"(S.{enclosed} {precision} {self.scale} {denominators})"
+        return Side(
+            f"(at_queries ({function} {self.scale}) {self.keys.term} {self.values.term} {seen} {self.queries.term})",
+            f"(S.seen_correct _ _ _ {denominators} {lemma} {keys} {values} {seen} {queries} _)",
+        )
 
     def log_normaliser(self) -> Side:
         return self._at_queries("log_normaliser", "log_rows", self.keys)
@@ -218,8 +240,6 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )
-    if problem.causal is not None or RELATIVE in problem.bounds or problem.each(EACH_RELATIVE):
-        raise NotExportableError("masks, and bounds in units of |T(q)|, have no form in Coq here; other bounds have")
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
     if law is not None and not isinstance(law, Atoms):
@@ -227,10 +247,11 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
             "this law has infinitely many tokens and attention over it is no affine map: it has no form in Coq here; "
             "laws of atoms have, and Gaussian ones up to the theorem that makes them affine"
         )
-    shape = _size_of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
+    seen = None if problem.causal is None else seen_tokens(prompt, problem.causal)
+    shape = _size_of_prompt(prompt, [fmpq(0)], seen, law, squared=problem.limit_kind == "empirical")
     bits = _precision(theorem.obligations(problem), shape)
     builder = Builder()
-    attention = _Attention.of_prompt(builder, prompt, bits)
+    attention = _Attention.of_prompt(builder, prompt, bits, seen)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None
     if problem.limit_kind == "empirical":
         right = attention.empirical()
@@ -308,10 +329,15 @@ def _bounds(builder: Builder, problem: AssertedDeviation) -> str:
         parts.append(f"at_most_each {builder.row('at_most', [bounds[AT_MOST]] * problem.count).arguments}")
     if AT_LEAST in bounds:
         parts.append(f"at_least_somewhere {builder.number('at_least', bounds[AT_LEAST]).arguments}")
+    if RELATIVE in bounds:
+        factors = builder.row("relative", [bounds[RELATIVE]] * problem.count)
+        parts.append(f"at_most_times_each {factors.arguments}")
     if each := problem.each(EACH_AT_MOST):
         parts.append(f"at_most_each {builder.row('each_at_most', each).arguments}")
     if each := problem.each(EACH_AT_LEAST):
         parts.append(f"at_least_each {builder.row('each_at_least', each).arguments}")
+    if each := problem.each(EACH_RELATIVE):
+        parts.append(f"at_most_times_each {builder.row('each_relative', each).arguments}")
     return f"[{'; '.join(parts)}]"
 
 
@@ -334,7 +360,12 @@ def _stated_rows(problem: AssertedMoments) -> dict[str, ExactMatrix]:
 
 
 def _size_of_prompt(
-    prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms[fmpq] | None = None, *, squared: bool = False
+    prompt: StatedPrompt,
+    targets: Sequence[fmpq],
+    seen: Sequence[int] | None = None,
+    law: Atoms[fmpq] | None = None,
+    *,
+    squared: bool = False,
 ) -> Size:
     exact, queries = prompt.exact, prompt.stated_queries @ prompt.query_map.T
     score = largest_score(exact.keys, queries, exact.scale)
@@ -342,10 +373,12 @@ def _size_of_prompt(
     if squared:
         value = max(value, largest(exact.keys)) ** 2
     tokens = exact.keys.rows
+    weights = queries.rows * tokens if seen is None else sum(seen)
     if law is not None:
         points = ExactMatrix.rational(law.points)
         value, tokens = max(value, largest(points) ** 2), tokens + points.rows
-    return Size(queries.rows * tokens, tokens, exact.values.columns, value, score)
+        weights += queries.rows * points.rows
+    return Size(weights, tokens, exact.values.columns, value, score)
 
 
 def _size_of_law(keys: ExactMatrix, V: ExactMatrix, queries: ExactMatrix, scale: Real, targets: ExactMatrix) -> Size:

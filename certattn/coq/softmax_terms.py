@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from flint import arb, fmpq
 
 from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of
-from certattn.coq.terms import Constant, Factor, Number, Row, Table, Tables, natural, positive
+from certattn.coq.terms import Constant, Factor, IndexLists, Indices, Number, Row, Table, Tables, natural, positive
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
@@ -79,6 +79,19 @@ class Builder:
         shape = f"{natural(count)} {natural(rows)} {natural(stacked.columns)}"
         self.shapes.append(Conjunct(f"stacked {shape} {found.term}", f"apply stacked_mats. {COMPUTED}"))
         return Points(found.term, f"{name}_den", name)
+
+    def sight(self, first: Sequence[int], stop: Sequence[int], tokens: int) -> str:
+        """Of each query the first token that it sees, and the first after it that it does not: two constants."""
+        self.constants += [Indices("first", first), Indices("stop", stop)]
+        self.shapes.append(Conjunct(f"sighted {natural(tokens)} first stop", f"apply sighted_correct. {COMPUTED}"))
+        return "first stop"
+
+    def sights(self, first: Sequence[Sequence[int]], stop: Sequence[Sequence[int]], tokens: int) -> str:
+        """The same for each of several heads with so many tokens."""
+        self.constants += [IndexLists("first", first), IndexLists("stop", stop)]
+        statement = f"Forall2 (sighted {natural(tokens)}) first stop"
+        self.shapes.append(Conjunct(statement, f"apply all_sighted_correct. {COMPUTED}"))
+        return "first stop"
 
     def row(self, name: str, entries: Sequence[fmpq]) -> Row:
         """A vector as a constant."""

@@ -51,6 +51,15 @@ SMALL = {
         "1/3",
     ),
 }
+MASKED = deviation(TOKENS, "{kind: empirical}", "l2", "1/sqrt(2)").replace("  limit:", "  causal: 2\n  limit:")
+SMALL |= {
+    "tokens-masked-empirical": MASKED,
+    "keys-masked-affine": deviation(KEYS, AFFINE).replace("  limit:", "  causal: 1\n  limit:"),
+    "relative": MASKED.replace("per_query: {", "relative_at_most: 9, per_query: {relative_at_most: [8, 9], "),
+    "relative-linf": deviation(BILINEAR, "{kind: empirical}", "linf", "4").replace(
+        "at_most: 10,", "relative_at_most: 20,"
+    ),
+}
 FALSE_MEAN = mean(KEYS, "mean: {value: [[0], [0]], radius: RADIUS}", "1/2")
 
 Read = Callable[[str], Certificate]

@@ -15,7 +15,7 @@ from flint import fmpq
 import certattn
 from certattn.coq.export import EXPORTERS, export, instance_of, library_text, modules_for
 from certattn.coq.instance import NotExportableError
-from certattn.coq.terms import IndexLists, Marks, Pairs, Row
+from certattn.coq.terms import IndexLists, Indices, Marks, Pairs, Row
 from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
@@ -81,18 +81,20 @@ def test_laws_of_infinitely_many_tokens_are_refused(read: Read) -> None:
         instance_of(read(deviation(TOKENS, box)))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("  limit:", "  causal: 1\n  limit:"), ("at_most: 10,", "relative_at_most: 10,")],
-    ids=["a mask", "a bound in units of the output"],
-)
-def test_masks_and_relative_bounds_are_refused(old: str, new: str, read: Read) -> None:
-    """An export that left them out would prove another statement."""
-    text = deviation(TOKENS, "{kind: empirical}")
-    assert text.count(old) == 1
-    instance_of(read(text))
-    with pytest.raises(NotExportableError, match="masks, and bounds in units of"):
-        instance_of(read(text.replace(old, new)))
+def test_masks_and_relative_bounds_are_in_the_theorem(read: Read) -> None:
+    instance = instance_of(read(SMALL["relative"]))
+    assert "sighted (Z.to_nat 0x3) first stop" in instance.statement
+    assert [c.indices for c in instance.constants if isinstance(c, Indices)] == [[0, 0], (2, 3)]
+    assert instance.statement.count("(at_queries (") == 2
+    assert "at_most_times_each relative_den relative" in instance.statement
+    assert "at_most_times_each each_relative_den each_relative" in instance.statement
+
+
+def test_a_relative_bound_that_is_not_kept_leaves_no_slack(read: Read) -> None:
+    certificate = read(SMALL["relative"].replace("relative_at_most: 9", "relative_at_most: 1/1000"))
+    assert certattn.check(certificate).verdict.value == "refuted"
+    with pytest.raises(NotExportableError, match="a bound is not kept"):
+        instance_of(certificate)
 
 
 def test_a_direction_near_a_solution_is_refused() -> None:

@@ -83,6 +83,31 @@ def test_a_radius_just_below_the_truth_is_not_proved(
     prove_together({"above": instance}, coq, library, tmp_path, [below])
 
 
+def test_what_a_mask_hides_and_what_is_relative_is_in_the_proof(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    """Bounds that are tight to a digit: what other masks there are makes them false."""
+    tight = (
+        "{relative_at_most: [73/10000, 41/10000], at_most: [1057/10^6, 5502/10^6], at_least: [1056/10^6, 5501/10^6]}"
+    )
+    text = re.sub(r"per_query: \{[^}]*\}", f"per_query: {tight.replace('10^6', '1000000')}", SMALL["relative"])
+    instance = instance_of(read(text))
+    false = [
+        changed(instance, "each_relative", matrix=row([fmpq(72, 10**4), fmpq(41, 10**4)])),
+        changed(instance, "each_relative", matrix=row([fmpq(73, 10**4), fmpq(40, 10**4)])),
+        changed(instance, "relative", matrix=row([fmpq(72, 10**4)] * 2)),
+        changed(instance, "stop", indices=[3, 3]),
+        changed(instance, "stop", indices=[2, 2]),
+        changed(instance, "stop", indices=[2, 4]),
+        changed(instance, "first", indices=[0, 1]),
+        changed(instance, "first", indices=[2, 0]),
+    ]
+    by_largest = SMALL["relative-linf"].replace("relative_at_most: 20", "relative_at_most: 136/1000")
+    largest = instance_of(read(by_largest))
+    false.append(changed(largest, "relative", matrix=row([fmpq(135, 1000)] * 2)))
+    prove_together({"l2": instance, "linf": largest}, coq, library, tmp_path, false)
+
+
 MAX_MARGIN = ("three-inputs", "three-inputs-relaxed", "three-inputs-labels", "not-separable", "three-inputs-queries")
 
 
