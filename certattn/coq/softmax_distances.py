@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flint import fmpq, fmpz_mat
 
-from certattn.coq.instance import Instance, NotExportableError, slack_of
+from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, slack_of
 from certattn.coq.softmax_terms import (
     SLACK_BITS,
     Bits,
@@ -26,6 +26,7 @@ from certattn.coq.softmax_terms import (
     precision_for,
     softmax_instance,
 )
+from certattn.coq.spectra import bits_for_pivots
 from certattn.coq.terms import Row
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import NoProof, Obligation
@@ -53,8 +54,10 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
     COVARIANCE_VALUE,
     EIGENVALUES,
+    LARGEST,
     LOG_NORMALISER,
     MEAN,
+    SMALLEST,
     AssertedMoments,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
@@ -72,6 +75,10 @@ AFFINE_SAYS = (
     "law is this map is the theorem of the page docs/claims/prompts/infinite-prompt-operator.md, which is not proved "
     "in Coq"
 )
+
+
+# Bounds of eigenvalues, as Coq's library has them, with the names of their constants.
+_ENDS = ((SMALLEST, "no_smaller", "eigenvalues_at_least"), (LARGEST, "no_larger", "eigenvalues_at_most"))
 
 
 @dataclass(frozen=True)
@@ -165,6 +172,18 @@ class _Attention:
         sides = {"values": self.values, "keys": self.keys}
         return self._at_queries("covariances", "covariance_rows", self.keys, *(sides[side] for side in COVARIANCES[of]))
 
+    def spectra(self, of: str, bounds: Sequence[str]) -> Conjunct:
+        """Bounds for the eigenvalues of the covariances of values, or of keys."""
+        side, listed = self.values if of == "values" else self.keys, f"[{'; '.join(bounds)}]"
+        matrices = f"(map (covariance_matrix {self.scale} {self.keys.term} {side.term}) {self.queries.term})"
+        check = (
+            f"S.spectra_sound {self.precision} {self.exponentials} {self.scale} {self.keys.arguments} {side.arguments} "
+            f"{self.queries.arguments} {listed} _ _"
+        )
+        return Conjunct(
+            f"Forall (spectra\n    {matrices})\n    {listed}", f"rewrite ?images_mat. refine ({check}); {COMPUTED}"
+        )
+
     def law(self, weights: Row, keys: Points, values: Points) -> Side:
         """Attention over a law with finitely many atoms."""
         return self._at_queries("attention_over", "law_rows", weights, keys, values)
@@ -203,18 +222,17 @@ class _Attention:
 
 
 def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
-    """The whole statement, but for eigenvalues. Raises NotExportableError."""
+    """The whole statement. Raises NotExportableError."""
     theorem = CLAIMS["softmax-mean"]
     problem: AssertedMoments = theorem.read(certificate)
-    if EIGENVALUES in problem.asserts:
-        raise NotExportableError(
-            "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
-        )
-    prompt = problem.prompt
+    prompt, compared = problem.prompt, problem.compared
     stated_rows = _stated_rows(problem)
     targets = [largest(rows) for rows in stated_rows.values()]
-    shape = _size_of_prompt(prompt, targets, squared=COVARIANCE in problem.asserts)
+    squared = COVARIANCE in problem.asserts or EIGENVALUES in problem.asserts
+    shape = _size_of_prompt(prompt, targets, squared=squared)
     bits = _precision(theorem.obligations(problem), shape)
+    if EIGENVALUES in problem.asserts:
+        bits = bits_for_pivots(problem, shape, bits)
     builder = Builder()
     attention = _Attention.of_prompt(builder, prompt, bits)
     comparisons, sums = [], []
@@ -223,12 +241,21 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
         COVARIANCE.name: lambda: attention.covariance(problem.whose(COVARIANCE)),
         LOG_NORMALISER.name: attention.log_normaliser,
     }
-    for name, compared in problem.compared.items():
-        rows = stated_rows[name]
+    for name, rows in stated_rows.items():
         left, right = sides[name](), attention.stated(f"{name}_value", rows)
-        radii = builder.row(f"{name}_radius", [compared.bound.at(i) for i in range(prompt.count)])
+        radii = builder.row(f"{name}_radius", [compared[name].bound.at(i) for i in range(prompt.count)])
         comparisons.append(distances("linf", left, right, f"[at_most_each {radii.arguments}]", bits.sums_term))
         sums.append(3 * rows.columns if name == COVARIANCE.name else shape.outputs)
+    if EIGENVALUES in problem.asserts:
+        bounds = [
+            f"{relation} {builder.row(constant, [compared[name].bound.at(i) for i in range(prompt.count)]).arguments}"
+            for name, relation, constant in _ENDS
+            if name in compared
+        ]
+        of = problem.whose(EIGENVALUES)
+        comparisons.append(attention.spectra(of, bounds))
+        columns = prompt.key_dimension if of == "keys" else prompt.output_dimension
+        sums.append(3 * columns * (columns + 1) // 2 + len(bounds) * columns**3 // (3 * prompt.length))
     return softmax_instance(builder, comparisons, sums, shape, bits, fast=fast)
 
 

@@ -170,7 +170,11 @@ def precision_for(slack: arb, size: Size) -> Bits:
     """Bits with which intervals decide what leaves this slack. Raises NotExportableError where none do."""
     with working_precision(SLACK_BITS):
         needed = bits_above(arb(size.value) * (1 + size.score) * arb(size.outputs).sqrt() / slack) + _SPARE_BITS
-    bits = max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP)
+    return bits_for(max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP), size)
+
+
+def bits_for(bits: int, size: Size) -> Bits:
+    """So many bits for exponentials, and what is needed for their sums. Raises NotExportableError for too many."""
     if bits > _MOST_PRECISION:
         raise NotExportableError(
             f"the slack is so small that Coq would need intervals of {bits} bits, at most {_MOST_PRECISION} are used: "

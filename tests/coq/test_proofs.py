@@ -31,7 +31,7 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
 )
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
-from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
+from .conftest import FALSE_MEAN, GALLERY, PROPORTIONAL, SMALL, Read
 from .together import POINT, changed, prove_together, row
 
 
@@ -106,6 +106,28 @@ def test_what_a_mask_hides_and_what_is_relative_is_in_the_proof(
     largest = instance_of(read(by_largest))
     false.append(changed(largest, "relative", matrix=row([fmpq(135, 1000)] * 2)))
     prove_together({"l2": instance, "linf": largest}, coq, library, tmp_path, false)
+
+
+def test_bounds_of_eigenvalues_are_proved_to_the_last_digit(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    ends = "{of: keys, at_least: [0.193, 0.102], at_most: [1.149, 1.412]}"
+    instance = instance_of(read(re.sub(r"eigenvalues: .*", f"eigenvalues: {ends}", SMALL["eigenvalues"])))
+    false = [
+        changed(instance, "eigenvalues_at_least", matrix=row([fmpq(194, 1000), fmpq(102, 1000)])),
+        changed(instance, "eigenvalues_at_least", matrix=row([fmpq(193, 1000), fmpq(103, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1148, 1000), fmpq(1412, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1149, 1000), fmpq(1411, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1149, 1000)])),
+    ]
+    prove_together({"eigenvalues": instance}, coq, library, tmp_path, false)
+
+
+def test_eigenvalues_near_0_are_told_from_0(read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
+    """Of nearly proportional keys: the last pivots are small differences of large numbers."""
+    instance = instance_of(read(PROPORTIONAL))
+    false = changed(instance, "eigenvalues_at_least", matrix=row([fmpq(1, 10**6)]))
+    prove_together({"eigenvalues": instance}, coq, library, tmp_path, [false])
 
 
 MAX_MARGIN = ("three-inputs", "three-inputs-relaxed", "three-inputs-labels", "not-separable", "three-inputs-queries")

@@ -1,5 +1,5 @@
-(** [Softmax] and [Heads] over floats whose mantissas are the machine integers of Coq's kernel: faster, and these are
-    trusted. *)
+(** [Softmax] and what includes it over floats whose mantissas are the machine integers of Coq's kernel: faster, and these
+    are trusted. *)
 From Interval Require Import Float.Specific_bigint.
-From CertAttn Require Import Heads.
-Module S := Heads BigIntRadix2.
+From CertAttn Require Import Spectrum.
+Module S := Spectrum BigIntRadix2.

@@ -67,6 +67,22 @@ Definition covariances (s : scale) (keys xs ys : matrix) (q : vector) : vector :
     covariance (tilts (factor s) (ones keys) keys q) (column a xs) (column b ys))
     (seq 0 (columns ys))) (seq 0 (columns xs)).
 
+(** The covariance of x as a matrix. Its eigenvalues are real, for it is symmetric. *)
+Definition covariance_matrix (s : scale) (keys xs : matrix) (q : vector) : matrix :=
+  map (fun a => map (fun b => covariance (tilts (factor s) (ones keys) keys q) (column a xs) (column b xs))
+    (seq 0 (columns xs))) (seq 0 (columns xs)).
+Definition eigenvalue (M : matrix) (l : R) : Prop :=
+  exists x, length x = length M /\ 0 < dot x x /\ image M x = map (fun u => l * u) x.
+(** A bound for all eigenvalues of each matrix. *)
+Inductive spectral_bound :=
+  | no_smaller (den : positive) (bounds : list Z)
+  | no_larger (den : positive) (bounds : list Z).
+Definition spectra (Ms : list matrix) (b : spectral_bound) : Prop :=
+  match b with
+  | no_smaller d rs => Forall2 (fun M r => forall l, eigenvalue M l -> r <= l) Ms (vec d rs)
+  | no_larger d rs => Forall2 (fun M r => forall l, eigenvalue M l -> l <= r) Ms (vec d rs)
+  end.
+
 (** offset + s A z *)
 Fixpoint affine_map (s : scale) (A : matrix) (offset z : vector) : vector :=
   match A, offset with
