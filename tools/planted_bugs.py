@@ -43,6 +43,8 @@ class Shape:
     causal: int | None = None
     window: int | None = None
     length: int | None = None
+    cap: float | None = None
+    sink: float | None = None
 
     @property
     def how(self) -> dict[str, Any]:
@@ -51,6 +53,8 @@ class Shape:
             "causal": False if self.causal is None else self.causal,
             "window": self.window,
             "lengths": None if self.length is None else [self.length],
+            "soft_cap": self.cap,
+            "sinks": None if self.sink is None else np.full(self.heads, self.sink, np.float32),
         }
 
     def visible(self) -> Array:
@@ -70,6 +74,7 @@ SHAPES = (
     Shape("decoding", 8, 2, 1, 1000, 128, causal=999),
     Shape("window", 4, 2, 300, 300, 64, causal=0, window=64),
     Shape("padded", 4, 4, 96, 320, 32, length=250),
+    Shape("capped, with a sink", 4, 4, 150, 150, 64, causal=0, cap=4.0, sink=2.0),
 )
 
 
@@ -85,6 +90,8 @@ class Kernel:
     share: Callable[[int, int], int] = lambda head, group: head // group
     exponential: Callable[[Array], Array] = np.exp
     subtract: bool = True
+    capped_first: bool = True
+    sink: bool = True
     rescale: bool = True
     accumulate: type = np.float32
     weights: Callable[[Array], Array] = lambda p: p
@@ -110,7 +117,11 @@ class Kernel:
         for start in range(0, len(k), self.tile):
             part = slice(start, start + self.tile)
             scores = (q.astype(np.float32) @ k[part].astype(np.float32).T) * scale
+            if self.shape.cap is not None and self.capped_first:
+                scores = capped(scores, self.shape.cap)
             scores = np.where(seen[:, part], scores, -np.inf).astype(np.float32)
+            if self.shape.cap is not None and not self.capped_first:
+                scores = capped(scores, self.shape.cap)
             new = np.maximum(m, scores.max(axis=1)) if self.subtract else np.zeros_like(m)
             # A block of which nothing is seen leaves everything as it is.
             base = np.where(np.isfinite(new), new, 0)
@@ -127,7 +138,14 @@ class Kernel:
             moment = (moment * old[:, None]).astype(self.accumulate)
             moment = (moment + (p16 @ v[part].astype(np.float32))).astype(self.accumulate)
             m = new
+        if self.shape.sink is not None and self.sink:
+            total = total + np.exp(np.float32(self.shape.sink) - m)
         return moment / total[:, None], (m + np.log(total)).astype(np.float32)
+
+
+def capped(scores: Array, cap: float) -> Array:
+    found: Array = (np.float32(cap) * np.tanh(scores / np.float32(cap))).astype(np.float32)
+    return found
 
 
 def to_fp8(p: Array) -> Array:
@@ -194,8 +212,8 @@ MISTAKES = (
     Mistake("the wrong group of keys", {"share": lambda h, g: h // g + 1}, lambda s: s.key_heads > 1),
     Mistake("query heads share keys in turns", {"share": lambda h, g: h}, lambda s: s.heads > s.key_heads),
     Mistake("no maximum is subtracted, in half precision",
-            {"subtract": False, "exponential": lambda x: np.exp(x).astype(np.float16)}),
-    Mistake("sums in half precision", {"accumulate": np.float16}),
+            {"subtract": False, "exponential": lambda x: np.exp(x).astype(np.float16)}, lambda s: s.cap is None),
+    Mistake("sums in half precision", {"accumulate": np.float16}, lambda s: s.cap is None),
     Mistake("weights in fp8, without a scale", {"weights": to_fp8}),
     Mistake("log-sum-exp to base 2", {"lse": lambda lse: lse / np.float32(np.log(2))}),
     Mistake("heads are swapped", {"output": lambda o: o[[1, 0, *range(2, len(o))]]}),
@@ -208,6 +226,8 @@ MISTAKES = (
     Mistake("sums are not rescaled to a new maximum", {"rescale": False}, lambda s: s.tokens > 64),
     Mistake("the last block is not in the normaliser", {"last_in_sum": False},
             lambda s: s.window is None and s.length is None),
+    Mistake("the soft cap comes after the mask", {"capped_first": False}, lambda s: s.cap is not None),
+    Mistake("the sink is left out", {"sink": False}, lambda s: s.sink is not None),
 )  # fmt: skip
 
 

@@ -168,7 +168,12 @@ def _check_all(
             )
         else:
             checks = check_files(
-                files, options, jobs=jobs or processors(), started=progress.started, waited=progress.waited
+                files,
+                options,
+                jobs=jobs or processors(),
+                started=progress.started,
+                waited=progress.waited,
+                left=progress.left,
             )
         with closing(checks):
             for report in checks:

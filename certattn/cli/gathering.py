@@ -64,7 +64,15 @@ def gather(files: Sequence[Path], options: CheckOptions, jobs: int, find: Check 
     """What `find` says of each file, in a process of its own; by default what a check says."""
     found: list[Report] = []
     with Progress(len(files)) as progress:
-        reports = check_files(files, options, jobs=jobs, check=find, started=progress.started, waited=progress.waited)
+        reports = check_files(
+            files,
+            options,
+            jobs=jobs,
+            check=find,
+            started=progress.started,
+            waited=progress.waited,
+            left=progress.left,
+        )
         with closing(reports):
             for report in reports:
                 progress.finished()

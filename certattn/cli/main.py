@@ -23,6 +23,7 @@ from certattn.kernel.errors import CertattnError
 COMMANDS = {
     "check": "Prove, refute or reject certificates.",
     "generate": "Make a certificate from arrays or a law.",
+    "compare": "Prove how far a kernel's output is from attention.",
     "audit": "State and prove what the heads of a transformer do.",
     "sweep": "Make and check many certificates from one spec.",
     "explain": "Say what a verdict or an obligation means.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +78,13 @@ def _of(what: str, root: Path | None, limits: Any) -> tuple[str, str, Trust]:
     """The verdict, if a certificate is named, the claim, and the files."""
     if what in CHAPTER_OF and not Path(what).exists():
         return "", what, trust_of(what)
+    if not os.path.lexists(what):
+        near = get_close_matches(what, CHAPTER_OF)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`certattn derive` lists the claims"
+        raise UsageError(f"{what!r}: no such file, and no claim of that name\n  hint:     {hint}")
     report = check_file(Path(what), CheckOptions(limits, root))
     if report.verdict is Verdict.MALFORMED:
-        raise UsageError(f"{report.reason}\n  hint:     a claim is named as `certattn schema` lists it")
+        raise UsageError(report.reason)
     uses = report.rests_on.get("uses", [])
     found = trust_of(report.claim, arrays="arrays" in uses, binary64="binary64" in uses)
     return report.verdict.value, report.claim, found

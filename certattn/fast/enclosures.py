@@ -29,10 +29,11 @@ class Enclosures:
     """Enclosures for the queries of `sums`, whose true values differ by at most `query_radius` in norm.
 
     query_radius: (m) doubles; |a_true - a|_2 <= query_radius, row by row.
+    slack: (m) doubles, if scores were changed: how much farther from the true ones they may be since.
     Raises RefusedError where the bounds say nothing.
     """
 
-    def __init__(self, sums: Sums, query_radius: Floats) -> None:
+    def __init__(self, sums: Sums, query_radius: Floats, slack: Floats | None = None) -> None:
         require_rounding_to_nearest()
         self.sums = sums
         dimension, outputs = sums.queries.shape[1], sums.moment.shape[1]
@@ -56,6 +57,7 @@ class Enclosures:
         self._g = gamma(sums.roundings)
 
         slope, shift = score_errors(dimension, query_norm, query_radius, self.key_norm)
+        shift = shift if slack is None else (shift + slack) * UP
         delta = (slope * self.key_norm + shift) * UP
         if not float(delta.max()) <= LARGEST_SCORE_ERROR:
             raise RefusedError("scores that are too large for their rounding errors to be small")

@@ -1,4 +1,4 @@
-"""Softmax attention of one head, of queries that each see a range of its tokens. Docs: binary64.md.
+"""Softmax attention of one head, of queries that each see some of its tokens. Docs: binary64.md.
 
 The sums and their bounds are those of `sums` and `enclosures`: a token that is not seen has the weight 0, exactly, and
 whatever bounds the sums over all tokens bounds those over some of them.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,9 @@ from certattn.fast.sums import Scratch, Sums, processors
 from certattn.fast.units import UNDERFLOW, UNIT, UP, Floats, require_sound_arithmetic
 from certattn.kernel.decide.floating_point import set_default
 
+if TYPE_CHECKING:
+    from certattn.fast.score_rules import ScoreRule
+
 # Queries and tokens in a table of scores, which stays in the cache.
 QUERIES = 256
 TOKENS = 512
@@ -29,14 +34,17 @@ TOKENS = 512
 _FEW_SCORES = 2**17
 
 Counts = NDArray[np.int64]
+# A row for each query: True where it does not see a token.
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Head:
     """A head: queries (m x d) and how far the true ones are from them, keys (n x d) and values (n x d_v) in doubles.
 
-    Scores are products of queries and keys: the scale is in the queries. Query i sees the tokens from first[i] on, up
-    to and without last[i]: at least one.
+    Scores are products of queries and keys, changed by the rule: the scale is in the queries. Query i sees the tokens
+    from first[i] on, up to and without last[i], but for those that the mask (m x n) hides; `diagonal` is where the
+    distances begin that a rule has.
     """
 
     queries: Floats
@@ -45,11 +53,39 @@ class Head:
     values: Floats
     first: Sequence[int]
     last: Sequence[int]
+    mask: Mask | None = None
+    rule: ScoreRule | None = None
+    diagonal: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        sees = all(0 <= start < stop <= len(self.keys) for start, stop in zip(self.first, self.last, strict=True))
-        if not (sees and len(self.first) == len(self.queries)):
-            raise ValueError("every query sees at least one token, and only such as there are")
+        there = all(0 <= start <= stop <= len(self.keys) for start, stop in zip(self.first, self.last, strict=True))
+        if not (there and len(self.first) == len(self.queries)):
+            raise ValueError("queries see only tokens that there are")
+        if self.mask is not None and self.mask.shape != (len(self.queries), len(self.keys)):
+            raise ValueError("a mask has a row for each query, and a column for each token")
+        if self.rule is not None and self.rule.slope != 0 and len(self.diagonal) != len(self.queries):
+            raise ValueError("a slope needs a diagonal")
+
+    @cached_property
+    def empty(self) -> NDArray[np.bool_]:
+        """Which queries see nothing."""
+        first, last = np.asarray(self.first), np.asarray(self.last)
+        found: NDArray[np.bool_] = first == last
+        if self.mask is not None:
+            seen = zip(self.mask, self.first, self.last, strict=True)
+            found = found | np.array([bool(row[start:stop].all()) for row, start, stop in seen])
+        return found
+
+    @property
+    def without_weights(self) -> NDArray[np.bool_]:
+        """Which see no sink either."""
+        return self.empty & (self.rule is None or self.rule.sink is None)
+
+
+def hidden_by(stored: memoryview, tokens: int) -> Mask | None:
+    """What a mask of bytes hides, 0 where a token is hidden and 1 where it is seen; None if it has another number."""
+    numbers = np.frombuffer(stored, np.uint8).reshape(-1, tokens)
+    return None if bool((numbers > 1).any()) else numbers == 0
 
 
 @np.errstate(all="ignore")
@@ -64,6 +100,8 @@ def scaled(queries: Floats, scale: float) -> tuple[Floats, Floats]:
 @np.errstate(all="ignore")
 def attended(head: Head, threads: int = 0) -> Moments:
     """The softmax means of what every query sees, and normalisers. Raises Binary64Error.
+
+    The mean of a query that sees nothing is 0; unless there is a sink, its normaliser is not bounded.
 
     threads: how many share the queries; 0 for one per processor.
     """
@@ -99,37 +137,69 @@ def _in_thread(head: Head, parts: Sequence[slice]) -> list[Moments]:
 
 
 def _of_parts(head: Head, parts: Sequence[slice]) -> list[Moments]:
-    scratch, found = Scratch(), []
+    scratch, found, rule = Scratch(), [], head.rule
     for part in parts:
         sums = Sums(head.queries[part], head.values.shape[1], (), second_of_keys=False)
         first, last = np.asarray(head.first[part]), np.asarray(head.last[part])
-        start, stop = int(first.min()), int(last.max())
+        # Whoever sees nothing is shown all, so that there are sums of it, and the mean is set after that.
+        empty = head.without_weights[part]
+        first, last = np.where(empty, 0, first), np.where(empty, len(head.keys), last)
+        start = min(int(first.min()), len(head.keys) - 1)
+        stop = max(int(last.max()), start + 1)
         for token in range(start, stop, TOKENS):
             tokens = slice(token, min(token + TOKENS, stop))
-            sums.add(Block(head.keys[tokens], head.values[tokens]), scratch, _hidden(first, last, tokens))
-        enclosed = Enclosures(sums, head.radius[part])
-        mean = enclosed.mean()
-        _set_zeros(mean, head.values, first, last)
-        found.append(Moments(*enclosed.normaliser(), mean, []))
+            hidden = _hidden(first, last, tokens, None if head.mask is None else head.mask[part, tokens], empty)
+            change = None if rule is None else rule.on(tokens, head.diagonal[part], scratch)
+            sums.add(Block(head.keys[tokens], head.values[tokens]), scratch, hidden, change)
+        slack = None if rule is None else _rest_of_rule(rule, head, part, slice(start, stop), sums, scratch)
+        enclosed = Enclosures(sums, head.radius[part], slack)
+        mean, (exponent, normaliser) = enclosed.mean(), enclosed.normaliser()
+        _set_zeros(mean, head, part)
+        normaliser.radius[empty] = np.inf
+        found.append(Moments(exponent, normaliser, mean, []))
     return found
 
 
-def _set_zeros(mean: Ball, values: Floats, first: Counts, last: Counts) -> None:
-    """The mean of values that are all 0 is 0, exactly: bounds of other tokens' values do not show that."""
-    near = (np.abs(mean.middle) <= mean.radius).all(axis=1)
+def _rest_of_rule(rule: ScoreRule, head: Head, part: slice, seen: slice, sums: Sums, scratch: Scratch) -> Floats:
+    """Add the sink; how far scores of some queries are off by what was done to them."""
+    if rule.sink is not None:
+        sink = Block(np.zeros_like(head.keys[:1]), np.zeros_like(head.values[:1]))
+        sums.add(sink, scratch, change=partial(_fill, rule.sink))
+    farthest = 0
+    if rule.slope != 0:
+        farthest = max(abs(place - end) for place in head.diagonal[part] for end in (seen.start, seen.stop))
+        # Any of them may have been raised.
+        sums.clamped += seen.stop - seen.start
+        rule.require_far_above_lowest(sums.exponent)
+    sizes = norm_bounds(head.queries[part]) * float(norm_bounds(head.keys).max())
+    return rule.slack(sizes, farthest)
+
+
+def _fill(number: float, scores: Floats) -> None:
+    scores[...] = number
+
+
+def _set_zeros(mean: Ball, head: Head, part: slice) -> None:
+    """The mean of values that are all 0, or of none, is 0, exactly: bounds of other tokens' values do not show that."""
+    near = (np.abs(mean.middle) <= mean.radius).all(axis=1) | head.empty[part]
     known: dict[tuple[int, int], bool] = {}
     for row in np.flatnonzero(near).tolist():
-        seen = int(first[row]), int(last[row])
-        if seen not in known:
-            known[seen] = not values[slice(*seen)].any()
-        if known[seen]:
+        query = part.start + row
+        seen = head.first[query], head.last[query]
+        if head.mask is not None:
+            zeros = not head.values[slice(*seen)][~head.mask[query, slice(*seen)]].any()
+        else:
+            if seen not in known:
+                known[seen] = not head.values[slice(*seen)].any()
+            zeros = known[seen]
+        if zeros:
             mean.middle[row] = mean.radius[row] = 0.0
 
 
-def _hidden(first: Counts, last: Counts, tokens: slice) -> NDArray[np.bool_] | None:
+def _hidden(first: Counts, last: Counts, tokens: slice, mask: Mask | None, empty: NDArray[np.bool_]) -> Mask | None:
     """Which of the tokens are not seen, a row for each query; None where all are."""
-    if int(first.max()) <= tokens.start and int(last.min()) >= tokens.stop:
+    if mask is None and int(first.max()) <= tokens.start and int(last.min()) >= tokens.stop:
         return None
     each = np.arange(tokens.start, tokens.stop)
-    hidden: NDArray[np.bool_] = (each < first[:, None]) | (each >= last[:, None])
-    return hidden
+    hidden: Mask = (each < first[:, None]) | (each >= last[:, None])
+    return hidden if mask is None else hidden | (mask & ~empty[:, None])

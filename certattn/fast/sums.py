@@ -15,7 +15,7 @@ two, exactly.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -95,8 +95,17 @@ class Sums:
         """On any path from a product of a weight and a computed square to Q."""
         return self.largest_block + self.depth + 8
 
-    def add(self, block: Block, scratch: Scratch, hidden: NDArray[np.bool_] | None = None) -> None:
-        """Take a block of tokens in; `hidden`, a row for each query, has those that it does not see."""
+    def add(
+        self,
+        block: Block,
+        scratch: Scratch,
+        hidden: NDArray[np.bool_] | None = None,
+        change: Callable[[Floats], None] | None = None,
+    ) -> None:
+        """Take a block of tokens in.
+
+        hidden: a row for each query, with the tokens that it does not see. change: what is done to scores, in place.
+        """
         keys, values = block.keys, block.values
         tokens, shape = len(keys), (len(self.queries), len(keys))
         scores, weights = scratch.array("scores", *shape), scratch.array("weights", *shape)
@@ -106,6 +115,8 @@ class Sums:
             np.matmul(self.queries, keys.T, out=scores)
         # After the scores: they have brought the keys into the cache, in the fastest way.
         squares = computed_squares(keys, scratch.array("squares", tokens))
+        if change is not None:
+            change(scores)
         if hidden is not None:
             # What is not seen gets a score that changes nothing, and then the weight 0.
             np.copyto(scores, np.maximum(self._column * LN2, -SCORE_LIMIT), where=hidden)

@@ -60,6 +60,7 @@ class _Worker:
     meter: Meter
     report: bytearray = field(default_factory=bytearray)
     sending: bool = True
+    left: bool = False
     ended: bool = False
     exit_code: int | None = None
 
@@ -72,11 +73,13 @@ def check_files(
     check: Check = check_file,
     started: Callable[[Path], None] = lambda path: None,
     waited: Callable[[int, int], None] = lambda done, total: None,
+    left: Callable[[Path, str], None] = lambda path, reason: None,
 ) -> Generator[Report, None, None]:
     """Check every file, `jobs` at a time; reports come in the order of `paths`.
 
     To show progress, `started` is called with each path, and `waited` about five times a second, with
-    the bytes of large array files that the running checks have read, and of how many.
+    the bytes of large array files that the running checks have read, and of how many; `left` with a path, and why its
+    check has left binary64, once it goes on in Arb.
     Closing the iterator, or an exception such as KeyboardInterrupt, ends all workers.
     """
     waiting = list(enumerate(paths))[::-1]
@@ -104,6 +107,10 @@ def check_files(
                     done[worker.index] = _report(worker, options.limits)
                 if waiting:
                     _learn(done[worker.index])
+            for worker in running:
+                if not worker.left and (reason := worker.meter.reason):
+                    worker.left = True
+                    left(worker.path, reason)
             waited(*map(sum, zip((0, 0), *(worker.meter.state for worker in running), strict=True)))
             while following in done:
                 yield done.pop(following)

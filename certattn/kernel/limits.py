@@ -55,3 +55,6 @@ class Watch:
 
     def advance(self, count: int) -> None:
         """So many more bytes have been read."""
+
+    def left_binary64(self, reason: str) -> None:
+        """What binary64 has not decided is now computed in Arb, which may take much longer."""

@@ -6,11 +6,10 @@ Only headers are read until an array is asked for, so that a large checkpoint co
 from __future__ import annotations
 
 import io
-import json
-import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,16 +18,9 @@ import numpy as np
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.errors import UsageError
+from certattn.provers.safetensors import entries, read_bits
 
-_MOST_HEADER_BYTES = 2**24
 _MOST_NPY_HEADER_BYTES = 2**16
-# Types that numpy does not have, and the bytes of each.
-_OTHERS = {"BF16": ("bfloat16", 2), "F8_E4M3": ("float8_e4m3fn", 1), "F8_E5M2": ("float8_e5m2", 1)}
-_SAFETENSORS = {
-    "F16": "<f2", "F32": "<f4", "F64": "<f8",
-    "I8": "|i1", "I16": "<i2", "I32": "<i4", "I64": "<i8",
-    "U8": "|u1", "U16": "<u2", "U32": "<u4", "U64": "<u8",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,18 @@ class ArrayFile:
         return listed(self.headers)
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
-        """One array; bfloat16 is widened to float32, which is exact. Raises UsageError."""
+        """One array; of types that numpy does not have it is widened to float32, which is exact. Raises UsageError.
+
+        What is no finite float8 becomes NaN.
+        """
+        bits, dtype = self.bits(name), self.headers[name].dtype
+        if dtype == "bfloat16":
+            # The upper half of a float32.
+            return (bits.astype(np.uint32) << 16).view(np.float32)
+        return _eight_bit_values(dtype)[bits] if dtype.startswith("float8") else bits
+
+    def bits(self, name: str) -> np.ndarray[Any, Any]:
+        """One array as it is stored: its bits, where numpy has no such number type. Raises UsageError."""
         try:
             with regular_file(self.path, follow_link=True) as file:
                 if self.path.suffix == ".npz":
@@ -64,7 +67,7 @@ class ArrayFile:
                         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
                 if self.path.suffix == ".npy":
                     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-                return _safetensors_array(file, name)
+                return read_bits(file, name)
         except Exception as error:
             found = str(error) or type(error).__name__
             raise UsageError(f"{self.path}: the array {name!r} cannot be read ({found})") from None
@@ -114,63 +117,15 @@ def _header(stream: IO[bytes]) -> Header:
     return Header(dtype.newbyteorder("=").name, shape, row_by_row and dtype.byteorder != ">")
 
 
-# -- safetensors
-
-
-def _safetensors_entries(file: IO[bytes]) -> tuple[dict[str, Any], int]:
-    """The entries of the header by name, and where the numbers begin."""
-    length = int.from_bytes(file.read(8), "little")
-    if length > _MOST_HEADER_BYTES:
-        raise ValueError(f"a header of {length} bytes")
-    header = json.loads(file.read(length))
-    return {name: entry for name, entry in header.items() if name != "__metadata__"}, 8 + length
-
-
 def _safetensors_headers(file: IO[bytes]) -> dict[str, Header]:
-    entries, start = _safetensors_entries(file)
-    there = file.seek(0, io.SEEK_END) - start
-    for name, entry in entries.items():
-        _require_entry(name, entry, there)
-    return {name: Header(_dtype_name(entry["dtype"]), tuple(entry["shape"]), True) for name, entry in entries.items()}
+    return {name: Header(entry.dtype, entry.shape, True) for name, entry in entries(file).items()}
 
 
-def _require_entry(name: str, entry: Any, there: int) -> None:
-    """Every array takes the bytes that its header says, and these are in the file. Raises ValueError."""
-    where = f"the array {name!r}"
-    if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
-        raise ValueError(f"{where} has no dtype, shape and data_offsets")
-    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not _are_counts(shape):
-        raise ValueError(f"{where} has the shape {shape!r:.60}, expected whole numbers")
-    if not _are_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise ValueError(f"{where} has the data_offsets {offsets!r:.60}, expected where its bytes begin and end")
-    if offsets[1] > there:
-        raise ValueError(f"{where} ends at byte {offsets[1]} of the numbers, and there are {there}: a part is missing")
-    size = np.dtype(_SAFETENSORS[code]).itemsize if code in _SAFETENSORS else _OTHERS.get(code, ("", None))[1]
-    taken, expected = offsets[1] - offsets[0], math.prod(shape) * (size or 0)
-    if size is not None and taken != expected:
-        raise ValueError(f"{where}, {code} of shape {tuple(shape)}, takes {taken} bytes, expected {expected}")
+@cache
+def _eight_bit_values(dtype: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """What the patterns of a float8 stand for, by the table that verdicts in binary64 rest on."""
+    from certattn.fast.rows import StoredRows
 
-
-def _are_counts(found: Any) -> bool:
-    return isinstance(found, list) and all(type(entry) is int and entry >= 0 for entry in found)
-
-
-def _dtype_name(code: str) -> str:
-    if code in _OTHERS:
-        return _OTHERS[code][0]
-    return np.dtype(_SAFETENSORS[code]).name if code in _SAFETENSORS else code
-
-
-def _safetensors_array(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
-    entries, start = _safetensors_entries(file)
-    entry = entries[name]
-    first, last = entry["data_offsets"]
-    file.seek(start + first)
-    data = file.read(max(0, last - first))
-    if entry["dtype"] == "BF16":
-        bits = np.frombuffer(data, "<u2").reshape(entry["shape"])
-        return (bits.astype(np.uint32) << 16).view(np.float32)
-    if entry["dtype"] not in _SAFETENSORS:
-        raise ValueError(f"numbers of the type {entry['dtype']}, which are read where they are: leave out --data copy")
-    return np.frombuffer(data, _SAFETENSORS[entry["dtype"]]).reshape(entry["shape"])
+    patterns = StoredRows(np.arange(2**8, dtype=np.uint8).reshape(1, -1), dtype)
+    values: np.ndarray[Any, np.dtype[np.float32]] = patterns.block(0, 1, np.empty(patterns.shape))[0].astype(np.float32)
+    return values

@@ -21,6 +21,7 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, ArrayFile, Header
 from certattn.provers.commands import DATA_MODES
 from certattn.provers.output import write_file
+from certattn.provers.safetensors import carrier, file_bytes
 
 _CHANGE = "change the array, or name another one"
 
@@ -40,7 +41,21 @@ class InFile:
         return f"{self.file.path}: the array {self.name!r}" if self.name != ONLY else str(self.file.path)
 
 
-Source = InFile | np.ndarray[Any, Any]
+@dataclass(frozen=True)
+class InMemory:
+    """Numbers of a type by name, as its `carrier` holds them."""
+
+    bits: np.ndarray[Any, Any]
+    dtype: str
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> InMemory:
+        """An array, also one of a type that another library has registered with numpy."""
+        dtype = array.dtype.newbyteorder("=").name
+        return cls(array.view(carrier(dtype)) if dtype in DTYPES and not hasattr(np, dtype) else array, dtype)
+
+
+Source = InFile | InMemory | np.ndarray[Any, Any]
 
 
 def by_field(file: ArrayFile, fields: Iterable[str], names: Mapping[str, str]) -> dict[str, Source]:
@@ -62,21 +77,23 @@ def placed(
     data: str,
     dimensions: Mapping[str, tuple[int, int]] = {},
     otherwise: tuple[int, int] = MATRIX,
+    stem: str = "",
 ) -> Iterator[dict[str, dict[str, Plain]]]:
     """References to arrays for a certificate at `out`, by field name.
 
     They have so many dimensions at least and at most, by field; matrices where nothing else is said.
 
     Arrays in files stay where they are if they lie in the certificate's folder and a certificate can
-    refer to them as they are (or `data` says `reference`); all others are copied into one .npz beside
-    the certificate. If the block raises, that file is removed again. Raises UsageError, and MalformedError for an
-    array without numbers.
+    refer to them as they are (or `data` says `reference`); all others are copied into one file beside the
+    certificate, a .npz, or a .safetensors if there are bfloat16 or float8 among them, of the certificate's name or of
+    `stem`. If the block raises, that file is removed again. Raises UsageError, and MalformedError for an array without
+    numbers.
     """
     if data not in DATA_MODES:
         raise UsageError(f"data is {data!r}, expected one of {', '.join(DATA_MODES)}")
     for field, source in arrays.items():
         _require_numbers(field, source, dimensions.get(field, otherwise))
-    with _references(out, arrays, data) as references, _blaming(arrays, references):
+    with _references(out, arrays, data, stem or out.stem) as references, _blaming(arrays, references):
         yield references
 
 
@@ -105,11 +122,11 @@ def _place(source: Source, field: str, key_path: str) -> Place:
 
 
 @contextmanager
-def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[dict[str, dict[str, Plain]]]:
+def _references(out: Path, arrays: Mapping[str, Source], data: str, stem: str) -> Iterator[dict[str, dict[str, Plain]]]:
     """See `placed`."""
     folder = out.parent.resolve()
     kept = {f: s for f, s in arrays.items() if isinstance(s, InFile) and _stays(s, folder, data)}
-    copied = {f: _plain_array(s) for f, s in arrays.items() if f not in kept}
+    copied = {f: _copied(s) for f, s in arrays.items() if f not in kept}
     hashes = {path: _sha256(path) for path in {source.file.path for source in kept.values()}}
     found: dict[str, dict[str, Plain]] = {}
     for field, stays in kept.items():
@@ -118,13 +135,14 @@ def _references(out: Path, arrays: Mapping[str, Source], data: str) -> Iterator[
     if not copied:
         yield found
         return
-    target = folder / f"{out.stem}.npz"
+    known_to_numpy = all(hasattr(np, copy.dtype) for copy in copied.values())
+    target = folder / f"{stem}{'.npz' if known_to_numpy else '.safetensors'}"
     was_there = target.exists()
     try:
-        _write_npz(target, copied)
+        _write_arrays(target, copied)
         digest = _sha256(target)
-        for field, array in copied.items():
-            found[field] = _reference(folder, target, digest, field, Header(array.dtype.name, array.shape, True))
+        for field, copy in copied.items():
+            found[field] = _reference(folder, target, digest, field, Header(copy.dtype, copy.bits.shape, True))
         yield {field: found[field] for field in arrays}
     except BaseException:
         if not was_there:
@@ -138,7 +156,8 @@ def _require_numbers(field: str, source: Source, dimensions: tuple[int, int]) ->
     if isinstance(source, InFile):
         what, shape, dtype = str(source), source.header.shape, source.header.dtype
     else:
-        what, shape, dtype = field, source.shape, source.dtype.newbyteorder("=").name
+        held = source if isinstance(source, InMemory) else InMemory.of(source)
+        what, shape, dtype = field, held.bits.shape, held.dtype
     least, most = dimensions
     if not least <= len(shape) <= most:
         expected = (
@@ -194,19 +213,23 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _plain_array(source: Source) -> np.ndarray[Any, Any]:
-    """C order, little-endian, a type that numpy itself has."""
-    array = np.ascontiguousarray(source.file.read(source.name) if isinstance(source, InFile) else source)
-    if array.dtype.name == "bfloat16":
-        array = array.astype(np.float32)
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+def _copied(source: Source) -> InMemory:
+    """Numbers of the same type in C order, little-endian."""
+    if isinstance(source, InFile):
+        source = InMemory(source.file.bits(source.name), source.header.dtype)
+    held = source if isinstance(source, InMemory) else InMemory.of(source)
+    bits = np.ascontiguousarray(held.bits)
+    return InMemory(bits.astype(bits.dtype.newbyteorder("<"), copy=False), held.dtype)
 
 
-def _write_npz(target: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+def _write_arrays(target: Path, copied: Mapping[str, InMemory]) -> None:
     """Write the arrays, unless the file is there already with this content."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    content = buffer.getvalue()
+    if target.suffix == ".npz":
+        buffer = io.BytesIO()
+        np.savez(buffer, **{field: copy.bits for field, copy in copied.items()})  # type: ignore[arg-type]
+        content = buffer.getvalue()
+    else:
+        content = file_bytes({field: (copy.dtype, copy.bits) for field, copy in copied.items()})
     if not target.exists():
         write_file(target, content)
     elif not target.is_file() or target.read_bytes() != content:

@@ -12,6 +12,7 @@ from certattn.report.screen import is_drawn_on
 from certattn.report.text import on_one_line
 
 _NAME = 40
+_REASON = 200
 
 
 class Progress:
@@ -20,7 +21,8 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = 0
-        self._current = ""
+        self._current: Path | None = None
+        self._in_arb: set[Path] = set()
         self._said: int | None = None  # the seconds in the line that is shown, if one is
         self._start = time.monotonic_ns()
         self._bytes = (0, 0)
@@ -35,7 +37,7 @@ class Progress:
         self.clear()
 
     def started(self, path: Path) -> None:
-        self._current = on_one_line(path.name)[:_NAME]
+        self._current = path
         self._show()
 
     def waited(self, done: int = 0, total: int = 0) -> None:
@@ -43,6 +45,16 @@ class Progress:
         self._bytes = done, total
         if self._seconds() != self._said:
             self._show()
+
+    def left(self, path: Path, reason: str) -> None:
+        """Why binary64 was left, on a line of its own, before the long work begins."""
+        if not self._enabled:
+            return
+        self.clear()
+        name, why = on_one_line(path.name)[:_NAME], on_one_line(reason)[:_REASON]
+        sys.stderr.write(f"{name}: {why}; going on in Arb, which takes longer\n")
+        self._in_arb.add(path)
+        self._show()
 
     def finished(self, count: int = 1) -> None:
         self._done += count
@@ -59,7 +71,9 @@ class Progress:
             return
         self.clear()
         self._said = self._seconds()
-        checking = f"  checking {self._current}" if self._current else ""
+        checking = "" if self._current is None else f"  checking {on_one_line(self._current.name)[:_NAME]}"
+        if self._current in self._in_arb:
+            checking += " in Arb"
         sys.stderr.write(f"[{self._done}/{self._total}] {self._said} s{checking}{self._reading()}")
         sys.stderr.flush()
 

@@ -10,7 +10,7 @@ from certattn.kernel.limits import Watch
 
 
 class Stopwatch(Watch):
-    """What it is told of bytes it tells the watch that it is put around."""
+    """What it is told of bytes and of arithmetic it tells the watch that it is put around."""
 
     def __init__(self, inner: Watch) -> None:
         self.nanoseconds: dict[str, int] = {}
@@ -34,3 +34,6 @@ class Stopwatch(Watch):
 
     def advance(self, count: int) -> None:
         self._inner.advance(count)
+
+    def left_binary64(self, reason: str) -> None:
+        self._inner.left_binary64(reason)

@@ -31,6 +31,7 @@ from certattn.testing.errors import Entry as Entry
 from certattn.testing.errors import HeadError as HeadError
 from certattn.testing.heads import Bound, Heads, Masks, exact_bound, exact_scale, heads_of
 from certattn.testing.measuring import measured
+from certattn.testing.rules import Rules
 from certattn.testing.threads import one_thread_each
 
 __all__ = ["AttentionError", "Enclosed", "Entry", "HeadError", "assert_attention_close", "attention_error"]
@@ -47,6 +48,11 @@ def attention_error(
     window: int | None = None,
     lengths: Sequence[int] | None = None,
     sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    mask: Any = None,
+    empty: str | None = None,
+    soft_cap: float | Fraction | None = None,
+    alibi: Any = None,
+    sinks: Any = None,
     lse: Any = None,
     lse_base: str = "e",
     layout: str = "bhsd",
@@ -62,6 +68,11 @@ def attention_error(
     window : how many keys a query sees at most under a causal mask, the last ones.
     lengths : how many keys each of the batch has; what follows is padding.
     sequences : lengths of packed sequences, those of queries and those of keys.
+    mask : booleans, True where a query sees a key: (queries, keys), or batches and heads before them, or 1 of these.
+    empty : "zero", if that is what is expected of a query that sees no key; otherwise there must be none such.
+    soft_cap : c, where scores x are made c tanh(x / c) (Gemma 2).
+    alibi : a slope a for each query head: scores are lowered by a |r - j|, r the key on the diagonal of the query.
+    sinks : a logit for each query head, of one more key whose value is 0 (gpt-oss).
     lse : the log-sum-exp of the scores that the kernel returned, a number for each query; lse_base "e" or "2".
     layout : "bhsd" for (batch, heads, rows, columns), "bshd" for (batch, rows, heads, columns).
 
@@ -69,17 +80,20 @@ def attention_error(
     11,000, numbers beyond 2^400, NaN among the inputs).
     """
     arrays = _arrays(output, q, k, v)
-    heads = heads_of(arrays, exact_scale(scale), layout, Masks.of(causal, window, lengths, sequences))
+    masks, rules = Masks.of(causal, window, lengths, sequences, mask, empty), Rules.of(soft_cap, alibi, sinks)
+    heads = heads_of(arrays, exact_scale(scale), layout, masks, rules)
     return _measured(heads, lse, lse_base)
 
 
 def _arrays(output: Any, q: Any, k: Any, v: Any) -> list[Numbers]:
-    return [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
+    arrays = [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
+    arrays[0].require_floats("output")
+    return arrays
 
 
 def _measured(heads: Heads, lse: Any, lse_base: str) -> AttentionError:
     with default_floating_point(), one_thread_each():
-        return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)
+        return measured(heads, None if lse is None else Numbers.of(lse, "lse"), lse_base)[0]
 
 
 def assert_attention_close(
@@ -98,6 +112,11 @@ def assert_attention_close(
     window: int | None = None,
     lengths: Sequence[int] | None = None,
     sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    mask: Any = None,
+    empty: str | None = None,
+    soft_cap: float | Fraction | None = None,
+    alibi: Any = None,
+    sinks: Any = None,
     layout: str = "bhsd",
 ) -> AttentionError:
     """Prove that `output` is within the stated bounds of exact attention; AssertionError where that is not proved.
@@ -115,7 +134,8 @@ def assert_attention_close(
     if not bounds:
         raise UsageError("nothing to assert, expected max_abs, relative, ulps or rms")
     arrays = _arrays(output, q, k, v)
-    heads = heads_of(arrays, exact_scale(scale), layout, Masks.of(causal, window, lengths, sequences))
+    masks, rules = Masks.of(causal, window, lengths, sequences, mask, empty), Rules.of(soft_cap, alibi, sinks)
+    heads = heads_of(arrays, exact_scale(scale), layout, masks, rules)
     found = _measured(heads, None, "e")
     kept = "" if keep is None else str(keep_certificate(Path(keep), arrays, heads, layout, bounds))
     beyond = {field: bound for field, bound in bounds.items() if not _measure(found, field).upper <= bound}
@@ -130,15 +150,12 @@ def assert_attention_close(
 
 
 def _measure(found: AttentionError, field: Field[Any]) -> Enclosed:
-    measured = {
+    return {
         ERROR: found.max_abs,
         RELATIVE: found.max_relative,
         ULPS: found.max_ulps,
         RMS: max((head.rms for head in found.heads), key=lambda rms: rms.upper),
     }[field]
-    if measured is None:
-        raise UsageError(f"an output of {found.dtype} has no units in the last place")
-    return measured
 
 
 def _failure(measured: Enclosed, field: Field[Any], bound: Fraction) -> str:

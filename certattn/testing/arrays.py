@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from certattn.fast.rows import EXACT_TYPES, StoredRows
 from certattn.fast.units import Floats
 from certattn.kernel.errors import UsageError
-
-# Types that numpy has by others alone: their bits.
-_CARRIERS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+from certattn.kernel.theorems.attention.attention_error import FORMATS
+from certattn.provers.safetensors import carrier
 
 
 class Numbers:
@@ -30,11 +29,22 @@ class Numbers:
         else:
             found = _of_numpy(array, what)
             dtype = found.dtype.name
-            bits = found.view(_CARRIERS[dtype]) if dtype in _CARRIERS else found
+            # Types that numpy has by others alone, such as ml_dtypes: their bits.
+            bits = found.view(carrier(dtype)) if dtype in EXACT_TYPES and not hasattr(np, dtype) else found
+        return cls.of_bits(bits, dtype, what)
+
+    @classmethod
+    def of_bits(cls, bits: NDArray[Any], dtype: str, what: str) -> Numbers:
+        """In any order of bytes and memory. Raises UsageError."""
         if dtype not in EXACT_TYPES:
             raise UsageError(f"{what} has the number type {dtype}, expected one of {', '.join(EXACT_TYPES)}")
         native = bits.astype(bits.dtype.newbyteorder("="), copy=False)
         return cls(np.ascontiguousarray(native), dtype)
+
+    def require_floats(self, what: str) -> None:
+        """Raises UsageError for integers: no kernel returns them, and a cast has lost what was to be tested."""
+        if self.dtype not in FORMATS:
+            raise UsageError(f"{what} has the number type {self.dtype}, expected a floating one: {', '.join(FORMATS)}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,11 +80,10 @@ def _of_torch(tensor: Any) -> tuple[NDArray[Any], str]:
 
 
 def _bits_of(held: Any, dtype: str, torch: Any) -> NDArray[Any]:
-    if dtype in _CARRIERS:
-        # numpy has no such type; a tensor of as many bits has the same ones.
-        held = held.view(torch.int16 if _CARRIERS[dtype] is np.uint16 else torch.uint8)
-        held = held.numpy().view(_CARRIERS[dtype])
-    else:
-        held = held.numpy()
-    bits: NDArray[Any] = held
-    return bits
+    if hasattr(np, dtype):
+        plain: NDArray[Any] = held.numpy()
+        return plain
+    # numpy has no such type; a tensor of as many bits has the same ones.
+    bits = carrier(dtype)
+    found: NDArray[Any] = held.view(torch.int16 if bits.itemsize == 2 else torch.uint8).numpy()
+    return found.view(bits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -12,22 +11,23 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.matrices import NUMBERS, TENSOR, VECTOR
 from certattn.kernel.document.regular_files import reason
 from certattn.kernel.document.schema import Field
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.reals import format_rational, format_real
 from certattn.kernel.theorems.attention.attention_error import THEOREM
-from certattn.kernel.theorems.attention.stated_heads import KEYS, OUTPUT, QUERIES, VALUES
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
+from certattn.provers.array_inputs import InMemory, Source, placed
 from certattn.provers.output import Draft
+from certattn.provers.safetensors import file_bytes
 from certattn.testing.arrays import Numbers
 from certattn.testing.heads import Heads, in_rows_by_head
 from certattn.writing import write_atomically
 
-_TYPES = {
-    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float16": "F16", "bfloat16": "BF16", "float32": "F32",
-    "float64": "F64", "int8": "I8", "int16": "I16", "int32": "I32", "uint8": "U8", "uint16": "U16", "uint32": "U32",
-}  # fmt: skip
 _FIELDS = (OUTPUT.name, QUERIES.name, KEYS.name, VALUES.name)
 
 
@@ -43,7 +43,8 @@ def keep_certificate(
         name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
-    content = safetensors_bytes(held)
+    held |= {name: (each.dtype, each.bits) for name, each in _beside(heads).items()}
+    content = file_bytes(held)
     digest = hashlib.sha256(content).hexdigest()
     stored = folder / f"attention-{digest[:16]}.safetensors"
     write_atomically(stored, content)
@@ -52,20 +53,63 @@ def keep_certificate(
         for name, (dtype, bits) in held.items()
     }
     given |= {"scale": format_real(heads.scale), **_masks(heads)}
-    asserts: dict[str, Plain] = {
-        field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
-        for field, bound in bounds.items()
-    }
+    asserts = _at_most(bounds)
     text = Draft(THEOREM, stored.with_suffix(".yaml"), given).text(asserts)
     path = folder / f"attention-{hashlib.sha256(text.encode()).hexdigest()[:16]}.yaml"
     Draft(THEOREM, path, given).write(asserts)
     return path
 
 
+def write_certificate(
+    out: Path,
+    sources: Mapping[str, Source],
+    heads: Heads,
+    lse_base: str,
+    bounds: Mapping[Field[Any], Fraction],
+    stem: str,
+) -> Certificate:
+    """Write a certificate of these bounds to `out`; its arrays stay where they are, or are copied beside it.
+
+    sources : of the fields of `given`, heads before rows.
+    stem : of the name of the file that copies come into.
+
+    The checker says whether it holds. Raises UsageError.
+    """
+    dimensions = {LSE.name: NUMBERS, ALIBI.name: VECTOR, SINKS.name: VECTOR}
+    with placed(out, {**_beside(heads), **sources}, "auto", dimensions, TENSOR, stem) as references:
+        given: dict[str, Plain] = {**references, "scale": format_real(heads.scale), **_masks(heads)}
+        if LSE.name in references:
+            given[LSE.name] = {"value": references[LSE.name], "base": lse_base}
+        return Draft(THEOREM, out, given).write(_at_most(bounds))
+
+
+def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
+    return {
+        field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
+        for field, bound in bounds.items()
+    }
+
+
+def _beside(heads: Heads) -> dict[str, InMemory]:
+    """Arrays that not every kernel has."""
+    by_head = ((ALIBI, heads.rules.alibi), (SINKS, heads.rules.sinks))
+    found = {field.name: InMemory(x.bits, x.dtype) for field, x in by_head if x is not None}
+    if heads.stated_mask is not None:
+        mask = heads.stated_mask.astype(np.uint8)
+        of_one = mask.shape[:2] == (1, 1)
+        found[MASK.name] = InMemory(mask.reshape(mask.shape[-2:]) if of_one else mask, "uint8")
+    return found
+
+
 def _masks(heads: Heads) -> dict[str, Plain]:
     masks, stated = heads.masks, dict[str, Plain]()
     if masks.offset is not None:
         stated["causal"] = str(masks.offset)
+    if masks.empty is not None:
+        stated["empty"] = masks.empty
+    if heads.rules.soft_cap is not None:
+        cap = heads.rules.soft_cap
+        stated["soft_cap"] = format_rational(fmpq(cap.numerator, cap.denominator))
     if masks.window is not None:
         stated["window"] = str(masks.window)
     if masks.lengths is not None:
@@ -74,16 +118,3 @@ def _masks(heads: Heads) -> dict[str, Plain]:
         names = ("queries", "keys")
         stated["sequences"] = {n: [*map(str, each)] for n, each in zip(names, masks.sequences, strict=True)}
     return stated
-
-
-def safetensors_bytes(arrays: Mapping[str, tuple[str, np.ndarray[Any, Any]]]) -> bytes:
-    """The bytes of such a file: https://github.com/huggingface/safetensors#format."""
-    header, body = dict[str, Any](), b""
-    for name, (dtype, bits) in arrays.items():
-        data = bits.astype(bits.dtype.newbyteorder("<"), copy=False).tobytes()
-        offsets = [len(body), len(body) + len(data)]
-        header[name] = {"dtype": _TYPES[dtype], "shape": list(bits.shape), "data_offsets": offsets}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + body

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from certattn.fast.balls import rounded_scale
 from certattn.fast.heads import Head, attended
+from certattn.fast.score_rules import ScoreRule
 from certattn.fast.units import Floats
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.mathematics.reals import real_root
@@ -98,6 +99,10 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
         yield seeing("one key beyond the length is seen", first, last + 1)
     if masks.sequences is not None:
         yield seeing("packed sequences see each other", 0 * first, last if masks.causal is not False else 0 * last + n)
+    if head.mask is not None:
+        yield "the mask is ignored", replace(head, mask=None), everyone
+        yield "the mask is inverted: True hides", replace(head, mask=~head.mask), everyone
+    yield from ((words, replace(head, rule=rule), everyone) for words, rule in _rules(head.rule))
     usual = rounded_scale(real_root(fmpq(1, head.keys.shape[1])))
     for words, scale in (
         ("the scores are not scaled", 1.0),
@@ -111,6 +116,19 @@ def _mistakes(heads: Heads, head: Head, batch: int, index: int) -> Iterator[tupl
         if other != index // shared:
             words = f"the keys and values are those of key head {other}, where query head {index} has {index // shared}"
             yield words, replace(head, keys=heads.keys[batch, other], values=heads.values[batch, other]), everyone
+
+
+def _rules(rule: ScoreRule | None) -> Iterator[tuple[str, ScoreRule]]:
+    """What is done to the scores, with a part left out."""
+    if rule is None:
+        return
+    if rule.cap is not None:
+        yield "the soft cap is left out", replace(rule, cap=None)
+    if rule.slope != 0:
+        yield "the slopes are left out", replace(rule, slope=0.0)
+        yield "the slopes have the other sign", replace(rule, slope=-rule.slope)
+    if rule.sink is not None:
+        yield "the sink is left out", replace(rule, sink=None)
 
 
 def _swapped(heads: Heads, worst: Entry, output: Floats, limit: float) -> list[str]:

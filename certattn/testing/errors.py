@@ -21,7 +21,9 @@ class Enclosed:
 
     @classmethod
     def of(cls, interval: Interval) -> Enclosed:
-        return cls(interval.low, interval.high)
+        """Of a size >= 0; a NaN bounds nothing, and the largest of some numbers would hide it."""
+        low, high = interval.low, interval.high
+        return cls(low if low >= 0 else 0.0, high if high >= 0 else math.inf)
 
     def __str__(self) -> str:
         """The digits that both ends have, or both."""
@@ -56,10 +58,11 @@ class HeadError:
     head: int
     max_abs: Enclosed
     max_relative: Enclosed
-    max_ulps: Enclosed | None
+    max_ulps: Enclosed
     rms: Enclosed
     worst: Entry
     lse: Enclosed | None = None
+    worst_lse: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,11 @@ class AttentionError:
 
     max_abs       largest absolute error of an entry
     max_relative  largest |o - T|_2 / |T|_2 of a row, T the exact row; unbounded where T may be 0
-    max_ulps      largest error in units in the last place of the exact value, in the number type of the output; None
-                  for an output of integers
+    max_ulps      largest error in units in the last place of the exact value, in the number type of the output
     rms           root mean square of the errors of all entries
-    lse           largest error of the log-sum-exps, where they were given
+    lse           largest error of the log-sum-exps, where they were given; infinite where one is no finite number
     worst         the entry with the largest error
+    worst_lse     batch, head and query of the log-sum-exp with the largest error
     not_finite    how many entries are NaN or infinite: their errors are infinite, and `worst` is the first of them
     heads         the same of every head
     """
@@ -91,9 +94,8 @@ class AttentionError:
         return _largest([head.max_relative for head in self.heads])
 
     @property
-    def max_ulps(self) -> Enclosed | None:
-        known = [head.max_ulps for head in self.heads if head.max_ulps is not None]
-        return _largest(known) if known else None
+    def max_ulps(self) -> Enclosed:
+        return _largest([head.max_ulps for head in self.heads])
 
     @property
     def rms(self) -> Enclosed:
@@ -111,6 +113,12 @@ class AttentionError:
     def worst(self) -> Entry:
         return max(self.heads, key=lambda head: head.max_abs.upper).worst
 
+    @property
+    def worst_lse(self) -> tuple[int, int, int] | None:
+        known = [(each.lse.upper, each.batch, each.head, each.worst_lse) for each in self.heads if each.lse is not None]
+        _, batch, head, query = max(known, key=lambda each: each[0], default=(0, 0, 0, None))
+        return None if query is None else (batch, head, query)
+
     def measures(self) -> Mapping[str, Enclosed]:
         """By name, those that there are."""
         found = {
@@ -118,14 +126,17 @@ class AttentionError:
             "max_relative": self.max_relative,
             "max_ulps": self.max_ulps,
             "rms": self.rms,
-            "lse": self.lse,
         }
-        return {name: each for name, each in found.items() if each is not None}
+        return found if self.lse is None else {**found, "lse": self.lse}
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {each}" for name, each in self.measures().items())
         bad = f", {self.not_finite} entries not finite" if self.not_finite else ""
-        return f"<AttentionError of {self.dtype} {self.shape}: {said}{bad}; worst entry at {self.worst}>"
+        worst = f"worst entry at {self.worst}"
+        if self.worst_lse is not None:
+            batch, head, query = self.worst_lse
+            worst += f"; worst log-sum-exp at batch {batch}, head {head}, query {query}"
+        return f"<AttentionError of {self.dtype} {self.shape}: {said}{bad}; {worst}>"
 
     def table(self) -> str:
         """The errors by head, the worst ones first where there are many."""
@@ -135,9 +146,8 @@ class AttentionError:
         rows = [["batch", "head", "max_abs", "max_relative", "max_ulps", "rms"]]
         for each in heads:
             measured = [each.max_abs, each.max_relative, each.max_ulps, each.rms]
-            rows.append([str(each.batch), str(each.head), *("-" if m is None else f"{m.upper:.3g}" for m in measured)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+            rows.append([str(each.batch), str(each.head), *(f"{one.upper:.3g}" for one in measured)])
+        lines = aligned(rows)
         left = len(self.heads) - len(heads)
         return "\n".join([*lines, *([f"and {left} heads with smaller errors"] if left else [])])
 
@@ -148,9 +158,16 @@ class AttentionError:
             "shape": list(self.shape),
             **{name: asdict(each) for name, each in self.measures().items()},
             "worst": asdict(self.worst),
+            **({} if self.worst_lse is None else {"worst_lse": list(self.worst_lse)}),
             "not_finite": self.not_finite,
             "heads": [asdict(head) for head in self.heads],
         }
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table of numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def _largest(each: Sequence[Enclosed]) -> Enclosed:

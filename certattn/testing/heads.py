@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Real, real_root
 from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT, Sight, blind_query, sight_of
 from certattn.testing.arrays import Numbers
+from certattn.testing.rules import ZERO, Rules, mask_of
 
 LAYOUTS = ("bhsd", "bshd")
 
@@ -35,10 +36,16 @@ class Masks:
     window: int | None = None
     lengths: Sequence[int] | None = None
     sequences: tuple[Sequence[int], Sequence[int]] | None = None
+    stated: Any = None
+    empty: str | None = None
 
     @classmethod
-    def of(cls, causal: Any, window: Any, lengths: Any, sequences: Any) -> Masks:
+    def of(
+        cls, causal: Any, window: Any, lengths: Any, sequences: Any, stated: Any = None, empty: str | None = None
+    ) -> Masks:
         """Whole numbers of any library are read as such. Raises UsageError for others."""
+        if empty not in (None, ZERO):
+            raise UsageError(f"empty is {empty!r}, expected '{ZERO}', or nothing where every query sees a key")
         if not isinstance(causal, str):
             plain = causal.item() if hasattr(causal, "item") else causal
             causal = plain if isinstance(plain, bool) else _whole(plain, "causal", 0)
@@ -52,7 +59,8 @@ class Masks:
             if len(parts[0]) != len(parts[1]):
                 raise UsageError(f"sequences of {len(parts[0])} lengths of queries and {len(parts[1])} of keys")
         window = None if window is None else _whole(window, "window", 1)
-        return cls(causal, window, None if lengths is None else _wholes(lengths, "lengths"), parts)
+        lengths = None if lengths is None else _wholes(lengths, "lengths")
+        return cls(causal, window, lengths, parts, stated, empty)
 
     @property
     def offset(self) -> int | str | None:
@@ -90,6 +98,7 @@ class Heads:
     dtype: str
     scale: Real
     masks: Masks
+    rules: Rules = field(default_factory=Rules)
 
     @cached_property
     def rounded_scale(self) -> float:
@@ -112,9 +121,23 @@ class Heads:
         sight = sight_of(queries, keys, masks.offset, masks.window)
         if len(sight.first) != m or sum(keys) > n or (masks.sequences is not None and sum(keys) != n):
             raise UsageError(f"sequences or lengths that do not fit {m} queries and {n} keys")
-        if blind is not None:
-            raise UsageError(f"query {blind} of batch {batch} sees no key; the softmax over nothing is not defined")
+        if blind is not None and not self.empty_allowed:
+            raise _sees_nothing(batch, blind)
         return sight
+
+    @property
+    def empty_allowed(self) -> bool:
+        """Whether a query may see no key: it is said what its output should be, or there is a sink."""
+        return self.masks.empty is not None or self.rules.sinks is not None
+
+    @cached_property
+    def stated_mask(self) -> NDArray[np.bool_] | None:
+        """Of four dimensions, of which the first two may be 1."""
+        return None if self.masks.stated is None else mask_of(self.masks.stated, *self.shape, *self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.queries.shape[2], self.keys.shape[2]
 
     def head(self, batch: int, head: int, scale: float | None = None) -> Head:
         """One head, with its keys and values; with another scale, if that is said."""
@@ -122,14 +145,29 @@ class Heads:
         sight = self.sight(batch)
         queries, keys = self.queries[batch, head], self.keys[batch, shared]
         queries, radius = scaled(queries, self.rounded_scale if scale is None else scale)
-        return Head(queries, radius, keys, self.values[batch, shared], sight.first, sight.last)
+        mask, hidden = self.stated_mask, None
+        if mask is not None:
+            hidden = ~mask[batch % len(mask), head % mask.shape[1]]
+        seen = (sight.first, sight.last, hidden, self.rules.of_head(head), sight.diagonal)
+        found = Head(queries, radius, keys, self.values[batch, shared], *seen)
+        if found.empty.any() and not self.empty_allowed:
+            raise _sees_nothing(batch, int(found.empty.argmax()))
+        return found
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Batch and head of each."""
         return ((batch, head) for batch in range(self.shape[0]) for head in range(self.shape[1]))
 
 
-def heads_of(arrays: Sequence[Numbers], scale: Real | None, layout: str, masks: Masks) -> Heads:
+def _sees_nothing(batch: int, query: int) -> UsageError:
+    return UsageError(
+        f"query {query} of batch {batch} sees no key; say what is expected of it, empty='{ZERO}', or leave it out"
+    )
+
+
+def heads_of(
+    arrays: Sequence[Numbers], scale: Real | None, layout: str, masks: Masks, rules: Rules | None = None
+) -> Heads:
     """The output, queries, keys and values, of 2 to 4 dimensions. Raises UsageError for shapes that do not fit."""
     if layout not in LAYOUTS:
         raise UsageError(f"layout is {layout!r}, expected one of {', '.join(LAYOUTS)}")
@@ -154,7 +192,11 @@ def heads_of(arrays: Sequence[Numbers], scale: Real | None, layout: str, masks: 
         raise UsageError(f"{len(masks.lengths)} lengths for a batch of {q.shape[0]}")
     masks.require(q.shape[2], k.shape[2])
     scale = real_root(fmpq(1, q.shape[3])) if scale is None else scale
-    return Heads(q, k, v, o, given["output"].dtype, scale, masks)
+    rules = rules or Rules()
+    rules.require(q.shape[1])
+    heads = Heads(q, k, v, o, given["output"].dtype, scale, masks, rules)
+    _ = heads.stated_mask
+    return heads
 
 
 def in_rows_by_head(array: NDArray[Any], layout: str) -> NDArray[Any]:

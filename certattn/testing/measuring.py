@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from certattn.fast.attention import Moments
 from certattn.fast.exponential import relative_error
 from certattn.fast.heads import Head, attended
-from certattn.fast.output_errors import OutputErrors
+from certattn.fast.output_errors import Interval, OutputErrors
 from certattn.fast.sums import processors
 from certattn.fast.units import Floats
 from certattn.kernel.decide.floating_point import set_default
@@ -24,61 +26,87 @@ from certattn.testing.arrays import Numbers
 from certattn.testing.errors import AttentionError, Enclosed, Entry, HeadError
 from certattn.testing.heads import Heads
 
+Place = tuple[int, int]
+Bad = NDArray[np.bool_]
+Told = Callable[[int, int, int, OutputErrors, Bad | None], None]
+
 _INFINITE = Enclosed(math.inf, math.inf)
 _BASES = ("e", "2")
 # For the logarithms.
 _BITS = 96
 
 
-def measured(heads: Heads, lse: Numbers | None, base: str) -> AttentionError:
-    """The errors of every head. Raises UsageError and Binary64Error."""
+def nothing(output: int, batch: int, head: int, errors: OutputErrors, bad: Bad | None) -> None:
+    """What is done with the errors of a head where they are wanted in total only."""
+
+
+def measured(
+    heads: Heads, lse: Numbers | None, base: str, others: Sequence[Heads] = (), told: Told = nothing
+) -> list[AttentionError]:
+    """The errors of every head, and of the same heads with other outputs. Raises UsageError and Binary64Error.
+
+    told : is called with the errors of each output (0, and then those of `others`) and head as they are found, and with
+        where they are unknown because there is no number; by several threads at once.
+    """
     logarithms = None if lse is None else _logarithms(heads, lse, base)
+    outputs = [heads, *others]
     places, threads = list(heads.places()), processors()
+
+    def of(place: Place, head: Head, threads: int = 0) -> tuple[list[HeadError], Moments, Bad]:
+        moments = attended(head, threads=threads)
+        found = [_of_head(each, *place, moments, partial(told, index, *place)) for index, each in enumerate(outputs)]
+        return found, moments, head.without_weights
+
+    def in_thread(place: Place, head: Head) -> tuple[list[HeadError], Moments, Bad]:
+        # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
+        set_default()
+        return of(place, head, 1)
+
     if len(places) < threads:
-        found = [_of_head(heads, *place, attended(heads.head(*place))) for place in places]
+        found = [of(place, heads.head(*place)) for place in places]
     else:
         # What Arb proves, whose precision is one for all threads, and what they share, is made before they begin.
         relative_error()
         each = [heads.head(*place) for place in places]
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda place, head: _in_thread(heads, place, head), places, each))
-    errors = []
-    for (batch, head), (error, moments) in zip(places, found, strict=True):
-        lse_error = None if logarithms is None else _lse_error(logarithms[batch, head], moments, base)
-        errors.append(replace(error, lse=lse_error))
+            found = list(pool.map(in_thread, places, each))
+    if logarithms is not None:
+        for (batch, head), (errors, moments, nothing_seen) in zip(places, found, strict=True):
+            lse_error, query = _lse_error(logarithms[batch, head], moments, base, nothing_seen)
+            errors[0] = replace(errors[0], lse=lse_error, worst_lse=query)
+    by_output = zip(*(errors for errors, *_ in found), strict=True)
+    return [_in_total(each, list(errors)) for each, errors in zip(outputs, by_output, strict=True)]
+
+
+def _in_total(heads: Heads, errors: list[HeadError]) -> AttentionError:
     not_finite = int((~np.isfinite(heads.output)).sum())
     return AttentionError(heads.dtype, (*heads.shape, *heads.output.shape[2:]), errors, not_finite)
 
 
-def _in_thread(heads: Heads, place: tuple[int, int], head: Head) -> tuple[HeadError, Moments]:
-    # Threads inherit how the one that starts them rounds, which may not be the one that was tried.
-    set_default()
-    return _of_head(heads, *place, attended(head, threads=1))
-
-
 @np.errstate(all="ignore")
-def _of_head(heads: Heads, batch: int, head: int, moments: Moments) -> tuple[HeadError, Moments]:
+def _of_head(
+    heads: Heads, batch: int, head: int, moments: Moments, told: Callable[[OutputErrors, Bad | None], None]
+) -> HeadError:
     output = heads.output[batch, head]
     bad = ~np.isfinite(output)
     # Where there is no number the exact value stands in, for the measures of the others.
     there = np.where(bad, moments.means.middle, output) if bad.any() else output
     errors = OutputErrors.of(there, moments.means)
-    return _head_error(batch, head, output, errors, heads.dtype, bad if bad.any() else None), moments
+    unknown = bad if bad.any() else None
+    told(errors, unknown)
+    return _head_error(batch, head, output, errors, heads.dtype, unknown)
 
 
-def _head_error(
-    batch: int, head: int, output: Floats, errors: OutputErrors, dtype: str, bad: NDArray[np.bool_] | None
-) -> HeadError:
+def _head_error(batch: int, head: int, output: Floats, errors: OutputErrors, dtype: str, bad: Bad | None) -> HeadError:
     row, column = errors.worst() if bad is None else divmod(int(bad.argmax()), bad.shape[1])
     middle, radius = errors.means.middle[row, column].item(), errors.means.radius[row, column].item()
     exact = Enclosed(math.nextafter(middle - radius, -math.inf), math.nextafter(middle + radius, math.inf))
     worst = Entry(batch, head, row, column, output[row, column].item(), exact)
-    known = dtype in FORMATS
     if bad is not None:
-        return HeadError(batch, head, _INFINITE, _INFINITE, _INFINITE if known else None, _INFINITE, worst)
-    ulps = Enclosed.of(errors.ulps(*FORMATS[dtype])) if known else None
+        return HeadError(batch, head, _INFINITE, _INFINITE, _INFINITE, _INFINITE, worst)
+    ulps = Enclosed.of(errors.ulps(*FORMATS[dtype]))
     square = errors.mean_square()
-    rms = Enclosed(math.sqrt(square.low) * (1 - 2.0**-50), math.sqrt(square.high) * (1 + 2.0**-50))
+    rms = Enclosed.of(Interval(math.sqrt(square.low) * (1 - 2.0**-50), math.sqrt(square.high) * (1 + 2.0**-50)))
     return HeadError(batch, head, Enclosed.of(errors.largest()), Enclosed.of(errors.relative()), ulps, rms, worst)
 
 
@@ -92,14 +120,21 @@ def _logarithms(heads: Heads, lse: Numbers, base: str) -> Floats:
     return stated.reshape(wanted)
 
 
-def _lse_error(stated: Floats, moments: Moments, base: str) -> Enclosed:
-    largest = [0.0, 0.0]
+def _lse_error(stated: Floats, moments: Moments, base: str, nothing_seen: Bad) -> tuple[Enclosed, int | None]:
+    """The largest error, and the query that has it, or the first one without a number.
+
+    A query that sees nothing has no log Z, and may have anything; of nothing but such queries nothing is shown.
+    """
+    bad = np.flatnonzero(~np.isfinite(stated) & ~nothing_seen)
+    if len(bad):
+        return _INFINITE, int(bad[0])
+    each: list[tuple[Enclosed, int]] = []
     with working_precision(_BITS):
         unit = arb(2).log() if base == "2" else arb(1)
-        for query, value in enumerate(stated.tolist()):
-            if not math.isfinite(value):
-                return _INFINITE
-            off = abs(moments.log_normaliser(query) / unit - arb(value))
-            ends = float(off.abs_lower()), float(off.abs_upper())
-            largest = [max(pair) for pair in zip(largest, ends, strict=True)]
-    return Enclosed(largest[0] * (1 - 2.0**-50), largest[1] * (1 + 2.0**-50))
+        for query in np.flatnonzero(~nothing_seen).tolist():
+            off = abs(moments.log_normaliser(query) / unit - arb(stated[query].item()))
+            each.append((Enclosed.of(Interval(float(off.abs_lower()), float(off.abs_upper()))), query))
+    if not each:
+        return Enclosed(0.0, math.inf), None
+    lower, (largest, worst) = max(one.lower for one, _ in each), max(each, key=lambda one: one[0].upper)
+    return Enclosed(lower * (1 - 2.0**-50), largest.upper * (1 + 2.0**-50)), worst

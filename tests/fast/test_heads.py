@@ -16,6 +16,7 @@ from certattn.fast import heads
 from certattn.fast.attention import Moments
 from certattn.fast.balls import Ball, rounded_scale
 from certattn.fast.heads import Head, attended, scaled
+from certattn.fast.score_rules import ScoreRule
 from certattn.kernel.errors import Binary64Error, RefusedError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.reals import Real, Surd
@@ -198,12 +199,17 @@ def test_blocks_and_threads_change_nothing_but_roundings(
         assert error(HEADS[name], moments(HEADS[name])) <= 1
 
 
-def test_every_query_sees_a_token_that_there_is() -> None:
+def test_queries_see_only_tokens_that_there_are() -> None:
     parts = (np.ones((2, 1)), np.zeros(2), np.ones((3, 1)), np.ones((3, 1)))
     Head(*parts, [0, 2], [1, 3])
-    for first, last in (([0, 2], [1, 2]), ([0, 2], [1, 4]), ([-1, 0], [1, 1]), ([0], [1]), ([0, 0, 0], [1, 1, 1])):
-        with pytest.raises(ValueError, match="sees at least one token"):
+    for first, last in (([0, 2], [1, 1]), ([0, 2], [1, 4]), ([-1, 0], [1, 1]), ([0], [1]), ([0, 0, 0], [1, 1, 1])):
+        with pytest.raises(ValueError, match="see only tokens that there are"):
             Head(*parts, first, last)
+    for mask in (np.zeros((3, 2), bool), np.zeros((2, 4), bool)):
+        with pytest.raises(ValueError, match="a row for each query"):
+            Head(*parts, [0, 2], [1, 3], mask)
+    with pytest.raises(ValueError, match="a slope needs a diagonal"):
+        Head(*parts, [0, 2], [1, 3], rule=ScoreRule(slope=1.0))
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         Head(*parts, [0, 2], [1])
 
@@ -232,19 +238,26 @@ ROUNDED = Stated(
     [0] * 400, [1] * 400,
 )  # fmt: skip
 true_scale, true_hidden = rounded_scale, heads._hidden
+
+
+def hiding(change: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
+    """Other ends of what is seen."""
+    return lambda first, last, tokens, *rest: true_hidden(*change(first, last, tokens), tokens, *rest)
+
+
 # What is put in the place of what, and the heads that tell.
 SABOTAGES: dict[str, tuple[str, Any, Stated]] = {
     "queries are exact": ("UNIT", 0.0, ROUNDED),
     "queries have no length": ("norm_bounds", lambda rows: np.zeros(len(rows)), ROUNDED),
     "a scale that is off": ("rounded_scale", lambda scale: true_scale(scale) * (1 + 2.0**-50), ROUNDED),
     "the token before is seen": (
-        "_hidden", lambda first, last, tokens: true_hidden(np.maximum(first - 1, 0), last, tokens),
+        "_hidden", hiding(lambda first, last, tokens: (np.maximum(first - 1, 0), last)),
         HEADS["window, 20 queries, 40 tokens"]),
     "the last token is not seen": (
-        "_hidden", lambda first, last, tokens: true_hidden(first, np.maximum(last - 1, first + 1), tokens),
+        "_hidden", hiding(lambda first, last, tokens: (first, np.maximum(last - 1, first + 1))),
         HEADS["causal, 20 queries, 40 tokens"]),
     "the first token of every block is not seen": (
-        "_hidden", lambda first, last, tokens: true_hidden(np.maximum(first, tokens.start + 1), last, tokens),
+        "_hidden", hiding(lambda first, last, tokens: (np.maximum(first, tokens.start + 1), last)),
         HEADS["everything, 5 queries, 1100 tokens"]),
     "all is seen": ("_hidden", lambda *given: None, HEADS["one_sees_all, 9 queries, 7 tokens"]),
 }  # fmt: skip

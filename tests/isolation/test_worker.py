@@ -433,6 +433,21 @@ def test_progress_is_told_of_every_start_and_of_time() -> None:
     assert ticks
 
 
+def test_progress_is_told_why_a_check_has_left_binary64() -> None:
+    said: list[tuple[Path, str]] = []
+
+    def check(path: Path, options: CheckOptions) -> Report:
+        if path == GOOD:
+            options.watch.left_binary64("so \N{GREEK SMALL LETTER ALPHA}" + "x" * 1000)
+            time.sleep(1)
+        return verified(path)
+
+    list(check_files([GOOD, EVIL], PATIENT, check=check, left=lambda path, reason: said.append((path, reason))))
+    assert [path for path, _ in said] == [GOOD]
+    assert said[0][1].startswith("so \N{GREEK SMALL LETTER ALPHA}x")
+    assert len(said[0][1]) < 500
+
+
 def test_no_files_no_reports() -> None:
     assert list(check_files([], PATIENT)) == []
 

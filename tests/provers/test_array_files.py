@@ -11,11 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from certattn.kernel.document.references import DTYPES
 from certattn.kernel.errors import UsageError
 from certattn.provers.array_files import Header, open_array_file
+from certattn.provers.array_inputs import InFile, InMemory, Source, placed
+from certattn.provers.safetensors import carrier, file_bytes
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Prompt = Callable[..., Arrays]
@@ -82,6 +86,54 @@ def test_safetensors(tmp_path: Path) -> None:
     assert np.array_equal(file.read("x"), array)
     assert np.array_equal(file.read("b"), array)
     assert file.read("b").dtype == np.float32
+
+
+@pytest.mark.parametrize(("code", "dtype"), [("BF16", ml_dtypes.bfloat16), ("F8_E4M3", ml_dtypes.float8_e4m3fn),
+                                             ("F8_E5M2", ml_dtypes.float8_e5m2)])  # fmt: skip
+def test_types_that_numpy_does_not_have_come_as_bits_or_widened(tmp_path: Path, code: str, dtype: Any) -> None:
+    every = np.arange(2 ** (8 * np.dtype(dtype).itemsize), dtype=f"u{np.dtype(dtype).itemsize}")
+    path = safetensors(tmp_path / "a.safetensors", {"x": (code, [2, len(every) // 2], every.tobytes())})
+    file, name = open_array_file(path), np.dtype(dtype).name
+    assert file.headers == {"x": Header(name, (2, len(every) // 2), True)}
+    assert np.array_equal(file.bits("x").ravel(), every)
+    assert file.read("x").dtype == np.float32
+    expected = every.view(dtype).astype(np.float32)
+    if code != "BF16":
+        expected[np.isinf(expected)] = np.nan
+    assert np.array_equal(file.read("x").ravel(), expected, equal_nan=True)
+    assert file_bytes({"x": (name, file.bits("x"))})[-every.nbytes :] == every.tobytes()
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    arrays = {dtype: np.arange(6).reshape(3, 2).astype(carrier(dtype)) for dtype in DTYPES}
+    (tmp_path / "a.safetensors").write_bytes(file_bytes({dtype: (dtype, bits) for dtype, bits in arrays.items()}))
+    file = open_array_file(tmp_path / "a.safetensors")
+    assert file.headers == {dtype: Header(dtype, (3, 2), True) for dtype in DTYPES}
+    for dtype, bits in arrays.items():
+        assert np.array_equal(file.bits(dtype), bits)
+        assert file.bits(dtype).dtype == bits.dtype
+
+
+@pytest.mark.parametrize("data", ["auto", "copy"])
+def test_copies_keep_their_number_types(tmp_path: Path, data: str) -> None:
+    """Whether an array lies in a file elsewhere, or in memory, as its bits or as another library has it."""
+    narrow = np.arange(6).reshape(3, 2).astype(ml_dtypes.bfloat16)
+    safetensors(tmp_path / "a.safetensors", {"x": ("BF16", [3, 2], narrow.tobytes())})
+    file = open_array_file(tmp_path / "a.safetensors")
+    (tmp_path / "there").mkdir()
+    sources: dict[str, Source] = {
+        "file": InFile(file, "x"), "bits": InMemory(narrow.view(np.uint16), "bfloat16"), "array": narrow,
+        "plain": np.asfortranarray(np.ones((3, 2), ">f8")),
+    }  # fmt: skip
+    with placed(tmp_path / "there" / "c.yaml", sources, data) as references:
+        assert {r["file"] for r in references.values()} == {"c.safetensors"}
+        assert [r["dtype"] for r in references.values()] == ["bfloat16"] * 3 + ["float64"]
+    copied = open_array_file(tmp_path / "there" / "c.safetensors")
+    for field in ("file", "bits", "array"):
+        assert np.array_equal(copied.bits(field), narrow.view(np.uint16))
+    assert np.array_equal(copied.bits("plain"), np.ones((3, 2)))
+    with placed(tmp_path / "there" / "d.yaml", {"plain": np.ones((3, 2))}, data) as references:
+        assert references["plain"]["file"] == "d.npz"
 
 
 def test_arrays_of_unknown_kinds_do_not_matter_until_they_are_used(tmp_path: Path) -> None:

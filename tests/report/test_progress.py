@@ -43,6 +43,19 @@ def test_the_line_says_how_many_how_long_and_which(terminal: Terminal, clock: li
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
+def test_leaving_binary64_is_said_on_a_line_that_stays(terminal: Terminal, clock: list[int]) -> None:
+    with Progress(2) as shown:
+        shown.started(Path("folder/a.yaml"))
+        shown.left(Path("folder/a.yaml"), "scores beyond\n11,000\x1b[2J" + "x" * 500)
+        line, _, rest = terminal.getvalue().rpartition("\n")
+        assert line.rpartition("\x1b[K")[2].startswith(r"a.yaml: scores beyond\n11,000\x1b[2Jxxx")
+        assert line.endswith("; going on in Arb, which takes longer")
+        assert len(line) < 330
+        assert rest == "[0/2] 0 s  checking a.yaml in Arb"
+        shown.started(Path("folder/b.yaml"))
+        assert terminal.getvalue().endswith("checking b.yaml")
+
+
 def test_the_line_is_drawn_once_a_second(terminal: Terminal, clock: list[int]) -> None:
     with Progress(1) as shown:
         shown.started(Path("a.yaml"))
@@ -72,6 +85,7 @@ def test_hostile_and_long_names_stay_on_the_line(terminal: Terminal) -> None:
 def test_nothing_is_written_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(1) as shown:
         shown.started(Path("a.yaml"))
+        shown.left(Path("a.yaml"), "scores beyond")
         shown.waited()
         shown.finished()
     assert capsys.readouterr() == ("", "")

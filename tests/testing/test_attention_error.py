@@ -74,7 +74,6 @@ def test_what_is_measured_encloses_what_mpmath_computes(mask: str) -> None:
     assert found.rms.lower <= mpmath.sqrt((off**2).sum() / off.size) <= found.rms.upper
     ulps = max(abs(x) / mpmath.mpf(2) ** (max(int(mpmath.floor(mpmath.log(abs(t), 2))), -14) - 10)
                for x, t in zip(off.ravel(), true.ravel(), strict=True))  # fmt: skip
-    assert found.max_ulps is not None
     assert found.max_ulps.lower <= ulps <= found.max_ulps.upper
     worst = found.worst
     assert (worst.batch, worst.head, worst.query, worst.coordinate) == (1, 2, 3, 4)
@@ -85,7 +84,6 @@ def test_what_is_measured_encloses_what_mpmath_computes(mask: str) -> None:
                                    ml_dtypes.float8_e5m2])  # fmt: skip
 def test_a_rounded_output_is_off_by_half_a_unit_in_the_last_place(dtype: Any) -> None:
     found = attention_error(attention(dtype), Q, K, V)
-    assert found.max_ulps is not None
     assert 0.25 < found.max_ulps.lower <= found.max_ulps.upper < 0.51
     assert found.dtype == np.dtype(dtype).name
 
@@ -127,9 +125,24 @@ def test_log_sum_exps() -> None:
     assert wrong is not None
     assert wrong.lower > 0.5
     lse[0, 0, 0] = np.nan
-    bad = attention_error(attention(), Q, K, V, lse=lse).lse
-    assert bad is not None
-    assert bad.lower == np.inf
+    lse[1, 3, 5] = -np.inf
+    bad = attention_error(attention(), Q, K, V, lse=lse)
+    assert bad.lse is not None
+    assert bad.lse.lower == np.inf
+    assert bad.worst_lse == (0, 0, 0)
+    assert bad.heads[7].worst_lse == 5
+    assert repr(bad).endswith("worst log-sum-exp at batch 0, head 0, query 0>")
+
+
+def test_the_worst_log_sum_exp_is_named() -> None:
+    scores = np.einsum("bhmd,bhnd->bhmn", Q.astype(float), K.repeat(2, 1).astype(float)) / np.sqrt(8)
+    lse = np.log(np.exp(scores).sum(-1))
+    lse[1, 2, 3] += 0.25
+    found = attention_error(attention(), Q, K, V, lse=lse)
+    assert found.lse is not None
+    assert abs(found.lse.lower - 0.25) < 1e-12
+    assert found.worst_lse == (1, 2, 3) == tuple(found.to_dict()["worst_lse"])
+    assert attention_error(attention(), Q, K, V).worst_lse is None
 
 
 def test_entries_that_are_no_numbers() -> None:
@@ -305,8 +318,15 @@ def test_an_assertion_of_nothing_is_refused() -> None:
         assert_attention_close(attention(), Q, K, V)
     with pytest.raises(UsageError, match="expected a number >= 0"):
         assert_attention_close(attention(), Q, K, V, max_abs=-1)
-    with pytest.raises(UsageError, match="no units in the last place"):
-        assert_attention_close(attention().astype(np.int32), Q, K, V, ulps=1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_an_output_of_integers_is_refused(dtype: str) -> None:
+    with pytest.raises(UsageError, match=f"output has the number type {dtype}, expected a floating one: float8_e4m3fn"):
+        assert_attention_close(attention().astype(dtype), Q, K, V, max_abs=9)
+    with pytest.raises(UsageError, match=f"output has the number type {dtype}"):
+        attention_error(attention().astype(dtype), Q, K, V)
+    assert attention_error(attention(), Q.astype(np.int32), K, V).max_abs.lower > 0
 
 
 def test_planted_mistakes_are_refuted_and_correct_kernels_are_not(capsys: pytest.CaptureFixture[str]) -> None:

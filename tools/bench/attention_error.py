@@ -83,7 +83,6 @@ def measure(shape: Shape) -> str:
         best = [min(pair) for pair in zip(best, (middle - start, time.perf_counter() - middle), strict=True)]
     gained = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     ulps = found.max_ulps
-    assert ulps is not None
     name = f"{shape.heads} x {shape.queries} x {shape.tokens}, d = {shape.d}{', causal' if shape.causal else ''}"
     times = f"{best[0]:8.3f} s {best[1]:8.3f} s {best[0] / best[1]:7.2f}"
     return f"{name:<40}{times}{ulps.upper - ulps.lower:12.1e}{gained:9.0f} MB"

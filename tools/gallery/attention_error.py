@@ -1,4 +1,4 @@
-"""The family `attention-error` of the gallery: torch's kernel on two real heads, and one that leaves out a key.
+"""The family `attention-error` of the gallery: kernels on two real heads, and one that leaves out a key.
 
 `kernel_outputs.py` has made the arrays.
 """
@@ -24,6 +24,13 @@ OUTPUTS: dict[str, dict[str, Any]] = {
         "states": ["error", "relative", "ulps", "rms"],
         "beyond": "1/128",
         "note": "the same in bfloat16 without a mask",
+    },
+    "soft-cap-and-sink": {
+        "data": "capped-float16-causal",
+        "causal": "top-left",
+        "soft_cap": "20",
+        "states": ["error", "relative", "lse"],
+        "note": "96 tokens in half precision, with a soft cap, slopes and sinks under a causal mask",
     },
     "dropped-key": {
         "data": "torch-bfloat16",

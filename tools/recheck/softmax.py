@@ -92,10 +92,10 @@ class Prompt:
         prompt.values, prompt.dv = integers(values)
         return prompt
 
-    def some(self, first: int, stop: int) -> Prompt:
-        """The tokens from one on and before another, alone."""
+    def some(self, tokens: Sequence[int]) -> Prompt:
+        """Some of the tokens alone."""
         seen = copy.copy(self)
-        seen.keys, seen.values = self.keys[first:stop], self.values[first:stop]
+        seen.keys, seen.values = [self.keys[j] for j in tokens], [self.values[j] for j in tokens]
         return seen
 
     def acted(self, q: Vector) -> Vector:

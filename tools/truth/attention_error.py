@@ -27,8 +27,10 @@ from tools.truth.reading import (
     Vector,
     read_array,
     read_number,
+    read_positive,
     read_scale,
     read_table,
+    read_vector,
     require,
     require_record,
     root_of,
@@ -92,7 +94,10 @@ def _counts(node: Any) -> list[int]:
 
 @dataclass
 class Kernel:
-    """What a kernel was given and gave back. `sees[b][i]`: the tokens that query i of batch b sees."""
+    """What a kernel was given and gave back. `sees[b][i]`: the tokens that query i of batch b sees, but for `mask`.
+
+    `place(b, i, j)` is how far token j is from the diagonal of query i.
+    """
 
     queries: Heads
     keys: Heads
@@ -104,6 +109,12 @@ class Kernel:
     sees: list[list[list[int]]]
     logarithms: list[list[Vector]] | None
     base: str
+    mask: np.ndarray[Any, Any] | None
+    empty: bool
+    cap: Fraction | None
+    slopes: Vector | None
+    sinks: Vector | None
+    place: Callable[[int, int, int], int]
 
     def __post_init__(self) -> None:
         self.softmax = cache(self._softmax)
@@ -111,20 +122,47 @@ class Kernel:
     def heads(self) -> list[tuple[int, int]]:
         return [(b, h) for b, batch in enumerate(self.queries) for h in range(len(batch))]
 
-    def _softmax(self, b: int, h: int, precision: int) -> tuple[list[list[mpf]], list[mpf]]:
-        """T, and log Z, of every query of a head."""
-        shared = len(self.queries[b]) // len(self.keys[b])
-        keys, values = self.keys[b][h // shared], self.values[b][h // shared]
-        means, logs = [], []
-        for query, seen in zip(self.queries[b][h], self.sees[b], strict=True):
-            scores = [sum((x * y for x, y in zip(query, keys[j], strict=True)), Fraction(0)) for j in seen]
-            mean = sum(scores) / len(scores)
-            weights = [mp.exp(root_of(self.scale) * to_real(score - mean)) for score in scores]
+    def _softmax(self, b: int, h: int, precision: int) -> tuple[list[list[mpf]], list[mpf | None]]:
+        """T, and log Z, of every query of a head; none of one that sees nothing."""
+        values = self.values[b][h // (len(self.queries[b]) // len(self.keys[b]))]
+        means: list[list[mpf]] = []
+        logs: list[mpf | None] = []
+        sink = None if self.sinks is None else self.sinks[h]
+        for i, query in enumerate(self.queries[b][h]):
+            seen = [j for j in self.sees[b][i] if self.mask is None or self.mask[b, h, i, j] == 1]
+            require(bool(seen) or self.empty or sink is not None, "a query that sees nothing")
+            scores = [self._score(b, h, query, i, j) for j in seen]
+            rows = [values[j] for j in seen]
+            if sink is not None:
+                scores, rows = [*scores, sink], [*rows, [Fraction(0)] * len(values[0])]
+            if not scores:
+                means.append([mpf(0)] * len(values[0]))
+                logs.append(None)
+                continue
+            # Exact scores are of one factor that is not, which is taken out for their differences.
+            exact = all(isinstance(score, Fraction) for score in scores) and self.plain
+            factor, top = (root_of(self.scale), sum(scores) / len(scores)) if exact else (mpf(1), _largest(scores))
+            weights = [mp.exp(factor * (_real(score - top) if exact else _real(score) - top)) for score in scores]
             total = mp.fsum(weights)
-            columns = [[values[j][c] for j in seen] for c in range(len(values[0]))]
-            means.append([_mean(weights, column, total) for column in columns])
-            logs.append(mp.log(total) + root_of(self.scale) * to_real(mean))
+            means.append([_mean(weights, list(column), total) for column in zip(*rows, strict=True)])
+            logs.append(mp.log(total) + factor * _real(top))
         return means, logs
+
+    @property
+    def plain(self) -> bool:
+        return self.cap is None and self.slopes is None and self.sinks is None
+
+    def _score(self, b: int, h: int, query: Vector, i: int, j: int) -> Fraction | mpf:
+        """Before the scale where nothing else is done to it."""
+        key = self.keys[b][h // (len(self.queries[b]) // len(self.keys[b]))][j]
+        product = sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))
+        if self.plain:
+            return product
+        score = root_of(self.scale) * to_real(product)
+        if self.cap is not None:
+            cap = to_real(self.cap)
+            score = cap * mp.tanh(score / cap)
+        return score if self.slopes is None else score - to_real(self.slopes[h]) * self.place(b, i, j)
 
     def off(self, b: int, h: int) -> list[tuple[list[mpf], list[mpf]]]:
         """By query: o - T, and T."""
@@ -161,7 +199,17 @@ class Kernel:
         assert self.logarithms is not None
         unit = mp.log(2) if self.base == "2" else mpf(1)
         _, logs = self.softmax(b, h, mp.prec)
-        return max(abs(to_real(x) - log / unit) for x, log in zip(self.logarithms[b][h], logs, strict=True))
+        known = [(x, log) for x, log in zip(self.logarithms[b][h], logs, strict=True) if log is not None]
+        require(bool(known), "no query sees anything")
+        return max(abs(to_real(x) - log / unit) for x, log in known)
+
+
+def _real(number: Fraction | mpf) -> mpf:
+    return to_real(number) if isinstance(number, Fraction) else number
+
+
+def _largest(scores: list[Any]) -> mpf:
+    return max(_real(score) for score in scores)
 
 
 def _mean(weights: list[mpf], column: Vector, total: mpf) -> mpf:
@@ -188,8 +236,9 @@ def _quotient(number: mpf, size: mpf) -> mpf:
 
 
 def read_kernel(given: Any, folder: Path) -> Kernel:
-    masks = {"causal", "window", "lengths", "sequences"}
-    require_record(given, "given", {"queries", "keys", "values", "output", "scale"}, masks | {"lse"})
+    masks = {"causal", "window", "lengths", "sequences", "mask", "empty"}
+    rules = {"soft_cap", "alibi", "sinks"}
+    require_record(given, "given", {"queries", "keys", "values", "output", "scale"}, masks | rules | {"lse"})
     dtype = given["output"].get("dtype", "") if isinstance(given["output"], dict) else ""
     tensors = {name: _tensor(given[name], folder) for name in ("queries", "keys", "values", "output")}
     (*outer, m, d), (*fewer, n, _), (*_, width) = (tensors[name].shape for name in ("queries", "keys", "values"))
@@ -216,7 +265,38 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
         sees=[_seen(given, b, batches, m, n) for b in range(batches)],
         logarithms=logarithms,
         base=base,
+        mask=_mask(given, folder, batches, outer[-1] if outer else 1, m, n),
+        empty=_one_of(given, "empty", ("zero",)) is not None,
+        cap=read_positive(given["soft_cap"]) if "soft_cap" in given else None,
+        slopes=_by_head(given, "alibi", folder, outer),
+        sinks=_by_head(given, "sinks", folder, outer),
+        place=lambda b, i, j: _distance(given, _parts(given, b, batches, m, n), i, j),
     )
+
+
+def _one_of(given: Any, name: str, words: tuple[str, ...]) -> str | None:
+    require(given.get(name) in (None, *words) and given.get(name, words[0]) is not None, f"{name}")
+    found: str | None = given.get(name)
+    return found
+
+
+def _by_head(given: Any, name: str, folder: Path, outer: tuple[int, ...]) -> Vector | None:
+    if name not in given:
+        return None
+    found = read_vector(given[name], folder)
+    require(len(found) == (outer[-1] if outer else 1), f"{name} of another number of heads")
+    return found
+
+
+def _mask(given: Any, folder: Path, batches: int, heads: int, m: int, n: int) -> np.ndarray[Any, Any] | None:
+    if "mask" not in given:
+        return None
+    found = _tensor(given["mask"], folder)
+    require(all(x in (0, 1) for x in found.flat), "a mask of other numbers")
+    found = found.reshape((1,) * (4 - found.ndim) + found.shape)
+    require(found.shape[2:] == (m, n), "the shape of a mask")
+    require(found.shape[0] in (1, batches) and found.shape[1] in (1, heads), "the heads of a mask")
+    return np.broadcast_to(found, (batches, heads, m, n))
 
 
 def _by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
@@ -249,34 +329,56 @@ def _exact(node: dict[str, Any], folder: Path, least: int, most: int) -> np.ndar
     return found.reshape(array.shape)
 
 
-def _seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
-    """By query of a batch the tokens that it sees."""
-    causal, window = given.get("causal"), given.get("window")
-    require(window is None or causal is not None, "a window without a mask")
+def _offset(given: Any) -> int | None:
+    """Of the diagonal; None where it depends on the sizes."""
+    causal = given.get("causal")
+    if causal is None or causal == "bottom-right":
+        return None
+    return 0 if causal == "top-left" else _count(causal, 0)
+
+
+def _parts(given: Any, batch: int, batches: int, m: int, n: int) -> list[tuple[int, int]]:
+    """How many queries and tokens there are, by sequence."""
     require(not {"lengths", "sequences"} <= set(given), "lengths and sequences")
-    reach = None if window is None else _count(window, 1)
-    named = causal in ("top-left", "bottom-right") if isinstance(causal, str) else False
-    offset = _count(causal, 0) if causal is not None and not named else 0
-    parts = [(m, n)]
     if "lengths" in given:
         lengths = _counts(given["lengths"])
         require(len(lengths) == batches and max(lengths) <= n, "lengths")
-        parts = [(m, lengths[batch])]
+        return [(m, lengths[batch])]
     if "sequences" in given:
         require_record(given["sequences"], "sequences", {"queries", "keys"})
         of_queries, of_keys = (_counts(given["sequences"][name]) for name in ("queries", "keys"))
         require(len(of_queries) == len(of_keys) and sum(of_queries) == m and sum(of_keys) == n, "sequences")
-        parts = list(zip(of_queries, of_keys, strict=True))
-    starts = list(accumulate(parts, lambda start, part: (start[0] + part[0], start[1] + part[1]), initial=(0, 0)))
+        return list(zip(of_queries, of_keys, strict=True))
+    return [(m, n)]
+
+
+def _behind(given: Any, parts: list[tuple[int, int]], i: int, j: int) -> int | None:
+    """How far token j is behind the diagonal of query i; None in another sequence."""
+    offset = _offset(given)
+    starts = accumulate(parts, lambda start, part: (start[0] + part[0], start[1] + part[1]), initial=(0, 0))
+    for (queries, tokens), (first, token) in zip(parts, starts, strict=False):
+        if first <= i < first + queries and token <= j < token + tokens:
+            return i - first + (tokens - queries if offset is None else offset) - (j - token)
+    return None
+
+
+def _distance(given: Any, parts: list[tuple[int, int]], i: int, j: int) -> int:
+    behind = _behind(given, parts, i, j)
+    assert behind is not None
+    return abs(behind)
+
+
+def _seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
+    """By query of a batch the tokens that it sees, but for a mask."""
+    window = given.get("window")
+    require(window is None or "causal" in given, "a window without a mask")
+    reach = None if window is None else _count(window, 1)
+    parts = _parts(given, batch, batches, m, n)
 
     def sees(i: int, j: int) -> bool:
-        for (queries, tokens), (first, token) in zip(parts, starts, strict=False):
-            if first <= i < first + queries and token <= j < token + tokens:
-                diagonal = i - first + (tokens - queries if causal == "bottom-right" else offset)
-                behind = diagonal - (j - token)
-                return causal is None or (behind >= 0 and (reach is None or behind < reach))
-        return False
+        behind = _behind(given, parts, i, j)
+        if behind is None or "causal" not in given:
+            return behind is not None
+        return behind >= 0 and (reach is None or behind < reach)
 
-    found = [[j for j in range(n) if sees(i, j)] for i in range(m)]
-    require(all(found), "a query that sees nothing")
-    return found
+    return [[j for j in range(n) if sees(i, j)] for i in range(m)]

@@ -124,6 +124,9 @@ def _search(proof: Proof, wanted: Sequence[str], first: int | None, options: Che
             except Binary64Error as error:
                 notes.append(f"{tier.name} arithmetic was not used: {error}")
     if options.arithmetic != "binary64":
+        left = _pending(proof, wanted)
+        if left and options.arithmetic == "auto" and proof.tiers:
+            options.watch.left_binary64(notes[-1] if notes else f"undecided obligations: {len(left)}")
         most = options.limits.max_bits
         following = min(first or options.limits.start_bits, most)
         while pending := _pending(proof, wanted):

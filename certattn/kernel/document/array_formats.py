@@ -33,7 +33,7 @@ _NPY_DTYPES = {
     "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64",
     "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
 }  # fmt: skip
-_SAFETENSORS_DTYPES = {
+SAFETENSORS_DTYPES = {
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
@@ -223,11 +223,11 @@ def _locate_safetensors(content: bytes, size: int, array: str, stated: Stated) -
         raise _cut_off("safetensors")
     entry = _safetensors_entry(content[8 : 8 + length], array)
     dtype, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
-    if not isinstance(dtype, str) or dtype not in _SAFETENSORS_DTYPES:
-        raise ArrayFormatError(f"dtype {quote(str(dtype))}", f"one of {', '.join(_SAFETENSORS_DTYPES)}")
+    if not isinstance(dtype, str) or dtype not in SAFETENSORS_DTYPES:
+        raise ArrayFormatError(f"dtype {quote(str(dtype))}", f"one of {', '.join(SAFETENSORS_DTYPES)}")
     if not _naturals(shape) or not _naturals(offsets) or len(offsets) != 2:
         raise ArrayFormatError("a broken .safetensors header", "shape and data_offsets as lists of integers")
-    _compare(_SAFETENSORS_DTYPES[dtype], shape, stated)
+    _compare(SAFETENSORS_DTYPES[dtype], shape, stated)
     start, stop = (8 + length + offset for offset in offsets)
     if stop - start != byte_count(stated) or stop > size:
         raise ArrayFormatError(

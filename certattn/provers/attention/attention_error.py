@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import DOUBLE
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import NUMBERS, TENSOR
+from certattn.kernel.document.matrices import NUMBERS, TENSOR, VECTOR
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.attention_error import (
@@ -27,9 +28,10 @@ from certattn.kernel.theorems.attention.attention_error import (
     errors_in_binary64,
     exact_errors,
 )
-from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, OUTPUT, QUERIES, VALUES
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import Source, by_field, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
@@ -39,6 +41,8 @@ from certattn.provers.rounding import lower_rational, round_down, round_up, uppe
 STATES = tuple(field.name for field in MEASURES)
 DIGITS = 3
 _FIELDS = (QUERIES.name, KEYS.name, VALUES.name, OUTPUT.name)
+# What there may be beside these, if it is no tensor.
+_DIMENSIONS = {"lse": NUMBERS, ALIBI.name: VECTOR, SINKS.name: VECTOR}
 _BITS = 128
 
 
@@ -53,6 +57,8 @@ def generate(
     window: int | None = None,
     lengths: Sequence[int] | None = None,
     sequences: tuple[Sequence[int], Sequence[int]] | None = None,
+    empty: str | None = None,
+    soft_cap: Any = None,
     lse_base: str = "e",
     states: Sequence[str] = (),
     at_most: Mapping[str, Any] = {},
@@ -68,7 +74,8 @@ def generate(
     Parameters
     ----------
     source : .npz or .safetensors file holding `queries`, `keys`, `values`, `output`, and `lse` if the kernel returned
-        it: of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch and heads first); `lse` of one less.
+        it: of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch and heads first); `lse` of one less. Also
+        `mask`, of True or 1 where a query sees a token, and `alibi` and `sinks`, a number for each head.
     arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
     names : names in the file that differ, as {"output": "o"}.
     given : instead of all that: the section as certificates write it.
@@ -77,23 +84,25 @@ def generate(
     window : how many tokens a query sees at most under a causal mask.
     lengths : how many tokens each of the batch has.
     sequences : lengths of packed sequences, of their queries and of their keys.
+    empty : "zero", if that is what a query that sees no token should have returned.
+    soft_cap : c, if scores x are made c tanh(x / c).
     lse_base : "e" or "2", the base of the logarithms in `lse`.
     states : what is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse
         where there is one.
-    at_most : bounds to state, by these names, instead of the measured ones.
+    at_most : bounds to state, by these names, instead of the measured ones; what is proved to be larger is refused.
     lower : state lower bounds too.
     beyond : state how many entries are off by more than this number.
     digits : digits of measured bounds.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound.
+    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound, or exceeds the stated one.
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
     wanted = _Wanted(states, at_most, lower, beyond, digits)
     if given is not None:
-        beside = (source, scale, causal, window, lengths, sequences)
+        beside = (source, scale, causal, window, lengths, sequences, empty, soft_cap)
         if names or arrays or lse_base != "e" or any(each is not None for each in beside):
             raise UsageError("a head that is given whole takes no arrays, names, scale or mask beside it")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
@@ -102,7 +111,8 @@ def generate(
             "no scale; expected the factor of the scores, such as 1/sqrt(64): a kernel's default is 1/sqrt(d)"
         )
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale")}
-    mask = {"causal": causal, "window": window}
+    cap = None if soft_cap is None else exact_text(soft_cap, "soft_cap")
+    mask = {"causal": causal, "window": window, "empty": empty, "soft_cap": cap}
     stated |= {name: str(value) for name, value in mask.items() if value is not None}
     if lengths is not None:
         stated["lengths"] = [str(length) for length in lengths]
@@ -112,23 +122,32 @@ def generate(
         }
     sources = _sources(source, names, arrays)
     logarithms = {"lse": sources.pop("lse")} if "lse" in sources else {}
-    with placed(out, {**sources, **logarithms}, data, {"lse": NUMBERS}, TENSOR) as references:
+    with placed(out, {**sources, **logarithms}, data, _DIMENSIONS, TENSOR) as references:
         lse: dict[str, Plain] = {LSE.name: {"value": references["lse"], "base": lse_base}} if logarithms else {}
-        described = {**{field: references[field] for field in _FIELDS}, **stated, **lse}
+        described = {**{field: references[field] for field in sources}, **stated, **lse}
         return _write(Draft(THEOREM, out, described, note), wanted)
 
 
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
-    known = (*_FIELDS, "lse")
+    known = (*_FIELDS, *_DIMENSIONS, MASK.name)
     unknown = sorted((set(arrays) | set(names)) - set(known))
     if unknown:
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
     found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
+    if MASK.name in found:
+        found[MASK.name] = _in_bytes(found[MASK.name])
     missing = [field for field in _FIELDS if field not in found]
     if missing:
         raise UsageError(f"no array {' and no '.join(missing)}; expected {', '.join(_FIELDS)} (--array output=NAME)")
     return found
+
+
+def _in_bytes(mask: Source) -> Source:
+    """A mask of booleans as one of 0 and 1, which is what certificates hold."""
+    if isinstance(mask, InFile) and mask.header.dtype == "bool":
+        return _in_bytes(mask.file.read(mask.name))
+    return mask.astype(np.uint8) if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ else mask
 
 
 class _Wanted:
@@ -162,10 +181,13 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     asserts: dict[str, Plain] = {}
     for name in states:
         largest = max(upper_rational(ball) for ball in balls[name])
+        least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
         most = wanted.bounds.get(name, round_up(largest, wanted.digits))
+        if least > most:
+            found = arb(least).str(10, radius=False)
+            raise NotProvedError(f"at_most {format_rational(most)} of {name} is too small: it is about {found}")
         ends: dict[str, Plain] = {"at_most": format_rational(most)}
         if wanted.lower:
-            least = max(fmpq(0), *(lower_rational(ball) for ball in balls[name]))
             ends["at_least"] = format_rational(round_down(least, wanted.digits) if least > 0 else fmpq(0))
         asserts[name] = ends
     if wanted.beyond is not None:
@@ -204,6 +226,8 @@ COMMAND = Command(
     Option("--scale", "Factor of the scores, an exact number such as 1/sqrt(64).", metavar="S"),
     Option("--causal", "A causal mask: top-left, bottom-right, or an offset.", metavar="MASK"),
     Option("--window", "How many tokens a query sees at most under it.", Whole(1)),
+    Option("--empty", "What a query that sees no token should have returned.", ("zero",)),
+    Option("--soft-cap", "c, if scores x are made c tanh(x / c).", metavar="C"),
     to_state("What to bound; error, relative and rms by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
     Option("--lower", "State lower bounds too.", bool),

@@ -26,14 +26,17 @@ from certattn.kernel.theorems.attention.attention_error import (
     AssertedErrors,
     exact_rows,
 )
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS, SOFT_CAP
 from certattn.kernel.theorems.attention.stated_heads import (
     BASE,
     BOTTOM_RIGHT,
     CAUSAL,
+    EMPTY,
     KEYS,
     LENGTHS,
     LOGARITHMS,
     LSE,
+    MASK,
     OF_KEYS,
     OF_QUERIES,
     OUTPUT,
@@ -66,7 +69,7 @@ _SHOWN = 16
 def statement(stated: AssertedErrors) -> Statement:
     heads, said = stated.heads, list(_said(stated))
     given = heads.given
-    score = f"e^({describe(heads.scale)} <q, k>)"
+    score = f"e^({_score_words(heads)})"
     returned = ""
     if LSE in given:
         base = "natural logarithms" if given[LSE][BASE] == "e" else "logarithms to base 2"
@@ -74,8 +77,8 @@ def statement(stated: AssertedErrors) -> Statement:
     words = (
         f"For {_heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
         f"values: {given[VALUES].words()}), let T be the mean of the values that a query sees, weighted by {score}, "
-        f"where a query sees {_sight_words(given)}. Of the output o, {given[OUTPUT].words()},{returned} all entries "
-        f"are finite, and {'; '.join(words for words, _ in said)}."
+        f"where a query sees {_sight_words(given)}{_more_words(given)}. Of the output o, {given[OUTPUT].words()},"
+        f"{returned} all entries are finite, and {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join(latex for _, latex in said))
 
@@ -86,6 +89,37 @@ def _heads_words(heads: StatedHeads) -> str:
     batch = f" (a batch of {heads.batches})" if heads.batches > 1 else ""
     shared = f", of which {heads.shared} share keys and values" if heads.shared > 1 else ""
     return of + batch + shared
+
+
+def _score_words(heads: StatedHeads) -> str:
+    given, score = heads.given, f"{describe(heads.scale)} <q, k>"
+    if SOFT_CAP in given:
+        score = f"c tanh({score} / c)"
+    return score + (" - a |r - j|" if ALIBI in given else "")
+
+
+def _more_words(given: Values) -> str:
+    """What has a letter in the weights, or is no token."""
+    words = []
+    if SOFT_CAP in given:
+        words.append(f"c is {describe(given[SOFT_CAP])}")
+    if ALIBI in given:
+        # The diagonal of causal masks, and what takes its place where there is none.
+        stated = given.get(CAUSAL)
+        offset = BOTTOM_RIGHT if stated is None else stated
+        sizes = " of m, n tokens" if offset == BOTTOM_RIGHT else ""
+        words.append(
+            f"a the slope of its head among {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} for query "
+            f"i{sizes}, counted from 0"
+        )
+    if SINKS in given:
+        words.append(
+            "one more token, the sink, has the value 0 and the weight e^z, z the logit of its head among "
+            f"{given[SINKS].words()}"
+        )
+    if EMPTY in given:
+        words.append("T is 0 for a query that sees no token")
+    return f". Here {'; '.join(words)}" if words else ""
 
 
 def _sight_words(given: Values) -> str:
@@ -102,6 +136,8 @@ def _sight_words(given: Values) -> str:
     if SEQUENCES in given:
         queries, tokens = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
         of = f", in its own sequence, of m = {_list_words(queries)} queries and n = {_list_words(tokens)} tokens"
+    if MASK in given:
+        of += f", and of these the tokens that have a 1 in its row of the mask, {given[MASK].words()}"
     return seen + of
 
 

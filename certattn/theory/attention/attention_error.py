@@ -108,6 +108,48 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
                 yield equal_logarithms(f"log Z, {what}", plain(row.logarithm), log_z)
 
 
+def check_rules(kernel: Kernel) -> Iterator[Check]:
+    """T_i and log Z_i with a soft cap, slopes and sinks, and with all three; and 0 where nothing is seen."""
+    m, n, heads, s, cap = 2, 2, 2, positive_symbol("s"), positive_symbol("c")
+    q, o, k, v = (matrix(name, heads * n, 1) for name in "qokv")
+    slopes, sinks, mask = matrix("a", 1, heads), matrix("z", 1, heads), sympy.Matrix([[1, 1], [0, 0]])
+    arrays = {"queries": q, "keys": k, "values": v, "output": o}
+    stated = {name: _Array((heads, n, 1), kernel.exact(table, 2)) for name, table in arrays.items()}
+    rules = {
+        "soft_cap": SymbolicNumber(cap),
+        "alibi": _Array((heads,), kernel.exact(slopes, 3)),
+        "sinks": _Array((heads,), kernel.exact(sinks, 5)),
+        "mask": _Array((m, n), kernel.exact(mask, 1)),
+    }
+    for chosen in (["soft_cap"], ["alibi"], ["sinks"], ["soft_cap", "alibi", "sinks"], ["sinks", "mask"]):
+        given = _Given(**stated, scale=SymbolicNumber(s), **{name: rules[name] for name in chosen})
+        found = kernel.stated_heads.StatedHeads(given, 1, heads, 1)
+        for head in range(heads):
+            below = n * head
+            for i, row in enumerate(kernel.attention_error.exact_rows(found, head)):
+                seen = [j for j in range(n) if "mask" not in chosen or mask[i, j] == 1]
+                scores = [s * q[below + i] * k[below + j] / 4 for j in seen]
+                if "soft_cap" in chosen:
+                    scores = [cap * sympy.tanh(score / cap) for score in scores]
+                if "alibi" in chosen:
+                    scores = [score - slopes[head] / 3 * abs(i - j) for score, j in zip(scores, seen, strict=True)]
+                sink = sympy.exp(sinks[head] / 5) if "sinks" in chosen else 0
+                z = sum((sympy.exp(score) for score in scores), sink)
+                means = sum(sympy.exp(score) * v[below + j] / 2 for score, j in zip(scores, seen, strict=True)) / z
+                what = f"query {i} of head {head}, {', '.join(chosen)}"
+                yield equal(f"T, {what}", plain(row.exact), [means])
+                yield equal_logarithms(f"log Z, {what}", plain(row.logarithm), sympy.log(z))
+
+
+def check_soft_caps(kernel: Kernel) -> Iterator[Check]:
+    """The hyperbolic tangent by exponentials, and that it makes no error larger."""
+    x, c = positive_symbol("x"), positive_symbol("c")
+    t = sympy.exp(-2 * x / c)
+    yield equal("tanh by exponentials", c * (1 - t) / (1 + t), (c * sympy.tanh(x / c)).rewrite(sympy.exp))
+    slope = sympy.diff(c * sympy.tanh(x / c), x)
+    yield equal("its derivative is 1 - tanh^2", slope, 1 - sympy.tanh(x / c) ** 2)
+
+
 def check_masks(kernel: Kernel) -> Iterator[Check]:
     """The tokens that queries see, by the inequalities of the masks: every mask for up to four queries and tokens."""
     sight_of = kernel.stated_heads.sight_of

@@ -337,6 +337,32 @@ def test_each_tier_is_asked_for_what_is_left(run: Run) -> None:
     assert report.arithmetic == f"binary64 (1) and {ARB} (1)"
 
 
+class _Told(Watch):
+    def __init__(self, asked: list[tuple[str, int]]) -> None:
+        self.asked, self.heard = asked, list[tuple[str, int]]()
+
+    def left_binary64(self, reason: str) -> None:
+        self.heard.append((reason, len(self.asked)))
+
+
+def test_leaving_binary64_is_told_before_arb_begins(run: Run) -> None:
+    def told(fast: Mapping[Tier, Mapping[str, Any]], **options: Any) -> list[tuple[str, int]]:
+        scripted = Scripted({"a": PROVED, "b": PROVED}, fast=fast)
+        watch = _Told(scripted.asked)
+        run(scripted, watch=watch, **options)
+        return watch.heard
+
+    assert told({FAST: {"a": PROVED, "b": UNDECIDED}}) == [("undecided obligations: 1", 2)]
+    refused = {FAST: {"a": failing(RefusedError("too large")), "b": PROVED}}
+    assert told(refused) == [("fast arithmetic was not used: too large", 1)]
+    # Nothing is left, or nothing else was wanted.
+    assert told({FAST: {"a": PROVED, "b": PROVED}}) == []
+    assert told({FAST: {"a": REFUTED, "b": UNDECIDED}}) == []
+    assert told(refused, arithmetic="binary64") == []
+    assert told(refused, arithmetic="arb") == []
+    assert told({}) == []
+
+
 def test_binary64_refutes(run: Run) -> None:
     scripted = Scripted({"a": PROVED}, fast={FAST: {"a": REFUTED}, SLOW: {"a": PROVED}})
     assert run(scripted).verdict is Verdict.REFUTED

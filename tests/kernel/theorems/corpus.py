@@ -281,6 +281,23 @@ HEADS = _heads()
 ARRAYS |= HEADS
 
 
+def _rules() -> dict[str, np.ndarray[Any, Any]]:
+    """For these heads: a mask by batch under which query 2 of batch 1 sees nothing, one of all heads, slopes, sinks."""
+    rng = np.random.default_rng(17)
+    mask = (rng.random((2, 1, 3, 5)) < 0.6).astype(np.uint8)
+    mask[:, :, :, 2] = 1
+    full = np.broadcast_to(mask, (2, 4, 3, 5)).copy()
+    mask[1, 0, 2] = 0
+    found = {"mask": mask, "full": full, "two": 2 * full, "bytes": full.astype(np.int16)}
+    found |= {"alibi": np.array([1, 0.5, 0.25, 0.125], np.float16), "sinks": np.array([0.5, -1, 3, 0], np.float32)}
+    found |= {"alibi-of-two": found["alibi"][:2], "heads-of-two": full[:, :2], "four-tokens": full[..., :4]}
+    return {f"rules-{name}": array for name, array in found.items()}
+
+
+RULES = _rules()
+ARRAYS |= RULES
+
+
 def _npy(array: np.ndarray[Any, Any]) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=True)
@@ -332,6 +349,7 @@ FILES: dict[str, bytes] = {
     "prompt.npz": _npz("keys", "values", "queries"),
     "bfloats.safetensors": _safetensors(x=("BF16", [3, 1], _BFLOATS)),
     "heads.npz": _npz(*HEADS),
+    "rules.npz": _npz(*RULES),
     "eights.safetensors": _safetensors(**_eights()),
     **{f"{name}.npy": _npy(array) for name, array in ARRAYS.items()},
 }

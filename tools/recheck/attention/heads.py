@@ -8,16 +8,16 @@ from fractions import Fraction
 from typing import Any
 
 import intervals
-from arrays import Matrix, Vector, tensor
+from arrays import Matrix, Vector, tensor, vector
 from decisions import at_most, below, bounds
 from fields import fields, listed, one_of, optional, refuse, some, starting_bits
-from functions import log
-from intervals import I, absolute, largest, summed
+from functions import exp, log, tanh
+from intervals import I, absolute, iv, largest, summed
 from matrices import transposed
 from outcomes import NotFinite, NotProved, Undecided
-from scalars import natural, rational
-from softmax import Prompt, means, scale_of
-from vectors import minus, norm2
+from scalars import natural, positive, rational
+from softmax import Prompt, means, scale_iv, scale_of
+from vectors import dot, integers, minus, norm2
 
 # bits of precision, and the exponent of the least normal number, of number types with units in the last place
 UNITS = {"float8_e4m3fn": (4, -6), "float8_e5m2": (3, -14), "float16": (11, -14)}
@@ -28,7 +28,12 @@ MEASURES, SQUARED = "error relative ulps rms lse", ("relative", "rms")
 def attention_error(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/attention/attention-error.md. Norms are compared by their squares."""
     starting_bits(w)
-    given = fields(g, "given", "queries keys values output scale", "causal window lengths sequences lse")
+    given = fields(
+        g,
+        "given",
+        "queries keys values output scale",
+        "causal window lengths sequences mask empty soft_cap alibi sinks lse",
+    )
     asserts = some(a, "asserts", f"{MEASURES} beyond")
     stated = {name: bounds(asserts[name], name) for name in MEASURES.split() if asserts[name] is not None}
     beyond = optional(some, asserts["beyond"], "beyond", "at_most at_least", "radius")
@@ -78,7 +83,10 @@ def measure(name: str, head: Head, dtype: Any) -> list[Any]:
     if name == "rms":
         return [sum((norm2(row.off) for row in rows), start=Fraction(0)) * Fraction(1, len(rows) * len(rows[0].off))]
     if name == "lse":
-        return [row.logarithm for row in rows]
+        found = [row.logarithm for row in rows if row.logarithm is not None]
+        if not found:
+            raise Undecided("asserts.lse: no query sees anything")
+        return found
     if name == "ulps":
         return [in_units(x, t, *UNITS[dtype]) for row in rows for x, t in zip(row.off, row.exact, strict=True)]
     return [size_of(x) for row in rows for x in row.off]
@@ -158,7 +166,13 @@ def read(g: dict[str, Any]) -> list[Head]:
     refuse(uneven, "given.keys: heads that the heads of queries do not share evenly")
     refuse(of_keys != [*fewer, n, d] or of_values[:-1] != [*fewer, n], "given: keys and values that do not fit")
     width, batches = of_values[-1], outer[0] if len(outer) == 2 else 1
+    count = outer[-1] if outer else 1
+    mask = optional(masks, g["mask"], batches, count, m, n)
     sight = [seen(g, b, batches, m, n) for b in range(batches)]
+    cap = optional(positive, g["soft_cap"], "given.soft_cap")
+    slopes, sinks = (optional(vector, g[key], f"given.{key}", count) for key in ("alibi", "sinks"))
+    if g["empty"] is not None:
+        one_of(g["empty"], "given.empty", "zero")
     logarithms, unit = returned(g["lse"], outer, m)
     try:
         output, of_output = tensor(g["output"], "given.output", 2, 4)
@@ -169,21 +183,63 @@ def read(g: dict[str, Any]) -> list[Head]:
     prompts = [Prompt.of(k, v, scale) for k, v in zip(blocks(keys, n, d), blocks(values, n, width), strict=True)]
     heads = []
     for i, (block, stated) in enumerate(zip(asked, out, strict=True)):
-        prompt, rows = prompts[i // shared], []
-        for j, (query, o, (first, stop)) in enumerate(
-            zip(block, stated, sight[i * batches // len(asked)], strict=True)
-        ):
-            own = prompt.some(first, stop)
-            weights, top = own.softmax(query)
-            exact = means(weights, transposed(own.values), own.dv)
+        prompt, rows, h = prompts[i // shared], [], i % count
+        rule = Rule(cap, slopes[h] if slopes else Fraction(0), sinks[h] if sinks else None)
+        for j, (query, o, (tokens, diagonal)) in enumerate(zip(block, stated, sight[i // count], strict=True)):
+            visible = [t for t in tokens if mask is None or mask(i // count, h)[j][t] == 1]
+            refuse(not visible and g["empty"] is None and sinks is None, f"given: query {j} sees no token")
+            exact, logarithm = rule.softmax(prompt.some(visible), query, [abs(diagonal - t) for t in visible], width)
             of_log = None
-            if logarithms is not None:
-                # Of one token log Z is its score.
-                whole = top if len(weights) == 1 else log(summed(weights)) + top
-                of_log = size_of((whole / unit if unit is not None else whole) - logarithms[i * m + j])
+            if logarithms is not None and logarithm is not None:
+                of_log = size_of((logarithm / unit if unit is not None else logarithm) - logarithms[i * m + j])
             rows.append(Row(exact, minus(o, exact), of_log))
         heads.append(Head(rows))
     return heads
+
+
+@dataclass
+class Rule:
+    """What is done to the scores of a head: x becomes cap tanh(x / cap), less the slope times a distance; a sink."""
+
+    cap: Fraction | None
+    slope: Fraction
+    sink: Fraction | None
+
+    def softmax(self, prompt: Prompt, query: Vector, distances: list[int], width: int) -> tuple[list[Any], Any]:
+        """T, and log Z, of the tokens of a prompt; without any T is 0, and log Z the sink, or nothing."""
+        if not distances:
+            return [Fraction(0)] * width, self.sink
+        columns = transposed(prompt.values)
+        if (self.cap, self.slope, self.sink) == (None, 0, None):
+            weights, top = prompt.softmax(query)
+        else:
+            scores = self.scores(prompt, query, distances)
+            top = max(scores, key=lambda score: iv(score).a)
+            weights = [exp(score - top) for score in scores]
+            columns = [[*column, *([0] if self.sink is not None else [])] for column in columns]
+        # Of one token log Z is its score.
+        return means(weights, columns, prompt.dv), top if len(weights) == 1 else log(summed(weights)) + top
+
+    def scores(self, prompt: Prompt, query: Vector, distances: list[int]) -> list[Any]:
+        """Of every token, and of the sink."""
+        (row,), d = integers([query])
+        found = []
+        for key, distance in zip(prompt.keys, distances, strict=True):
+            score = scale_iv(prompt.scale) * Fraction(dot(key, row), d * prompt.dk)
+            if self.cap is not None:
+                score = tanh(score / self.cap) * self.cap
+            found.append(score - self.slope * distance)
+        return found if self.sink is None else [*found, self.sink]
+
+
+def masks(node: Any, batches: int, heads: int, m: int, n: int) -> Callable[[int, int], Matrix]:
+    """Of a batch and a head the rows of its mask; an extent of 1 stands for all."""
+    flat, shape = tensor(node, "given.mask", 2, 4)
+    refuse(any(x not in (0, 1) for x in flat), "given.mask: another number than 0 and 1")
+    of_batch, of_head, *own = [1] * (4 - len(shape)) + shape
+    refuse(own != [m, n] or of_batch not in (1, batches) or of_head not in (1, heads), "given.mask: another shape")
+    each = blocks(flat, m, n)
+    return lambda batch, head: each[batch % of_batch * of_head + head % of_head]
 
 
 def given_scale(node: Any) -> tuple[Fraction, int]:
@@ -209,8 +265,8 @@ def blocks(flat: Vector, rows: int, columns: int) -> list[Matrix]:
     return [lines[i : i + rows] for i in range(0, len(lines), rows)]
 
 
-def seen(g: dict[str, Any], batch: int, batches: int, m: int, n: int) -> list[tuple[int, int]]:
-    """By query of a batch where the tokens that it sees begin and end."""
+def seen(g: dict[str, Any], batch: int, batches: int, m: int, n: int) -> list[tuple[range, int]]:
+    """By query of a batch the tokens that it sees, but for a mask, and the token on its diagonal."""
     causal, window = g["causal"], optional(natural, g["window"], "given.window", 1)
     refuse(window is not None and causal is None, "given.window: of no causal mask")
     refuse(g["lengths"] is not None and g["sequences"] is not None, "given: lengths beside sequences")
@@ -228,14 +284,13 @@ def seen(g: dict[str, Any], batch: int, batches: int, m: int, n: int) -> list[tu
         )
         refuse(len(of_queries) != len(of_keys), "given.sequences: not as many of queries as of tokens")
         refuse((sum(of_queries), sum(of_keys)) != (m, n), "given.sequences: lengths that do not add up")
-    found, start = list[tuple[int, int]](), 0
+    found, start = list[tuple[range, int]](), 0
     for queries, tokens in zip(of_queries, of_keys, strict=True):
         for i in range(queries):
-            # The token on the diagonal is the last that query i sees.
-            last = tokens - 1 if causal is None else i + (tokens - queries if causal == "bottom-right" else offset)
+            # Under a causal mask the token on the diagonal is the last that query i sees.
+            diagonal = i + (tokens - queries if causal in (None, "bottom-right") else offset)
+            last = tokens - 1 if causal is None else diagonal
             begin = 0 if window is None else max(0, last - window + 1)
-            end = min(tokens, last + 1)
-            refuse(begin >= end, f"given.causal: query {len(found)} sees no token")
-            found.append((start + begin, start + end))
+            found.append((range(start + begin, start + min(tokens, last + 1)), start + diagonal))
         start += tokens
     return found

@@ -102,7 +102,7 @@ def output_deviation(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     found, sizes = [], []
     limit = limit_of(given["limit"], p)
     for i, q in enumerate(queries):
-        own = p if causal is None else p.some(0, causal + i)
+        own = p if causal is None else p.some(range(min(len(p.keys), causal + i)))
         out = means(own.softmax(q)[0], transposed(own.values), own.dv)
         at = limit if causal is None else limit_of(given["limit"], own)
         found.append(length_of(minus(out, at(q)), norm))

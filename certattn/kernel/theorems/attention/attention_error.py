@@ -2,8 +2,9 @@
 
 Given, by batch and head, queries q_i, keys k_j, values v_j, a scale s and which tokens S_i each query sees, put
 
-    Z_i = sum_{j in S_i} e^{s <q_i, k_j>},   T_i = sum_{j in S_i} e^{s <q_i, k_j>} v_j / Z_i.
+    Z_i = sum_{j in S_i} e^{y_ij},   T_i = sum_{j in S_i} e^{y_ij} v_j / Z_i,   y_ij = s <q_i, k_j>
 
+or what `score_rules` makes of that, with e^z more in Z_i for a sink z; T_i = 0 where S_i is empty, if that is stated.
 Several query heads may share a head of keys. Given is an output o_i, too, with finite entries, and l_i if the kernel
 returned log Z_i or log2 Z_i. A certificate asserts bounds of one or more of
 
@@ -32,19 +33,21 @@ from certattn.kernel.given.bounds import AT_LEAST, AT_MOST, NONNEGATIVE
 from certattn.kernel.given.prompts import DEFAULT, NO_DOUBLES
 from certattn.kernel.mathematics.balls import l2_norm, row_of_balls
 from certattn.kernel.mathematics.softmax import Prompt
-from certattn.kernel.mathematics.softmax_moments import weighted_prompts
+from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
 from certattn.kernel.theorems.attention.stated_heads import (
     BASE,
     GIVEN,
     LSE,
+    MASK,
+    MASK_TYPES,
     OUTPUT,
     StatedHeads,
     read_heads,
 )
 
 if TYPE_CHECKING:
-    from certattn.fast.attention import Moments
     from certattn.fast.output_errors import OutputErrors
+    from certattn.kernel.theorems.attention.stored_heads import Logarithms
 
 RADIUS = Field("radius", Rational(minimum=0), "the error that is counted beyond")
 NO_MORE = Field("at_most", Count(0), "no more entries, over all heads", required=False)
@@ -83,6 +86,9 @@ class AssertedErrors:
     def tiers(self) -> Sequence[Tier]:
         """Those that it can be computed in: binary64 where everything stands in array files of doubles."""
         arrays = [part.stored for part in self.heads.arrays]
+        mask = self.heads.given.get(MASK)
+        if mask is not None and (mask.stored is None or mask.stored.dtype not in MASK_TYPES):
+            return []
         in_doubles = all(array is not None and array.dtype not in NO_DOUBLES for array in arrays)
         return [DEFAULT] if in_doubles else []
 
@@ -205,11 +211,11 @@ def exact_errors(stated: AssertedErrors, head: int) -> Measured:
 
 @dataclass(frozen=True)
 class Row:
-    """T_i and T_i - o_i, and log Z_i."""
+    """T_i and T_i - o_i, and log Z_i; of a query that sees nothing there is none."""
 
     exact: Sequence[arb]
     off: Sequence[arb]
-    logarithm: arb
+    logarithm: arb | None
 
     def relative(self) -> arb:
         """|o_i - T_i|_2 / |T_i|_2; 0 where the first is 0, exactly."""
@@ -218,23 +224,48 @@ class Row:
 
 def exact_rows(heads: StatedHeads, head: int) -> Iterator[Row]:
     """The queries of a head, one after the other."""
-    queries, keys, values, output = heads.exact
-    m, n, shared = heads.queries, heads.tokens, head // heads.shared
-    for same, seen in heads.sight(head).runs():
-        tokens = range(shared * n + seen.start, shared * n + seen.stop)
-        prompt = Prompt(keys.take_rows(tokens), values.take_rows(tokens), heads.scale)
-        asked = queries.take_rows(range(head * m + same.start, head * m + same.stop))
-        for i, weighted in zip(same, weighted_prompts(prompt, asked), strict=True):
-            of_query = output.take_rows([head * m + i])
+    output, sink = heads.exact[3], heads.rule(head).sink
+    for i, weighted in enumerate(_weighted(heads, head)):
+        of_query = output.take_rows([head * heads.queries + i])
+        stated = row_of_balls(of_query.row(0))
+        if weighted is None:
+            yield Row([arb(0)] * len(stated), [-x for x in stated], None if sink is None else arb(sink))
+        else:
             off = weighted.output_off(of_query)
-            exact = [x + o for x, o in zip(off, row_of_balls(of_query.row(0)), strict=True)]
-            yield Row(exact, off, weighted.log_normaliser())
+            yield Row([x + o for x, o in zip(off, stated, strict=True)], off, weighted.log_normaliser())
 
 
-def lse_off(heads: StatedHeads, head: int, logarithms: Iterable[arb]) -> list[arb]:
-    """|l_i - log Z_i| for every query, in the base that is stated."""
+def _weighted(heads: StatedHeads, head: int) -> Iterator[WeightedPrompt | None]:
+    """What every query of a head sees, under its weights; None where that is nothing."""
+    queries, keys, values, _ = heads.exact
+    sight, rule, n = heads.sight(head), heads.rule(head), heads.tokens
+    start = head // heads.shared * n
+
+    def prompt(tokens: Sequence[int]) -> Prompt:
+        rows = [start + j for j in tokens]
+        return Prompt(keys.take_rows(rows), values.take_rows(rows), heads.scale)
+
+    for same, seen in sight.runs():
+        asked = queries.take_rows(range(head * heads.queries + same.start, head * heads.queries + same.stop))
+        if seen and MASK not in heads.given and rule.changes_nothing:
+            yield from weighted_prompts(prompt(seen), asked)
+            continue
+        for i in same:
+            tokens = heads.visible(head, i, seen)
+            if not (tokens or heads.empty_allowed):
+                raise heads.refuse_empty(i)
+            distances = [abs(sight.diagonal[i] - j) for j in tokens]
+            query = asked.take_rows([i - same.start])
+            yield rule.weighted(prompt(tokens), query, distances) if tokens else None
+
+
+def lse_off(heads: StatedHeads, head: int, logarithms: Iterable[arb | None]) -> list[arb]:
+    """|l_i - log Z_i| for every query that sees something, in the base that is stated."""
     base = arb(2).log() if heads.given[LSE][BASE] == "2" else arb(1)
-    return [abs(log / base - stated) for log, stated in zip(logarithms, heads.logarithms.row(head), strict=True)]
+    pairs = zip(logarithms, heads.logarithms.row(head), strict=True)
+    off = [abs(log / base - stated) for log, stated in pairs if log is not None]
+    # Of nothing nothing is shown.
+    return off or [arb.nan()]
 
 
 def unit(size: arb, precision: int, least: int) -> arb:
@@ -269,17 +300,16 @@ def errors_in_binary64(stated: AssertedErrors, wanted: Collection[int]) -> dict[
     from certattn.kernel.theorems.attention.stored_heads import stored_errors
 
     found = stored_errors(stated.heads, wanted)
-    return {head: _measured(stated, head, errors, moments) for head, errors, moments in found}
+    return {head: _measured(stated, head, errors, logarithms) for head, errors, logarithms in found}
 
 
-def _measured(stated: AssertedErrors, head: int, errors: OutputErrors, moments: Moments) -> Measured:
-    queries = range(stated.heads.queries)
+def _measured(stated: AssertedErrors, head: int, errors: OutputErrors, logarithms: Logarithms) -> Measured:
     return {
         ERROR.name: lambda: errors.largest().ball(),
         RELATIVE.name: lambda: errors.relative().ball(),
         ULPS.name: lambda: errors.ulps(*stated.format).ball(),
         RMS.name: lambda: errors.mean_square().root(),
-        OF_LSE.name: lambda: largest(*lse_off(stated.heads, head, map(moments.log_normaliser, queries))),
+        OF_LSE.name: lambda: largest(*lse_off(stated.heads, head, logarithms())),
         BEYOND.name: lambda: errors.beyond(stated.asserts[BEYOND][RADIUS]).ball(),
     }
 

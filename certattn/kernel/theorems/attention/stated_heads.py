@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from flint import fmpq
+
 from certattn.kernel.document.matrices import MatrixInput, Numbers, Tensor
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing, Reading, Record, Rule, Scale, Values
@@ -13,8 +15,12 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS, SOFT_CAP, ScoreRule
 
 TOP_LEFT, BOTTOM_RIGHT = "top-left", "bottom-right"
+ZERO = "zero"
+# Types of masks in array files that are a byte for each token.
+MASK_TYPES = ("uint8", "int8")
 
 
 class Offset(Kind[int | str]):
@@ -50,6 +56,8 @@ OF_KEYS = Field("keys", Listing(Count(1)), "how many tokens it has")
 SEQUENCES = Field(
     "sequences", Record(OF_QUERIES, OF_KEYS), "packed sequences, which do not see each other", required=False
 )
+MASK = Field("mask", Tensor(), "1 where a query may see a token, m x n, by head or batch and head", required=False)
+EMPTY = Field("empty", Choice((ZERO,)), "what a query that sees no token should have returned", required=False)
 LOGARITHMS = Field("value", Numbers(), "log Z, a number per query")
 BASE = Field("base", Choice(("e", "2")), "the base of the logarithm")
 LSE = Field("lse", Record(LOGARITHMS, BASE), "what the kernel returned as log-sum-exp of the scores", required=False)
@@ -66,15 +74,22 @@ def _one_partition(values: Values) -> None:
 
 
 _RULES: Sequence[Rule] = (_window_is_causal, _one_partition)
-GIVEN = Record(QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, LSE, rules=_RULES)
+GIVEN = Record(
+    QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, MASK, EMPTY, SOFT_CAP, ALIBI, SINKS, LSE,
+    rules=_RULES,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Sight:
-    """Of each query of a head the tokens that it sees: from first[i] on, up to and without last[i]."""
+    """Of each query of a head the tokens that it sees, but for a mask: from first[i] on, up to and without last[i].
+
+    `diagonal` is the token on the diagonal of a query, which there need not be; first <= last.
+    """
 
     first: tuple[int, ...]
     last: tuple[int, ...]
+    diagonal: tuple[int, ...]
 
     def runs(self) -> Iterator[tuple[range, range]]:
         """Queries one after the other that see the same tokens, and these."""
@@ -87,16 +102,18 @@ class Sight:
 
 def sight_of(queries: Sequence[int], keys: Sequence[int], causal: int | str | None, window: int | None) -> Sight:
     """What queries of sequences with so many queries and tokens see, one sequence after the other."""
-    first, last, token = list[int](), list[int](), 0
+    first, last, diagonal, token = list[int](), list[int](), list[int](), 0
     for m, n in zip(queries, keys, strict=True):
         offset = _offset(causal, m, n)
         for i in range(m):
-            end = n if offset is None else min(n, i + offset + 1)
-            begin = 0 if offset is None or window is None else max(0, i + offset + 1 - window)
+            place = i + (n - m if offset is None else offset)
+            end = n if offset is None else max(0, min(n, place + 1))
+            begin = 0 if offset is None or window is None else min(end, max(0, place + 1 - window))
             first.append(token + begin)
             last.append(token + end)
+            diagonal.append(token + place)
         token += n
-    return Sight(tuple(first), tuple(last))
+    return Sight(tuple(first), tuple(last), tuple(diagonal))
 
 
 def blind_query(
@@ -179,13 +196,59 @@ class StatedHeads:
             return [(queries, keys)]
         return [([self.queries], [length]) for length in given.items(LENGTHS) or [self.tokens]]
 
+    def rule(self, head: int) -> ScoreRule:
+        """What is done to the scores of a head."""
+        given, place = self.given, head % self.heads
+        slope = given[ALIBI].load().entry(0, place) if ALIBI in given else fmpq(0)
+        sink = given[SINKS].load().entry(0, place) if SINKS in given else None
+        return ScoreRule(given.get(SOFT_CAP), slope, sink)
+
+    @property
+    def empty_allowed(self) -> bool:
+        """Whether a query may see nothing: the output of it is stated, or is that of the sink, which is 0, too."""
+        return EMPTY in self.given or SINKS in self.given
+
+    def refuse_empty(self, query: int) -> MalformedError:
+        """For a query that sees nothing where it is not said what that means."""
+        field = MASK if MASK in self.given else CAUSAL
+        return self.given.node(field).malformed(
+            "a mask under which every query sees a token", f"query {query}, which sees none",
+            "state what a kernel returns there, with 'empty: zero'",
+        )  # fmt: skip
+
     def require_sight(self) -> None:
-        """Raises MalformedError for a query that sees nothing."""
+        """Raises MalformedError for a query that sees nothing, as far as that follows from sizes."""
+        if self.empty_allowed:
+            return
         for queries, keys in self._sizes:
             blind = blind_query(queries, keys, self.given.get(CAUSAL), self.given.get(WINDOW))
             if blind is not None:
-                found = f"query {blind}, which sees none"
-                raise self.given.node(CAUSAL).malformed("a mask under which every query sees a token", found)
+                raise self.refuse_empty(blind)
+
+    def visible(self, head: int, query: int, tokens: range) -> Sequence[int]:
+        """Of some tokens those that the stated mask lets a query see. Raises MalformedError for a mask that is none."""
+        if MASK not in self.given:
+            return tokens
+        row = self.mask.row(self.mask_of(head) * self.queries + query)
+        for number in row:
+            if number not in (0, 1):
+                raise self.not_a_mask()
+        return [j for j in tokens if row[j] == 1]
+
+    def not_a_mask(self) -> MalformedError:
+        return self.given.node(MASK).malformed("a mask of 0 and 1", "another number")
+
+    @cached_property
+    def mask(self) -> ExactMatrix:
+        """The stated masks, one below the other."""
+        return self.given[MASK].load()
+
+    def mask_of(self, head: int) -> int:
+        """Which of the stated masks is that of a head: an extent of 1 stands for all."""
+        *outer, _, _ = self.given[MASK].extents
+        batches, heads = [1] * (2 - len(outer)) + outer
+        batch, place = divmod(head, self.heads)
+        return (batch if batches > 1 else 0) * heads + (place if heads > 1 else 0)
 
     @cached_property
     def exact(self) -> tuple[ExactMatrix, ExactMatrix, ExactMatrix, ExactMatrix]:
@@ -221,6 +284,11 @@ def read_heads(given: Values) -> StatedHeads:
         wanted = (1, m) if not outer and len(logarithms.extents) == 2 else (*outer, m)
         _require_extents(logarithms, wanted, "a number for each query")
     stated = StatedHeads(given, outer[0] if len(outer) == 2 else 1, heads, heads // key_heads)
+    for each in (ALIBI, SINKS):
+        if each in given:
+            _require_extents(given[each], (heads,), "a number for each query head")
+    if MASK in given:
+        _require_mask(given[MASK], (stated.batches, heads), (m, n))
     if LENGTHS in given:
         lengths = given[LENGTHS]
         if len(lengths) != stated.batches:
@@ -245,3 +313,12 @@ def _require_extents(part: MatrixInput, wanted: tuple[int, ...], why: str) -> No
     if part.extents != wanted:
         shown = " x ".join(map(str, wanted))
         raise part.node.malformed(f"{shown} numbers ({why})", " x ".join(map(str, part.extents)))
+
+
+def _require_mask(part: MatrixInput, outer: tuple[int, int], inner: tuple[int, int]) -> None:
+    """A row for each query and a column for each token, of as many heads and batches, or of 1 for all."""
+    *found, m, n = part.extents
+    fits = all(extent in (1, whole) for extent, whole in zip(reversed(found), reversed(outer), strict=False))
+    if (m, n) != inner or not fits:
+        expected = f"a mask of {inner[0]} x {inner[1]}, for all heads, or {outer[0]} x {outer[1]} of them"
+        raise part.node.malformed(expected, " x ".join(map(str, part.extents)))

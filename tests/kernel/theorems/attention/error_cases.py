@@ -159,7 +159,7 @@ WHOLE = family(
             LSE, "  sequences: {queries: [3, 0], keys: [3, 1]}\n" + LSE, MALFORMED, "an integer >= 1"),
         "a single bit": ("asserts:", "witness: {bits: 1}\nasserts:", MALFORMED, "an integer >= 2"),
         "an unknown key in the witness": ("asserts:", "witness: {rows: 2}\nasserts:", MALFORMED, "'rows'"),
-        "an unknown key of the heads": (LSE, "  mask: causal\n" + LSE, MALFORMED, "the unknown key 'mask'"),
+        "an unknown key of the heads": (LSE, "  padding: 3\n" + LSE, MALFORMED, "the unknown key 'padding'"),
         "another claim": (NAME, "softmax-mean", MALFORMED, "'output'"),
     },
 )  # fmt: skip
@@ -471,7 +471,287 @@ asserts:
     },
 )  # fmt: skip
 
+# -- what is done to scores, masks that are stated, and who sees nothing
+
+
+def rules(name: str, dtype: str, shape: str, **others: str) -> str:
+    return array("rules.npz", dtype, shape, array=f"rules-{name}", **others)
+
+
+CAP = family(
+    "a soft cap",
+    PROMPT + "  soft_cap: 1.5\n" + LSE + "asserts:\n  error: {at_most: 0.660980, at_least: 0.660979}\n"
+    "  relative: {at_most: 0.761062, at_least: 0.761061}\n  lse: {at_most: 0.645619, at_least: 0.645618}\n",
+    {
+        "a mask that hides nothing": ("  soft_cap", "  causal: 3\n  soft_cap"),
+        "a slope of 0": ("  soft_cap", "  alibi: [0]\n  soft_cap"),
+    },
+    {
+        "at_most one unit lower": ("0.660980", "0.660979", REFUTED, "the largest error"),
+        "at_least one unit higher": ("at_least: 0.660979", "at_least: 0.660980", REFUTED, "is false"),
+        "the log-sum-exp one unit lower": ("0.645619", "0.645618", REFUTED, "log-sum-exp"),
+        "another cap": ("soft_cap: 1.5", "soft_cap: 1.4", REFUTED, "is false"),
+        "a cap that is hardly felt": ("soft_cap: 1.5", "soft_cap: 1e9", REFUTED, "is false"),
+        "no cap": ("  soft_cap: 1.5\n", "", REFUTED, "is false"),
+        "a cap of 0": ("soft_cap: 1.5", "soft_cap: 0", MALFORMED, "a number > 0"),
+        "a negative cap": ("soft_cap: 1.5", "soft_cap: -1.5", MALFORMED, "a number > 0"),
+        "a cap for each head": ("soft_cap: 1.5", "soft_cap: [1.5]", MALFORMED, "an exact number"),
+        "the scale in the cap": ("scale: 1/sqrt(2)\n  soft_cap: 1.5", "scale: 1\n  soft_cap: 1.5", REFUTED, "is false"),
+    },
+)  # fmt: skip
+
+ALIBI = family(
+    "a slope, under a causal mask",
+    PROMPT + "  alibi: [1/4]\n  causal: 1\n" + LSE + "asserts:\n  error: {at_most: 0.375453, at_least: 0.375452}\n"
+    "  rms: {at_most: 0.222161, at_least: 0.222160}\n  lse: {at_most: 0.481085, at_least: 0.481084}\n",
+    {
+        "aligned at the bottom right": ("causal: 1", "causal: bottom-right"),
+        "one sequence": ("causal: 1", "causal: 1\n  sequences: {queries: [3], keys: [4]}"),
+    },
+    {
+        "at_most one unit lower": ("0.375453", "0.375452", REFUTED, "the largest error"),
+        "the root mean square one unit lower": ("0.222161", "0.222160", REFUTED, "root mean square"),
+        "the log-sum-exp one unit lower": ("0.481085", "0.481084", REFUTED, "log-sum-exp"),
+        "the log-sum-exp one unit higher": ("at_least: 0.481084", "at_least: 0.481085", REFUTED, "is false"),
+        "another slope": ("[1/4]", "[1/5]", REFUTED, "is false"),
+        "a slope of the other sign": ("[1/4]", "[-1/4]", REFUTED, "is false"),
+        "no slope": ("  alibi: [1/4]\n", "", REFUTED, "is false"),
+        "distances from another diagonal, which log Z sees": ("causal: 1", "causal: 2", REFUTED, "is false"),
+        "no mask": ("  causal: 1\n", "", REFUTED, "is false"),
+        "a slope too many": ("[1/4]", "[1/4, 1/4]", MALFORMED, "1 numbers (a number for each query head)"),
+        "a slope that is no list": ("[1/4]", "1/4", MALFORMED, "a vector"),
+    },
+)  # fmt: skip
+
+BOTH_WAYS = family(
+    "a slope to both sides, without a mask",
+    PROMPT + "  alibi: [1/4]\n" + LSE + "asserts:\n  relative: {at_most: 0.705114, at_least: 0.705113}\n"
+    "  lse: {at_most: 0.475856, at_least: 0.475855}\n",
+    {"a length of all tokens": ("alibi: [1/4]", "alibi: [1/4]\n  lengths: [4]")},
+    {
+        "the relative error one unit lower": ("0.705114", "0.705113", REFUTED, "|T|_2"),
+        "the log-sum-exp one unit lower": ("0.475856", "0.475855", REFUTED, "log-sum-exp"),
+        "the token before has the distance of the token after": (KEYS, "[[0, 1], [1, 0], [-1, 1/2], [2, -1]]", REFUTED,
+                                                                "is false"),
+    },
+)  # fmt: skip
+
+SINK = family(
+    "a sink",
+    PROMPT + "  sinks: [0.5]\n" + LSE + "asserts:\n  error: {at_most: 0.699152, at_least: 0.699151}\n"
+    "  relative: {at_most: 0.939996, at_least: 0.939995}\n  lse: {at_most: 0.532420, at_least: 0.532419}\n",
+    {
+        "a token with its score and the value 0, in its place": (
+            f"queries: {QUERIES}\n  keys: {KEYS}\n  values: {VALUES}\n  output: {OUTPUT}\n  scale: 1/sqrt(2)\n"
+            "  sinks: [0.5]",
+            "queries: [[1, 1, 1], [-2, 0.5, 1], [0, 1/2, 1]]\n"
+            "  keys: [[1, 0, 0], [0, 1, 0], [-1, 1/2, 0], [2, -1, 0], [0, 0, 0.707106781186547524400844362104849]]\n"
+            f"  values: [[1, 2], [0, -1], [3, 0.5], [-2, 1], [0, 0]]\n  output: {OUTPUT}\n  scale: 1/sqrt(2)"),
+    },
+    {
+        "at_most one unit lower": ("0.699152", "0.699151", REFUTED, "the largest error"),
+        "the log-sum-exp one unit lower": ("0.532420", "0.532419", REFUTED, "log-sum-exp"),
+        "another sink": ("[0.5]", "[0.6]", REFUTED, "is false"),
+        "a sink without weight": ("[0.5]", "[-1e4]", REFUTED, "is false"),
+        "no sink": ("  sinks: [0.5]\n", "", REFUTED, "is false"),
+        "a sink for each query": ("[0.5]", "[0.5, 0.5, 0.5]", MALFORMED, "1 numbers (a number for each query head)"),
+        "a sink that is a root": ("[0.5]", "[sqrt(1/4)]", MALFORMED, "an exact number"),
+    },
+)  # fmt: skip
+
+ALL_RULES = family(
+    "a soft cap, a slope and a sink, under a causal mask",
+    PROMPT + "  soft_cap: 1.5\n  alibi: [1/4]\n  sinks: [0.5]\n  causal: 1\n" + LSE
+    + "asserts:\n  error: {at_most: 0.895285, at_least: 0.895284}\n"
+    "  rms: {at_most: 0.444750, at_least: 0.444749}\n  lse: {at_most: 0.475065, at_least: 0.475064}\n",
+    {"less sharply": ("0.895285", "0.9")},
+    {
+        "at_most one unit lower": ("0.895285", "0.895284", REFUTED, "the largest error"),
+        "the log-sum-exp one unit lower": ("0.475065", "0.475064", REFUTED, "log-sum-exp"),
+        "the sink as a slope": ("alibi: [1/4]\n  sinks: [0.5]", "alibi: [0.5]\n  sinks: [1/4]", REFUTED, "is false"),
+        "the cap left out": ("  soft_cap: 1.5\n", "", REFUTED, "is false"),
+        "the slope left out": ("  alibi: [1/4]\n", "", REFUTED, "is false"),
+        "the sink left out": ("  sinks: [0.5]\n", "", REFUTED, "is false"),
+    },
+)  # fmt: skip
+
+ROWS = "[[1, 0, 1, 0], [0, 1, 1, 1], [1, 1, 0, 0]]"
+STATED_MASK = family(
+    "a mask that is written out",
+    PROMPT + f"  mask: {ROWS}\n" + LSE + "asserts:\n  error: {at_most: 1.11423, at_least: 1.11422}\n"
+    "  relative: {at_most: 1.12932, at_least: 1.12931}\n  lse: {at_most: 0.614532, at_least: 0.614531}\n",
+    {
+        "a causal mask that hides nothing": ("  mask", "  causal: 3\n  mask"),
+        "another token that nobody sees": (
+            f"{HIDDEN}\n  output: {OUTPUT}\n  scale: 1/sqrt(2)\n  mask: {ROWS}",
+            "keys: [[1, 0], [0, 1], [-1, 1/2], [2, -1], [9, 9]]\n  values: [[1, 2], [0, -1], [3, 0.5], [-2, 1], [9, 9]]"
+            f"\n  output: {OUTPUT}\n  scale: 1/sqrt(2)\n"
+            "  mask: [[1, 0, 1, 0, 0], [0, 1, 1, 1, 0], [1, 1, 0, 0, 0]]"),
+    },
+    {
+        "at_most one unit lower": ("1.11423", "1.11422", REFUTED, "the largest error"),
+        "the relative error one unit lower": ("1.12932", "1.12931", REFUTED, "|T|_2"),
+        "the log-sum-exp one unit lower": ("0.614532", "0.614531", REFUTED, "log-sum-exp"),
+        "a token more": (ROWS, "[[1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 0]]", REFUTED, "is false"),
+        "a token less": (ROWS, "[[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0]]", REFUTED, "is false"),
+        "rows exchanged": (ROWS, "[[0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0]]", REFUTED, "is false"),
+        "what is hidden in place of what is seen": (
+            ROWS, "[[0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]", REFUTED, "is false"),
+        "no mask": (f"  mask: {ROWS}\n", "", REFUTED, "is false"),
+        "a causal mask beside it": ("  mask", "  causal: 1\n  mask", REFUTED, "is false"),
+        "a query that sees nothing": (
+            ROWS, "[[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 0]]", MALFORMED, "query 1, which sees none"),
+        "a query that sees nothing under both masks": (
+            "  mask: [[1, 0", "  causal: top-left\n  mask: [[0, 1", MALFORMED, "query 0, which sees none"),
+        "another number": (ROWS, "[[1, 0, 1, 0], [0, 2, 1, 1], [1, 1, 0, 0]]", MALFORMED, "a mask of 0 and 1"),
+        "half a token": (ROWS, "[[1, 0, 1, 0], [0, 1, 1, 1], [1, 1/2, 0, 0]]", MALFORMED, "a mask of 0 and 1"),
+        "words": (ROWS, "[[true, false, true, false]]", MALFORMED, "an exact number"),
+        "a row too few": (ROWS, "[[1, 0, 1, 0], [0, 1, 1, 1]]", MALFORMED, "a mask of 3 x 4"),
+        "a column too few": (ROWS, "[[1, 0, 1], [0, 1, 1], [1, 1, 0]]", MALFORMED, "a mask of 3 x 4"),
+        "one row for all queries": (ROWS, "[[1, 0, 1, 0]]", MALFORMED, "a mask of 3 x 4"),
+    },
+)  # fmt: skip
+
+NOTHING = "[[1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 0]]"
+EXPECTED = f"  mask: {NOTHING}\n  empty: zero\n"
+OF_EMPTY = """asserts:
+  error: {at_most: 2.5, at_least: 2.5}
+  rms: {at_most: 1.21601, at_least: 1.21600}
+  lse: {at_most: 0.614532, at_least: 0.614531}
+"""
+EMPTY = family(
+    "a query that sees nothing, of which 0 is expected",
+    PROMPT + EXPECTED + LSE + OF_EMPTY,
+    {
+        "another logarithm of that query": ("2.3, 1.5", "-7000, 1.5"),
+        "an output of 0, as is expected": (
+            f"[2.5, 0.25], [0.25, 3/4]]\n  scale: 1/sqrt(2)\n{EXPECTED}{LSE}{OF_EMPTY}",
+            f"[0, 0], [0.25, 3/4]]\n  scale: 1/sqrt(2)\n{EXPECTED}{LSE}asserts:\n"
+            "  error: {at_most: 1.11423, at_least: 1.11422}\n  relative: {at_most: 1.12932, at_least: 1.12931}\n"),
+    },
+    {
+        "at_most just below": ("at_most: 2.5", "at_most: 2.49999999999999999", REFUTED, "the largest error"),
+        "at_least just above": ("at_least: 2.5", "at_least: 2.50000000000000001", REFUTED, "is false"),
+        "the log-sum-exp of the others one unit lower": ("0.614532", "0.614531", REFUTED, "log-sum-exp"),
+        "nothing is expected of it": ("  empty: zero\n", "", MALFORMED, "query 1, which sees none"),
+        "a NaN is expected": ("empty: zero", "empty: nan", MALFORMED, "'zero'"),
+        "a number is expected": ("empty: zero", "empty: 0", MALFORMED, "'zero'"),
+        "all is seen": (f"  mask: {NOTHING}\n", "", REFUTED, "is false"),
+        "the relative error of what should be 0": (
+            "rms: {at_most: 1.21601, at_least: 1.21600}", "relative: {at_most: 5}", INCONCLUSIVE, "still undecided"),
+    },
+)  # fmt: skip
+
+ONLY_A_SINK = family(
+    "a query that sees nothing but a sink",
+    PROMPT + f"  mask: {NOTHING}\n  sinks: [0.5]\n" + LSE.replace("2.3", "2.25") + "asserts:\n"
+    "  error: {at_most: 2.5, at_least: 2.5}\n"
+    "  rms: {at_most: 1.09063, at_least: 1.09062}\n  lse: {at_most: 1.75, at_least: 1.75}\n",
+    {"0 is expected, too": ("  sinks", "  empty: zero\n  sinks")},
+    {
+        "the log-sum-exp just below": ("at_most: 1.75", "at_most: 1.74999999999999999", REFUTED, "log-sum-exp"),
+        "another sink": ("[0.5]", "[0.4]", REFUTED, "is false"),
+        "the root mean square one unit lower": ("1.09063", "1.09062", REFUTED, "root mean square"),
+    },
+)  # fmt: skip
+
+GIVEN_ARRAYS = f"""
+given:
+  queries: {Q}
+  keys: {K}
+  values: {V}
+  output: {O}
+  scale: 1/2
+  lse: {{value: {L}, base: e}}
+  causal: bottom-right
+"""
+BY_BATCH, BY_HEAD = rules("mask", "uint8", "[2, 1, 3, 5]"), rules("full", "uint8", "[2, 4, 3, 5]")
+SLOPES, SINKS = rules("alibi", "float16", "[4]"), rules("sinks", "float32", "[4]")
+OF_MASK = """asserts:
+  error: {at_most: 2.66866, at_least: 2.66865}
+  relative: {at_most: 2.15533, at_least: 2.15532}
+  ulps: {at_most: 22933.7, at_least: 22933.6}
+  rms: {at_most: 1.35958, at_least: 1.35957}
+  lse: {at_most: 2.25208, at_least: 2.25207}
+  beyond: {radius: 0.1, at_most: 36, at_least: 36}
+"""
+MASKS = family(
+    "masks in array files",
+    GIVEN_ARRAYS + f"  mask: {BY_HEAD}\n" + OF_MASK,
+    {
+        "a mask by batch, under which a query sees nothing": (
+            f"mask: {BY_HEAD}\n{OF_MASK}", f"""empty: zero
+  mask: {BY_BATCH}
+asserts:
+  error: {{at_most: 2.66866, at_least: 2.66865}}
+  ulps: {{at_most: 25690112, at_least: 25690112}}
+  rms: {{at_most: 1.35958, at_least: 1.35957}}
+  lse: {{at_most: 2.25208, at_least: 2.25207}}
+  beyond: {{radius: 0.1, at_most: 37, at_least: 37}}
+"""),
+        "one of wider integers": (BY_HEAD, rules("bytes", "int16", "[2, 4, 3, 5]")),
+    },
+    {
+        "at_most of the error one unit lower": ("2.66866", "2.66865", REFUTED, "of head 0, 2"),
+        "at_most of the units one lower": ("22933.7", "22933.6", REFUTED, "of head 1, 1"),
+        "at_most of the log-sum-exp one unit lower": ("2.25208", "2.25207", REFUTED, "of head 0, 2"),
+        "one entry fewer": ("at_most: 36", "at_most: 35", REFUTED, "more than 0.1"),
+        "a mask of one batch for both": (BY_HEAD, rules("full", "uint8", "[2, 4, 3, 5]", rows="0:1"), REFUTED,
+                                         "is false"),
+        "a query that sees nothing": (BY_HEAD, BY_BATCH, MALFORMED, "query 2, which sees none"),
+        "another number than 0 and 1": (BY_HEAD, rules("two", "uint8", "[2, 4, 3, 5]"), MALFORMED, "a mask of 0 and 1"),
+        "a mask of two heads": (BY_HEAD, rules("heads-of-two", "uint8", "[2, 2, 3, 5]"), MALFORMED,
+                                "a mask of 3 x 5, for all heads, or 2 x 4 of them"),
+        "a mask of four tokens": (BY_HEAD, rules("four-tokens", "uint8", "[2, 4, 3, 4]"), MALFORMED, "a mask of 3 x 5"),
+        "a mask of floats": (BY_HEAD, rules("full", "float16", "[2, 4, 3, 5]"), MALFORMED, "dtype uint8 in the file"),
+        "a vector": (BY_HEAD, SLOPES, MALFORMED, "two extents"),
+    },
+)  # fmt: skip
+
+OF_RULES = f"""  soft_cap: 0.75
+  alibi: {SLOPES}
+  sinks: {SINKS}
+asserts:
+"""
+MASKED_RULES = f"""  causal: bottom-right
+  mask: {BY_BATCH}
+{OF_RULES}  error: {{at_most: 1.57103, at_least: 1.57102}}
+  ulps: {{at_most: 25690112, at_least: 25690112}}
+  rms: {{at_most: 1.00724, at_least: 1.00723}}
+  lse: {{at_most: 3.01368, at_least: 3.01367}}
+  beyond: {{radius: 0.1, at_most: 42, at_least: 42}}
+"""
+RULES = family(
+    "soft caps, slopes, sinks and masks in array files",
+    GIVEN_ARRAYS.replace("  causal: bottom-right\n", "") + MASKED_RULES,
+    {
+        "without masks": (MASKED_RULES, f"""{OF_RULES}  error: {{at_most: 1.43264, at_least: 1.43263}}
+  relative: {{at_most: 72.8080, at_least: 72.8079}}
+  ulps: {{at_most: 1178355.2, at_least: 1178355}}
+  rms: {{at_most: 0.932314, at_least: 0.932313}}
+  lse: {{at_most: 1.97309, at_least: 1.97308}}
+  beyond: {{radius: 0.1, at_most: 46, at_least: 46}}
+"""),
+        "slopes and sinks that are written out": (
+            f"alibi: {SLOPES}\n  sinks: {SINKS}", "alibi: [1, 1/2, 1/4, 1/8]\n  sinks: [1/2, -1, 3, 0]"),
+    },
+    {
+        "at_most of the error one unit lower": ("1.57103", "1.57102", REFUTED, "of head 0, 2"),
+        "at_most of the root mean square one unit lower": ("1.00724", "1.00723", REFUTED, "of head 0, 2"),
+        "at_most of the log-sum-exp one unit lower": ("3.01368", "3.01367", REFUTED, "of head 1, 1"),
+        "one entry fewer": ("at_most: 42", "at_most: 41", REFUTED, "more than 0.1"),
+        "slopes as sinks": (f"alibi: {SLOPES}\n  sinks: {SINKS}", f"alibi: {SINKS}\n  sinks: {SLOPES}", REFUTED,
+                            "is false"),
+        "slopes of two heads": (SLOPES, rules("alibi-of-two", "float16", "[2]"), MALFORMED,
+                                "4 numbers (a number for each query head)"),
+        "slopes by batch": (SLOPES, L, MALFORMED, "one extent (a vector)"),
+        "another cap": ("soft_cap: 0.75", "soft_cap: 0.76", REFUTED, "is false"),
+        "no mask": (f"  mask: {BY_BATCH}\n", "", REFUTED, "is false"),
+    },
+)  # fmt: skip
+
 FAMILIES: list[Family] = [
-    WHOLE, TOP_LEFT, WINDOW, SEQUENCES, PACKED, ONE_TOKEN, ARRAYS, INTEGERS, UNITS, EIGHTS
+    WHOLE, TOP_LEFT, WINDOW, SEQUENCES, PACKED, ONE_TOKEN, ARRAYS, INTEGERS, UNITS, EIGHTS, CAP, ALIBI, BOTH_WAYS, SINK,
+    ALL_RULES, STATED_MASK, EMPTY, ONLY_A_SINK, MASKS, RULES,
 ]  # fmt: skip
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]

@@ -26,7 +26,7 @@ from certattn.statements.checking import check_certificate
 from certattn.statements.reports import Report
 
 CLAIM = CLAIMS["attention-error"]
-STORED = [cases.ARRAYS, cases.INTEGERS, cases.EIGHTS, cases.UNITS]
+STORED = [cases.ARRAYS, cases.INTEGERS, cases.EIGHTS, cases.UNITS, cases.MASKS, cases.RULES]
 
 
 def text(family: cases.Family) -> str:
@@ -46,6 +46,8 @@ def test_balls_of_binary64_hold_exact_numbers(family: cases.Family, arrays: Path
         if case.verdict is not ACCEPT:
             continue
         stated = CLAIM.read(loads(case.text, arrays / "case.yaml"))
+        if not stated.tiers:
+            continue
         names = [field.name for field in (*attention_error.MEASURES, attention_error.BEYOND) if field in stated.asserts]
         with working_precision(300):
             found = errors_in_binary64(stated, range(stated.heads.count))
@@ -124,6 +126,14 @@ def test_an_error_by_the_size_of_0_is_no_number(arrays: Path) -> None:
             head = "certattn: 1\nclaim: attention-error\n"
             found = check(head + given % output + f"asserts: {{relative: {{{bound}}}}}\n", arrays)
             assert found.verdict is (ACCEPT if output == "0" else INCONCLUSIVE)
+
+
+def test_of_queries_that_see_nothing_no_log_sum_exp_is_bounded(arrays: Path) -> None:
+    nobody = "[[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]"
+    head = f"certattn: 1\nclaim: attention-error\n{cases.PROMPT.lstrip()}  empty: zero\n  mask: {nobody}\n{cases.LSE}"
+    for bound in ("at_most: 1e9", "at_least: 0"):
+        assert check(f"{head}asserts: {{lse: {{{bound}}}}}\n", arrays).verdict is INCONCLUSIVE
+    assert check(f"{head}asserts: {{error: {{at_most: 2.5, at_least: 2.5}}}}\n", arrays).verdict is ACCEPT
 
 
 # -- units in the last place

@@ -1,0 +1,101 @@
+"""Queries, keys, values and outputs in files, under the names that people give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certattn.kernel.document.quoting import listed
+from certattn.kernel.document.references import DTYPES
+from certattn.kernel.errors import UsageError
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
+from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
+from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.array_inputs import InFile
+from certattn.testing.arrays import Numbers
+
+# What arrays are called, by field; of each the first is what a message asks for.
+NAMES = {
+    OUTPUT.name: ("output", "o", "out", "outputs", "attn_output"),
+    QUERIES.name: ("q", "queries", "query"),
+    KEYS.name: ("k", "keys", "key"),
+    VALUES.name: ("v", "values", "value"),
+    LSE.name: ("lse", "logsumexp", "softmax_lse"),
+    MASK.name: ("mask",),
+    ALIBI.name: ("alibi",),
+    SINKS.name: ("sinks",),
+}
+INPUTS = (QUERIES.name, KEYS.name, VALUES.name)
+
+
+def field_of(word: str) -> str:
+    """The field that is meant by its own name, or by one of those of its array. Raises UsageError."""
+    for field, names in NAMES.items():
+        if word in names:
+            return field
+    raise UsageError(f"--array {word}=...: expected one of {', '.join(names[0] for names in NAMES.values())}")
+
+
+class Found:
+    """The arrays of a .npz or .safetensors file, or of a folder of .npy files, by field."""
+
+    def __init__(self, path: Path, names: Mapping[str, str] = {}) -> None:
+        """names: what arrays are called here, by field. Raises UsageError."""
+        self.path, self._names = path, names
+        if path.is_dir():
+            self._arrays = {part.stem: InFile(open_array_file(part), ONLY) for part in sorted(path.glob("*.npy"))}
+        else:
+            file = open_array_file(path)
+            self._arrays = {name: InFile(file, name) for name in file.headers}
+
+    def get(self, field: str) -> InFile | None:
+        """The array of a field, if it is there. Raises UsageError where several could be, or none is named so."""
+        if field in self._names:
+            name = self._names[field]
+            if name not in self._arrays:
+                raise UsageError(f"{self.path}: no array {name!r}; it holds {listed(self._arrays)}")
+            return self._arrays[name]
+        if field == OUTPUT.name and list(self._arrays) == [ONLY]:
+            return self._arrays[ONLY]
+        there = [name for name in NAMES[field] if name in self._arrays]
+        if len(there) > 1:
+            shown = " and ".join(map(repr, there))
+            raise UsageError(f"{self.path}: both {shown}; say which is meant: --array {NAMES[field][0]}={there[0]}")
+        return self._arrays[there[0]] if there else None
+
+    def take(self, field: str) -> InFile:
+        """The same of one that has to be there. Raises UsageError."""
+        found = self.get(field)
+        if found is None:
+            name = NAMES[field][0]
+            holds = "one array without a name" if list(self._arrays) == [ONLY] else listed(self._arrays)
+            expected = f"expected an array called {', '.join(NAMES[field])}, or --array {name}=NAME"
+            raise UsageError(f"{self.path}: no {field}; it holds {holds}, {expected}")
+        return found
+
+
+def numbers_of(source: InFile) -> Numbers:
+    """An array as it is stored. Raises UsageError."""
+    dtype = source.header.dtype
+    if dtype not in DTYPES and dtype.startswith("void"):
+        raise UsageError(
+            f"{source} has the number type {dtype}, which is what numpy writes for bfloat16 and float8; expected a "
+            ".safetensors file, which says what they are"
+        )
+    return Numbers.of_bits(source.file.bits(source.name), dtype, str(source))
+
+
+def booleans_of(source: InFile) -> NDArray[np.bool_]:
+    """A mask of booleans, or of whole numbers that are 0 or 1. Raises UsageError for any other."""
+    held = source.file.bits(source.name)
+    if held.dtype.kind in "iu" and not ((held != 0) & (held != 1)).any():
+        held = held.astype(np.bool_)
+    if held.dtype != np.bool_:
+        raise UsageError(
+            f"{source} has the number type {source.header.dtype}, expected booleans, or whole numbers that are 0 or 1: "
+            "True where a query sees a key"
+        )
+    return held
