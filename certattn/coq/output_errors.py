@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -28,11 +29,12 @@ from certattn.coq.softmax_terms import (
 from certattn.coq.terms import Hint, integer, natural
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Field, Values
+from certattn.kernel.document.schema import Field, Record, Values
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.attention.attention_error import (
+    ASSERTS,
     BEYOND,
     ERROR,
     NO_FEWER,
@@ -48,7 +50,21 @@ from certattn.kernel.theorems.attention.attention_error import (
     lse_off,
     unit,
 )
-from certattn.kernel.theorems.attention.stated_heads import BASE, LSE, StatedHeads
+from certattn.kernel.theorems.attention.stated_heads import (
+    BASE,
+    CAUSAL,
+    GIVEN,
+    KEYS,
+    LENGTHS,
+    LSE,
+    OUTPUT,
+    QUERIES,
+    SCALE,
+    SEQUENCES,
+    VALUES,
+    WINDOW,
+    StatedHeads,
+)
 
 # How Coq's library bounds these, from above for every head or row, and from below for some.
 _DISTANCES = {
@@ -56,13 +72,17 @@ _DISTANCES = {
     RMS: ("by_head rms", "at_most_each", "at_least_somewhere"),
     RELATIVE: ("by_row l2", "at_most_times_each", "at_least_times_somewhere"),
 }
+_GIVEN = (QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, LSE)
+_ASSERTED = (ERROR, RELATIVE, ULPS, RMS, OF_LSE, BEYOND)
 _NORMALISERS = {"e": ("log_normaliser", "enc_log_seen"), "2": ("log2_normaliser", "enc_log2_seen")}
 
 
 def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instance:
-    """The whole statement. Raises NotExportableError where a bound leaves no slack."""
+    """The whole statement. Raises NotExportableError where it has other parts, or a bound leaves no slack."""
     stated: AssertedErrors = CLAIMS["attention-error"].read(certificate)
     heads, asserts = stated.heads, stated.asserts
+    _require_known(heads.given, GIVEN, _GIVEN)
+    _require_known(asserts, ASSERTS, _ASSERTED)
     queries, keys, values, output = heads.exact
     measured = _Measured(stated)
     with working_precision(SLACK_BITS):
@@ -125,6 +145,14 @@ def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instanc
         )
         sums.append(1)
     return softmax_instance(builder, conjuncts, sums, size, bits, fast=fast)
+
+
+def _require_known(stated: Values, record: Record, known: Sequence[Field[Any]]) -> None:
+    """A theorem that left out what it does not know would be another statement. Raises NotExportableError."""
+    unknown = [field.name for field in record.fields.values() if field in stated and field not in known]
+    if unknown:
+        names = ", ".join(field.name for field in known)
+        raise NotExportableError(f"{', '.join(unknown)} has no form in Coq here; what has is {names}")
 
 
 def _shared(heads: Points, count: int) -> Points:

@@ -149,6 +149,24 @@ def test_the_theorem_is_about_the_heads_as_they_are_stated(tmp_path: Path) -> No
     assert "beyond_at_least radius_num radius_den 0x11" in instance.statement
 
 
+OTHER_PARTS = {
+    "mask": "mask: [[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]]",
+    "empty": "empty: zero",
+    "soft_cap": "soft_cap: 20",
+    "alibi": "alibi: [1/2]",
+    "sinks": "sinks: [0]",
+}
+
+
+@pytest.mark.parametrize("part", OTHER_PARTS)
+def test_a_part_that_the_theorem_does_not_know_is_refused(part: str, read: Read) -> None:
+    """A theorem without it would be another statement. Every part of `given` is exported, or stands here."""
+    text = SMALL_OUTPUTS["no mask"].replace("asserts:", f"  {OTHER_PARTS[part]}\nasserts:")
+    assert certattn.check(read(text)).verdict.value == "verified"
+    with pytest.raises(NotExportableError, match=f"{part} has no form in Coq here; what has is queries, keys"):
+        instance_of(read(text))
+
+
 @pytest.mark.parametrize("name", SMALL_OUTPUTS)
 def test_masks_are_those_of_the_kernel(name: str, read: Read) -> None:
     certificate = read(SMALL_OUTPUTS[name])
