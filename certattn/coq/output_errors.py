@@ -7,15 +7,16 @@ beside the output. Coq encloses every weight once for all measures of the output
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz_mat
 
 from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, required_slack
 from certattn.coq.softmax_terms import (
     SLACK_BITS,
+    Bits,
     Builder,
     Points,
     Side,
@@ -27,6 +28,7 @@ from certattn.coq.softmax_terms import (
     softmax_instance,
 )
 from certattn.coq.terms import Hint, integer, natural
+from certattn.coq.terms import Row as Vector
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Field, Record, Values
@@ -50,13 +52,16 @@ from certattn.kernel.theorems.attention.attention_error import (
     lse_off,
     unit,
 )
+from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS, SOFT_CAP
 from certattn.kernel.theorems.attention.stated_heads import (
     BASE,
     CAUSAL,
+    EMPTY,
     GIVEN,
     KEYS,
     LENGTHS,
     LSE,
+    MASK,
     OUTPUT,
     QUERIES,
     SCALE,
@@ -72,9 +77,10 @@ _DISTANCES = {
     RMS: ("by_head rms", "at_most_each", "at_least_somewhere"),
     RELATIVE: ("by_row l2", "at_most_times_each", "at_least_times_somewhere"),
 }
-_GIVEN = (QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, LSE)
+_GIVEN = (
+    QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, MASK, EMPTY, SOFT_CAP, ALIBI, SINKS, LSE,
+)  # fmt: skip
 _ASSERTED = (ERROR, RELATIVE, ULPS, RMS, OF_LSE, BEYOND)
-_NORMALISERS = {"e": ("log_normaliser", "enc_log_seen"), "2": ("log2_normaliser", "enc_log2_seen")}
 
 
 def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instance:
@@ -83,68 +89,162 @@ def attention_error_instance(certificate: Certificate, *, fast: bool) -> Instanc
     heads, asserts = stated.heads, stated.asserts
     _require_known(heads.given, GIVEN, _GIVEN)
     _require_known(asserts, ASSERTS, _ASSERTED)
-    queries, keys, values, output = heads.exact
     measured = _Measured(stated)
     with working_precision(SLACK_BITS):
         slack = measured.slack()
     size = _size(heads)
     bits = precision_for(slack, size)
-
     builder, count = Builder(), heads.count
-    scale = builder.factor("scale", heads.scale)
-    sights = [heads.sight(head) for head in range(count)]
-    seen = builder.sights([sight.first for sight in sights], [sight.last for sight in sights], heads.tokens)
-    points = builder.tables("queries", queries, count)
-    shared = [
-        _shared(builder.tables(name, matrix, count // heads.shared), heads.shared)
-        for name, matrix in (("keys", keys), ("values", values))
-    ]
-    outputs = builder.tables("output", output, count)
-    precisions = f"{bits.sums_term} {bits.exponentials_term}"
-    denominators = " ".join(each.denominator for each in (*shared, points))
-
-    def at_heads(function: str, enclosed: str) -> Side:
-        """A function of the keys, values and queries at every head, beside the lemma that encloses it."""
-        lists = f"{shared[0].integers} {shared[1].integers} {seen} {points.integers}"
-        lemma = f"(S.{enclosed} {precisions} {scale} {denominators})"
-        return Side(
-            f"(at_heads {function} {shared[0].term} {shared[1].term} {seen} {points.term})",
-            f"(S.heads_correct _ _ _ {denominators} {lemma} {lists} _)",
-        )
-
+    exact = _Heads.of(builder, heads, bits)
     conjuncts, sums = list[Conjunct](), list[int]()
+    output = heads.exact[3]
+    outputs = builder.tables("output", output, count)
     if asserted := list(_asserted(builder, stated)):
         exponents = Hint("exponents", "Z", [integer(e) for e in measured.exponents] if ULPS in asserts else [])
         builder.constants.append(exponents)
         shape = f"{natural(count)} {natural(heads.queries)} {natural(output.columns)}"
         listed = "[" + ";\n     ".join(asserted) + "]"
-        exact = at_heads(f"(attention {scale})", "enc_attention_seen")
+        attention = exact.attention()
         check = (
             f"S.errors_sound {bits.sums_term} {exponents.name} {shape} {listed} _ _ _ _ "
-            f"{exact.proof} (S.stated_heads_correct {bits.sums_term} {outputs.arguments}) _"
+            f"{attention.proof} (S.stated_heads_correct {bits.sums_term} {outputs.arguments}) _"
         )
         conjuncts.append(
             Conjunct(
-                f"errors {shape}\n    {exact.term}\n    {outputs.term}\n    {listed}",
+                f"errors {shape}\n    {attention.term}\n    {outputs.term}\n    {listed}",
                 f"rewrite ?shared_map. refine ({check}); {COMPUTED}",
             )
         )
         sums.append(output.columns)
     if OF_LSE in asserts:
-        normaliser, enclosed = _NORMALISERS[heads.given[LSE][BASE]]
-        logs = at_heads(f"(fun K _ => {normaliser} {scale} K)", enclosed)
-        stated_logs = builder.table("log_sums", heads.logarithms)
-        conjuncts.append(
-            distances(
-                "linf",
-                Side(f"(map (@concat R) {logs.term})", f"(S.by_head_correct _ _ {logs.proof})"),
-                Side(stated_logs.term, f"(S.stated_rows_correct {bits.sums_term} {stated_logs.arguments})"),
-                f"[{'; '.join(_bounds(builder, OF_LSE, asserts[OF_LSE], count, *_DISTANCES[ERROR][1:]))}]",
-                bits.sums_term,
-            )
-        )
+        if SINKS not in heads.given and any(not any(row) for head in range(count) for row in _marks(heads, head)):
+            raise NotExportableError("log-sum-exps beside a query that sees nothing have no form in Coq here")
+        logs, stated_logs = exact.logarithms(heads.given[LSE][BASE]), builder.table("log_sums", heads.logarithms)
+        bounds = f"[{'; '.join(_bounds(builder, OF_LSE, asserts[OF_LSE], count, *_DISTANCES[ERROR][1:]))}]"
+        left = Side(f"(map (@concat R) {logs.term})", f"(S.by_head_correct _ _ {logs.proof})")
+        right = Side(stated_logs.term, f"(S.stated_rows_correct {bits.sums_term} {stated_logs.arguments})")
+        logs_beside = distances("linf", left, right, bounds, bits.sums_term)
+        # Heads of keys that are shared.
+        conjuncts.append(replace(logs_beside, proof=f"rewrite ?shared_map. {logs_beside.proof}"))
         sums.append(1)
     return softmax_instance(builder, conjuncts, sums, size, bits, fast=fast)
+
+
+# -- what is exact
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """Constants of all heads, and what is computed at their queries: see `at_heads` of the library.
+
+    `shown` are the constants with what each query sees; under rules that change scores, slopes and sinks as well.
+    """
+
+    scale: str
+    bits: Bits
+    keys: Points
+    values: Points
+    queries: Points
+    shown: str
+    rules: _Rules | None
+
+    @classmethod
+    def of(cls, builder: Builder, heads: StatedHeads, bits: Bits) -> _Heads:
+        queries, keys, values, _ = heads.exact
+        scale = builder.factor("scale", heads.scale)
+        if _is_ruled(heads):
+            rules = _Rules.of(builder, heads)
+            shown = rules.shown
+        else:
+            rules, sights = None, [heads.sight(head) for head in range(heads.count)]
+            shown = builder.sights([each.first for each in sights], [each.last for each in sights], heads.tokens)
+        points = builder.tables("queries", queries, heads.count)
+        key_heads = heads.count // heads.shared
+        shared = _shared(builder.tables("keys", keys, key_heads), heads.shared)
+        of_values = _shared(builder.tables("values", values, key_heads), heads.shared)
+        return cls(scale, bits, shared, of_values, points, shown, rules)
+
+    def attention(self) -> Side:
+        if self.rules is not None:
+            return self._ruled(self.rules, "ruled_attention", "enc_ruled_attention", "visible")
+        return self._at_heads(f"(attention {self.scale})", "enc_attention_seen")
+
+    def logarithms(self, base: str) -> Side:
+        """log Z, to this base."""
+        suffix = "2" if base == "2" else ""
+        if self.rules is not None:
+            return self._ruled(self.rules, f"ruled_log{suffix}", f"enc_ruled_log{suffix}", "weighed")
+        return self._at_heads(f"(fun K _ => log{suffix}_normaliser {self.scale} K)", f"enc_log{suffix}_seen")
+
+    @property
+    def _precisions(self) -> str:
+        return f"{self.bits.sums_term} {self.bits.exponentials_term}"
+
+    @property
+    def _denominators(self) -> str:
+        return f"{self.keys.denominator} {self.values.denominator} {self.queries.denominator}"
+
+    def _at_heads(self, function: str, enclosed: str) -> Side:
+        """A function of keys, values and queries; `enclosed` is the lemma about it."""
+        lemma = f"(S.{enclosed} {self._precisions} {self.scale} {self._denominators})"
+        lists = f"{self.keys.integers} {self.values.integers} {self.shown} {self.queries.integers}"
+        return Side(
+            f"(at_heads {function} {self.keys.term} {self.values.term} {self.shown} {self.queries.term})",
+            f"(S.heads_correct _ _ _ {self._denominators} {lemma} {lists} _)",
+        )
+
+    def _ruled(self, rules: _Rules, function: str, enclosed: str, condition: str) -> Side:
+        """The same under rules; `condition` is what the lemma wants of marks."""
+        lemma = f"(S.{enclosed} {self._precisions} {rules.cap} {self.scale} {self._denominators})"
+        lists = f"{rules.slopes.name} {self.shown} {self.keys.integers} {self.values.integers} {self.queries.integers}"
+        return Side(
+            f"(ruled_heads ({function} {rules.cap} {self.scale}) {rules.slopes.term} {self.shown} "
+            f"{self.keys.term} {self.values.term} {self.queries.term})",
+            f"(S.ruled_heads_correct _ _ (S.{condition} {rules.cap}) {self.bits.sums_term} {rules.slopes.name}_den "
+            f"{self._denominators} {lemma} {lists} _)",
+        )
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What is done to scores as constants; `shown`: sinks, diagonals and marks of what is seen, by head and query."""
+
+    cap: str
+    slopes: Vector
+    shown: str
+
+    @classmethod
+    def of(cls, builder: Builder, heads: StatedHeads) -> _Rules:
+        count, given = heads.count, heads.given
+        rules = [heads.rule(head) for head in range(count)]
+        cap, sinks = "uncapped", f"(repeat no_sink {natural(count)})"
+        if SOFT_CAP in given:
+            cap = f"(capped {builder.number('cap', given[SOFT_CAP]).arguments})"
+        slopes = builder.row("slopes", [rule.slope for rule in rules])
+        if SINKS in given:
+            constant = builder.row("sinks", [rule.sink for rule in rules if rule.sink is not None])
+            sinks = f"(map (sink_of {constant.name}_den) {constant.name})"
+        diagonal = builder.table("diagonal", _whole([heads.sight(head).diagonal for head in range(count)]))
+        marks = builder.tables("marks", _whole([row for head in range(count) for row in _marks(heads, head)]), count)
+        return cls(cap, slopes, f"{sinks} {diagonal.integers} {marks.integers}")
+
+
+def _is_ruled(heads: StatedHeads) -> bool:
+    """Whether there is more than ranges of tokens under scores as they are."""
+    return any(field in heads.given for field in (MASK, EMPTY, SOFT_CAP, ALIBI, SINKS))
+
+
+def _marks(heads: StatedHeads, head: int) -> list[list[int]]:
+    """A row for each query, 1 for every token that it sees."""
+    sight, found = heads.sight(head), []
+    for query, (first, last) in enumerate(zip(sight.first, sight.last, strict=True)):
+        seen = set(heads.visible(head, query, range(first, last)))
+        found.append([int(token in seen) for token in range(heads.tokens)])
+    return found
+
+
+def _whole(rows: Sequence[Sequence[int]]) -> ExactMatrix:
+    return ExactMatrix(fmpz_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row]))
 
 
 def _require_known(stated: Values, record: Record, known: Sequence[Field[Any]]) -> None:
@@ -198,12 +298,13 @@ def _bounds(
 
 def _size(heads: StatedHeads) -> Size:
     queries, keys, values, output = heads.exact
-    sights = [heads.sight(head) for head in range(heads.count)]
-    weights = sum(stop - first for sight in sights for first, stop in zip(sight.first, sight.last, strict=True))
+    weights = sum(sum(row) for head in range(heads.count) for row in _marks(heads, head))
     score = arb(0)
     for head in range(heads.count):
         of_head = (_part(queries, head, heads.queries), _part(keys, head // heads.shared, heads.tokens))
-        score = score.max(largest_score(of_head[1], of_head[0], heads.scale))
+        rule, farthest = heads.rule(head), max(map(abs, heads.sight(head).diagonal)) + heads.tokens
+        beside = (rule.cap or fmpq(0)) + abs(rule.slope) * farthest + abs(rule.sink or fmpq(0))
+        score = score.max(largest_score(of_head[1], of_head[0], heads.scale) + beside)
     value = max(largest(values), largest(output), fmpq(1))
     return Size(weights, heads.tokens, values.columns, value, score)
 
@@ -230,6 +331,8 @@ class _Compared:
 
 
 _ONE = arb(1)
+# An output of 0 where 0 is exact, of a query that sees nothing: that is no matter of enclosures.
+_NOTHING = _Compared(arb(0), _ONE, _ONE)
 
 
 @dataclass(frozen=True)
@@ -281,13 +384,16 @@ class _Measured:
 
     def _by_row(self) -> list[_Compared]:
         sizes = [(l2_norm(row.off), l2_norm(row.exact)) for rows in self.rows for row in rows]
-        return [_Compared(off, exact, exact) for off, exact in sizes]
+        return [_NOTHING if exact == 0 and off == 0 else _Compared(off, exact, exact) for off, exact in sizes]
 
     def _in_units(self) -> list[_Compared]:
         """That a value has its unit is decided by the powers of two around it."""
         precision, least = self.stated.format
         found = []
         for (x, t), exponent in zip(self.entries, self.exponents, strict=True):
+            if x == 0 and t == 0:
+                found.append(_NOTHING)
+                continue
             size, below, above = abs(t), *(arb(2) ** (exponent + precision - k) for k in (1, 0))
             is_least = exponent == least - precision + 1
             beside = above - size if is_least else (above - size).min(size - below)

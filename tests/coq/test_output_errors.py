@@ -107,6 +107,7 @@ asserts:
   rms: {at_least: 1/1000}
 """
 SEQUENCES = "sequences: {queries: [2, 1], keys: [3, 1]}"
+TWO = '"2"'
 LSE = "lse: {value: [[1, 3/2, 1]], base: BASE}"
 # Every mask, scale and base that `heads` has not.
 SMALL_OUTPUTS = {
@@ -116,6 +117,21 @@ SMALL_OUTPUTS = {
     "sequences": WRITTEN.replace("SCALE", "1/2").replace("GIVEN", SEQUENCES),
     "log-sum-exps": WRITTEN.replace("SCALE", "1/3").replace("GIVEN", LSE.replace("BASE", "e"))
     + "  lse: {at_most: 4, at_least: 1/100}\n",
+}
+# One that hides all tokens of the second query, and what else changes scores.
+MASK = "mask: [[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]]\n  empty: zero"
+RULES = {
+    "mask": MASK,
+    "cap": "soft_cap: 5/3",
+    "slope": "causal: 1\n  alibi: [-1/2]",
+    "sink": "sinks: [7/3]",
+    "all": f"{MASK}\n  soft_cap: 2\n  alibi: [1/3]\n  sinks: [-1/2]\n  {LSE.replace('BASE', TWO)}",
+    "log-sum-exps": f"soft_cap: 3\n  {LSE.replace('BASE', 'e')}",
+}
+RULED = {
+    name: WRITTEN.replace("SCALE", "1/sqrt(2)").replace("GIVEN", rule).replace("  relative: {at_most: 10}\n", "")
+    + ("  lse: {at_most: 5}\n" if "lse" in rule else "")
+    for name, rule in RULES.items()
 }
 ONLY_LSE = (
     "certattn: 1\nclaim: attention-error\ngiven: {queries: [[1]], keys: [[0], [1]], values: [[1], [2]], "
@@ -147,24 +163,6 @@ def test_the_theorem_is_about_the_heads_as_they_are_stated(tmp_path: Path) -> No
     assert "ulps_at_most 0xb (-0xe) ulps_at_most_num ulps_at_most_den" in instance.statement
     assert "beyond_at_most radius_num radius_den 0x11" in instance.statement
     assert "beyond_at_least radius_num radius_den 0x11" in instance.statement
-
-
-OTHER_PARTS = {
-    "mask": "mask: [[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]]",
-    "empty": "empty: zero",
-    "soft_cap": "soft_cap: 20",
-    "alibi": "alibi: [1/2]",
-    "sinks": "sinks: [0]",
-}
-
-
-@pytest.mark.parametrize("part", OTHER_PARTS)
-def test_a_part_that_the_theorem_does_not_know_is_refused(part: str, read: Read) -> None:
-    """A theorem without it would be another statement. Every part of `given` is exported, or stands here."""
-    text = SMALL_OUTPUTS["no mask"].replace("asserts:", f"  {OTHER_PARTS[part]}\nasserts:")
-    assert certattn.check(read(text)).verdict.value == "verified"
-    with pytest.raises(NotExportableError, match=f"{part} has no form in Coq here; what has is queries, keys"):
-        instance_of(read(text))
 
 
 @pytest.mark.parametrize("name", SMALL_OUTPUTS)

@@ -1,5 +1,5 @@
 (** [Softmax] and what includes it over floats whose mantissas are the machine integers of Coq's kernel: faster, and these
     are trusted. *)
 From Interval Require Import Float.Specific_bigint.
-From CertAttn Require Import Spectrum.
-Module S := Spectrum BigIntRadix2.
+From CertAttn Require Import Rules.
+Module S := Rules BigIntRadix2.

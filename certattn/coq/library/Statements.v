@@ -123,6 +123,54 @@ Definition shared_by {A : Type} (count : nat) (l : list A) : list A := flat_map 
 Definition stacked (count rows columns : nat) (Ms : list matrix) : Prop :=
   length Ms = count /\ Forall (shaped rows columns) Ms.
 
+(** ** Scores that kernels change: by a soft cap, by a slope for each token between the diagonal of a query and the token,
+    by a sink, which is one more token of value 0, and by a mask *)
+
+Inductive cap := uncapped | capped (num : Z) (den : positive).
+Definition cap_score (c : cap) (x : R) : R :=
+  match c with uncapped => x | capped a d => ratio a d * tanh (x / ratio a d) end.
+Inductive sink := no_sink | sink_of (den : positive) (num : Z).
+Definition sink_weight (z : sink) : R := match z with no_sink => 0 | sink_of d a => exp (ratio a d) end.
+
+(** Weights of the tokens from number j on, for a query with the token r on its diagonal. A mark of 0 hides a token. *)
+Fixpoint ruled_tilts (c : cap) (s slope : R) (j r : Z) (marks : list Z) (keys : matrix) (q : vector) : vector :=
+  match marks, keys with
+  | m :: marks', k :: keys' =>
+      (if Z.eqb m 0 then 0 else exp (cap_score c (s * dot k q) - slope * IZR (Z.abs (r - j))))
+      :: ruled_tilts c s slope (j + 1) r marks' keys' q
+  | _, _ => []
+  end.
+Definition hides_all (marks : list Z) : bool := forallb (Z.eqb 0) marks.
+(** Attention, which is 0 where all tokens are hidden, and log Z. *)
+Definition ruled_attention (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  let t := ruled_tilts c (factor s) slope 0 r marks keys q in
+  map (fun a => if hides_all marks then 0 else dot t (column a values) / (total t + sink_weight z))
+    (seq 0 (columns values)).
+Definition ruled_log (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  [ln (total (ruled_tilts c (factor s) slope 0 r marks keys q) + sink_weight z)].
+Definition ruled_log2 (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  map (fun u => u / ln 2) (ruled_log c s slope z r marks keys values q).
+
+(** [f] at each query of each head, with the slope and the sink of the head, and the diagonal and marks of the query. *)
+Fixpoint ruled_queries (f : R -> sink -> Z -> list Z -> matrix -> matrix -> vector -> vector) (slope : R) (z : sink)
+    (diagonal : list Z) (marks : list (list Z)) (keys values queries : matrix) : matrix :=
+  match diagonal, marks, queries with
+  | r :: diagonal', m :: marks', q :: queries' =>
+      f slope z r m keys values q :: ruled_queries f slope z diagonal' marks' keys values queries'
+  | _, _, _ => []
+  end.
+Fixpoint ruled_heads (f : R -> sink -> Z -> list Z -> matrix -> matrix -> vector -> vector) (slopes : vector)
+    (sinks : list sink) (diagonals : list (list Z)) (marks : list (list (list Z))) (keys values queries : list matrix)
+    : list matrix :=
+  match slopes, sinks, diagonals, marks, keys, values, queries with
+  | a :: slopes', z :: sinks', r :: diagonals', m :: marks', K :: keys', V :: values', Q :: queries' =>
+      ruled_queries f a z r m K V Q :: ruled_heads f slopes' sinks' diagonals' marks' keys' values' queries'
+  | _, _, _, _, _, _, _ => []
+  end.
+
 (** * Distances *)
 
 (** The largest entry, the Euclidean length, the root mean square of the entries. *)
