@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ import pytest
 from flint import fmpq
 
 import certattn
+from certattn.coq import output_errors
 from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq
 from certattn.coq.export import export, instance_of
 from certattn.coq.instance import STANDARD_AXIOMS, Instance, NotExportableError
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import LimitExceededError, MalformedError
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.attention.attention_error import ASSERTS
+from certattn.kernel.theorems.attention.stated_heads import GIVEN as GIVEN_RECORD
+from certattn.kernel.theorems.attention.stated_heads import QUERIES as QUERIES_FIELD
 
 from .conftest import GALLERY, Read
 from .together import changed, prove_together, row
@@ -128,8 +134,13 @@ RULES = {
     "all": f"{MASK}\n  soft_cap: 2\n  alibi: [1/3]\n  sinks: [-1/2]\n  {LSE.replace('BASE', TWO)}",
     "log-sum-exps": f"soft_cap: 3\n  {LSE.replace('BASE', 'e')}",
 }
+# The root mean square of the errors, between these ten-thousandths.
+RMS = {"mask": 7665, "cap": 6726, "slope": 5733, "sink": 6859, "all": 6772, "log-sum-exps": 7129}
 RULED = {
-    name: WRITTEN.replace("SCALE", "1/sqrt(2)").replace("GIVEN", rule).replace("  relative: {at_most: 10}\n", "")
+    name: WRITTEN.replace("SCALE", "1/sqrt(2)")
+    .replace("GIVEN", rule)
+    .replace("  relative: {at_most: 10}\n", "")
+    .replace("rms: {at_least: 1/1000}", f"rms: {{at_least: {RMS[name]}/10000, at_most: {RMS[name] + 1}/10000}}")
     + ("  lse: {at_most: 5}\n" if "lse" in rule else "")
     for name, rule in RULES.items()
 }
@@ -163,6 +174,45 @@ def test_the_theorem_is_about_the_heads_as_they_are_stated(tmp_path: Path) -> No
     assert "ulps_at_most 0xb (-0xe) ulps_at_most_num ulps_at_most_den" in instance.statement
     assert "beyond_at_most radius_num radius_den 0x11" in instance.statement
     assert "beyond_at_least radius_num radius_den 0x11" in instance.statement
+
+
+def test_rules_are_those_of_the_certificate(read: Read) -> None:
+    instance = instance_of(read(RULED["all"]))
+    assert constant(instance, "marks").symbols == [[[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 0]]]
+    assert constant(instance, "diagonal").symbols == [[1, 2, 3]]
+    assert (constant(instance, "slopes").matrix.row(0), constant(instance, "sinks").matrix.row(0)) == (
+        [fmpq(1, 3)],
+        [fmpq(-1, 2)],
+    )
+    assert "(ruled_attention (capped cap_num cap_den) (Root scale_num scale_den))" in instance.statement
+    assert "(ruled_log2 (capped cap_num cap_den) (Root scale_num scale_den))" in instance.statement
+    assert "at_heads" not in instance.statement
+    without = instance_of(read(RULED["cap"])).statement
+    assert "(repeat no_sink (Z.to_nat 0x1)) diagonal marks" in without
+
+
+def test_marks_are_what_is_seen_under_every_mask(read: Read) -> None:
+    text = SMALL_OUTPUTS["top-left"].replace("top-left", "top-left\n  window: 2\n  mask: [[1, 0, 1, 1]]")
+    text = text.replace("[[1, 0, 1, 1]]", "[[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]]")
+    assert constant(instance_of(read(text)), "marks").symbols == [[[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0]]]
+
+
+def test_log_sum_exps_of_a_query_that_sees_nothing_are_refused(read: Read) -> None:
+    text = re.sub(r"rms: .*", "rms: {at_most: 10}", RULED["all"].replace("  sinks: [-1/2]\n", ""))
+    with pytest.raises(NotExportableError, match="beside a query that sees nothing"):
+        instance_of(read(text))
+
+
+def test_a_part_that_the_theorem_does_not_know_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A theorem without it would be another statement."""
+    monkeypatch.setattr("certattn.coq.output_errors._GIVEN", (QUERIES_FIELD,))
+    with pytest.raises(NotExportableError, match="keys, values, output, scale has no form in Coq here"):
+        instance_of(read(SMALL_OUTPUTS["no mask"]))
+
+
+def test_every_part_of_a_certificate_is_known() -> None:
+    assert {field.name for field in output_errors._GIVEN} == set(GIVEN_RECORD.fields)
+    assert {field.name for field in output_errors._ASSERTED} == set(ASSERTS.fields)
 
 
 @pytest.mark.parametrize("name", SMALL_OUTPUTS)
@@ -240,7 +290,7 @@ def test_what_would_take_too_long_is_refused() -> None:
 def true(tmp_path: Path, read: Read) -> dict[str, Instance]:
     certificates = {"heads": heads(tmp_path, ALL)}
     instances = {"heads": instance_of(certificates["heads"])}
-    for name, text in (SMALL_OUTPUTS | {"only lse": ONLY_LSE}).items():
+    for name, text in (SMALL_OUTPUTS | RULED | {"only lse": ONLY_LSE}).items():
         certificate = read(text)
         assert certattn.check(certificate).verdict.value == "verified", name
         instances[name] = instance_of(certificate)
@@ -280,3 +330,28 @@ def test_what_is_false_of_outputs_is_not_proved(
     true: dict[str, Instance], coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
     prove_together({"heads": true["heads"]}, coq, library, tmp_path, list(false_neighbours(true["heads"])))
+
+
+def false_rules(instances: dict[str, Instance]) -> Iterator[Instance]:
+    """Theorems about rules with one number changed: the root mean squares are others then."""
+    every = instances["all"]
+    for name, by in (("cap", fmpq(1, 10)), ("rms_at_least", fmpq(1, 10**4))):
+        yield changed(every, name, value=constant(every, name).value + by)
+    for name in ("slopes", "sinks", "rms_at_most"):
+        yield changed(every, name, matrix=row([constant(every, name).matrix.row(0)[0] - fmpq(1, 10)]))
+    yield changed(every, "diagonal", matrix=ExactMatrix.rational([[fmpq(k) for k in (2, 2, 3)]]))
+    marks = ([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, 0]), ([1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0])
+    for rows in marks:
+        yield changed(every, "marks", stacked=ExactMatrix.rational([[fmpq(k) for k in each] for each in rows]))
+    for name in RULED:
+        yield changed(instances[name], "rms_at_most", matrix=row([fmpq(RMS[name], 10**4)]))
+        yield changed(instances[name], "rms_at_least", value=fmpq(RMS[name] + 1, 10**4))
+    # Nothing is seen by a query, and there is no sink: it has no log-sum-exp.
+    blind = ExactMatrix.rational([[fmpq(0)] * 4, [fmpq(1)] * 4, [fmpq(1)] * 4])
+    yield changed(instances["log-sum-exps"], "marks", stacked=blind)
+
+
+def test_other_rules_are_not_proved(
+    true: dict[str, Instance], coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    prove_together({"all": true["all"]}, coq, library, tmp_path, list(false_rules(true)))
