@@ -28,7 +28,8 @@ Doubles = NDArray[np.float64]
 class Head:
     """Queries, keys and values of one head, a row for each token, as they stand in the file ARRAYS of `folder`.
 
-    scale: as certificates write it. causal: whether query i sees the first i + 1 tokens alone.
+    scale: as certificates write it. causal: whether query i sees the first i + 1 tokens alone. cap: c where scores s
+    become c tanh(s / c); no statement of an audit is about such heads.
     """
 
     folder: Path
@@ -38,6 +39,7 @@ class Head:
     queries: NDArray[np.float32]
     keys: NDArray[np.float32]
     values: NDArray[np.float32]
+    cap: float | None = None
 
     @property
     def source(self) -> Path:

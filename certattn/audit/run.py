@@ -81,30 +81,45 @@ def _tasks(out: Path, subject: Subject, plan: Plan, layers: list[int], heads: li
             for head in heads:
                 name = f"layer{found.layer:02}-head{head:02}"
                 folder = out / f"prompt{prompt}" / name if several else out / name
-                arrays = _arrays(found, head, str(subject.model["source"]), causal=shape.causal)
-                states = [state for state in STATES if state in plan.states]
+                queries, keys, values = _arrays(found, head, str(subject.model["source"]), causal=shape.causal)
                 yield Task(
-                    prompt,
-                    found.layer,
-                    head,
-                    folder,
-                    shape.scale,
-                    factor,
-                    shape.causal,
-                    states,
-                    plan.probability,
-                    *arrays,
+                    prompt=prompt,
+                    layer=found.layer,
+                    head=head,
+                    folder=folder,
+                    scale=shape.scale,
+                    factor=factor,
+                    causal=shape.causal,
+                    cap=shape.cap,
+                    states=[state for state in STATES if state in plan.states],
+                    probability=plan.probability,
+                    queries=queries,
+                    keys=keys,
+                    values=values,
+                    cut=_cut(found),
+                    shares=None if found.shares is None else found.shares[head, : len(queries)],
                 )
 
 
+def _cut(found: LayerHeads) -> str:
+    """Why a head is stated of fewer tokens than the prompt has; empty where it is of all."""
+    tokens, window = found.queries.shape[1], found.window
+    if window is None or tokens <= window:
+        return ""
+    return f"a query sees the last {window} tokens: of {tokens} queries the first {window} are stated, which see all"
+
+
 def _arrays(found: LayerHeads, head: int, source: str, *, causal: bool) -> list[np.ndarray[Any, Any]]:
-    """Queries, keys and values of a head in float32: these exact numbers are what is certified. Raises UsageError."""
+    """Queries, keys and values of a head in float32: these exact numbers are what is certified. Raises UsageError.
+
+    Of a head with a window, as far as that leaves nothing out: there it is a head with a causal mask.
+    """
     if head >= len(found.queries):
         raise UsageError(
             f"--heads: there is no head {head} in layer {found.layer}, expected 0 to {len(found.queries) - 1}"
         )
     with np.errstate(over="ignore"):
-        arrays = [part[head].astype("<f4") for part in (found.queries, found.keys, found.values)]
+        arrays = [part[head, : found.window].astype("<f4") for part in (found.queries, found.keys, found.values)]
     if any(bool(np.isfinite(array).all()) is not True for array in arrays):
         raise UsageError(
             f"{source}: layer {found.layer}, head {head}: numbers beyond float32, in which heads are certified; "

@@ -16,6 +16,7 @@ import numpy as np
 from certattn._version import __version__
 from certattn.audit import deviation, prompt_length, selection, spectrum
 from certattn.audit.head import ARRAYS, Head, Plan, Statement, Unfit, reason
+from certattn.audit.measures import measures
 from certattn.audit.notes import NOTES, Notes, read_notes, sha256, write_notes
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
@@ -29,11 +30,16 @@ STATES: Mapping[str, tuple[str, ...]] = {
     spectrum.SINGULAR: (),
     spectrum.DISTANCE: (),
 }
+# Heads whose scores are not s but c tanh(s / c) are no softmax attention of s.
+CAPPED = "scores go through a soft cap before the softmax, and no statement of an audit is about such heads"
 
 
 @dataclass(frozen=True)
 class Task:
-    """One head of one layer on one prompt, with its arrays in float32, and what is to be stated of it."""
+    """One head of one layer on one prompt, with its arrays in float32, and what is to be stated of it.
+
+    cut: why there are not all tokens of the prompt, empty where there are. shares: see `LayerHeads`.
+    """
 
     prompt: int
     layer: int
@@ -47,11 +53,14 @@ class Task:
     queries: np.ndarray[Any, Any]
     keys: np.ndarray[Any, Any]
     values: np.ndarray[Any, Any]
+    cap: float | None = None
+    cut: str = ""
+    shares: np.ndarray[Any, Any] | None = None
 
     @property
     def digest(self) -> str:
         """Of all that the certificates are made from, and of the version that makes them."""
-        settings = [__version__, self.scale, self.causal, list(self.states), self.probability]
+        settings = [__version__, self.scale, self.causal, self.cap, list(self.states), self.probability]
         found = hashlib.sha256(json.dumps(settings).encode("ascii"))
         for array in (self.queries, self.keys, self.values):
             found.update(f"{array.shape}{array.dtype}".encode("ascii"))
@@ -86,7 +95,7 @@ def _completed(task: Task, kept: Notes | None) -> dict[str, Any]:
         _begin(task)
     else:
         _require_arrays(task)
-    head = Head(task.folder, task.scale, task.factor, task.causal, task.queries, task.keys, task.values)
+    head = Head(task.folder, task.scale, task.factor, task.causal, task.queries, task.keys, task.values, task.cap)
     plans: dict[str, Callable[[Mapping[str, Statement]], Plan]] = {
         deviation.NAME: lambda _: deviation.plan(head),
         prompt_length.NAME: lambda done: prompt_length.plan(
@@ -101,7 +110,9 @@ def _completed(task: Task, kept: Notes | None) -> dict[str, Any]:
     for name in (name for name in STATES if name in task.states):
         before = time.process_time()
         needed = next((other for other in STATES[name] if other not in done or not done[other].certificates), None)
-        if needed is None:
+        if task.cap is not None:
+            done[name] = Statement(missing=f"{CAPPED}, here {task.cap:g}")
+        elif needed is None:
             done[name] = _stated(head, lambda name=name: plans[name](done), kept)  # type: ignore[misc]
         else:
             done[name] = Statement(missing=f"it needs the {needed}")
@@ -116,6 +127,8 @@ def _completed(task: Task, kept: Notes | None) -> dict[str, Any]:
     return {
         "tokens": head.tokens,
         "dimension": head.keys.shape[1],
+        "cut": task.cut,
+        "measures": measures(head, task.shares),
         "statements": [{"name": name, **asdict(done[name]), "seconds": seconds[name]} for name in done],
         "files": notes.files,
     }

@@ -95,6 +95,7 @@ def _described(path: Path, shape: Shape, files: dict[str, str]) -> dict[str, Any
         "heads": shape.heads,
         "scale": shape.scale,
         "causal": shape.causal,
+        "cap": shape.cap,
         "sha256": files,
     }
 

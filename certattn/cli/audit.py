@@ -17,7 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from certattn.audit.run import Plan, check_all, seconds_since, state_all
 from certattn.audit.statements import STATES
 from certattn.audit.subject import Options, open_subject
-from certattn.audit.summary import SUMMARY, reasons, summary, table, write_summary
+from certattn.audit.summary import SUMMARY, summary, write_summary
+from certattn.audit.table import shown, table
 from certattn.cli.check import find_certificates
 from certattn.cli.options import format_option, goes_on, processors
 from certattn.kernel.document.numbers import NumberError, parse_rational
@@ -112,8 +113,11 @@ def audit(
     else:
         click.echo("\n".join(table(result)))
         proved = f"{sum(r.verdict.value == 'verified' for r in reports)} verified" if check else "not checked"
-        for reason in reasons(result):
-            click.echo("\n".join(paragraph(printable(reason))))
+        for title, paragraphs in shown(result):
+            if title and paragraphs:
+                click.echo(f"{title}:")
+            for said in paragraphs:
+                click.echo("\n".join(paragraph(printable(said), "  " * bool(title))))
         about = f"{counted(certificates, 'certificate')} about {counted(len(found), 'head')}"
         click.echo(f"{about}, {proved}: {out / SUMMARY}")
     # Of no certificate at all nothing is proved, checked or not.

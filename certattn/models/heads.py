@@ -13,27 +13,39 @@ from certattn.kernel.errors import UsageError
 
 Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int64]
+# Scores that are held at a time: 8 MB of doubles.
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
 class LayerHeads:
-    """One layer on one prompt: queries, keys and values, heads x tokens x dimension each."""
+    """One layer on one prompt: queries, keys and values, heads x tokens x dimension each.
+
+    window: how many of the last tokens a query sees, None for all. shares: heads x tokens, the length of what the head
+    adds to the residual stream by that of the stream there; None where that is not known.
+    """
 
     layer: int
     queries: Floats
     keys: Floats
     values: Floats
+    window: int | None = None
+    shares: Floats | None = None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Layers, heads in each, the scale of the scores as certificates write it, and whether there is a mask."""
+    """Layers, heads in each, the scale of the scores as certificates write it, and whether there is a mask.
+
+    cap: c where scores s become c tanh(s / c) before the softmax.
+    """
 
     family: str
     layers: int
     heads: int
     scale: str
     causal: bool
+    cap: float | None = None
 
 
 class Model(Protocol):
@@ -67,14 +79,44 @@ def repeated(rows: Floats, heads: int) -> Floats:
     return np.repeat(rows, heads // len(rows), axis=0)
 
 
-def attend(heads: LayerHeads, scale: float, *, causal: bool) -> Floats:
-    """Softmax attention of every head, side by side: tokens x heads d."""
-    scores = heads.queries @ heads.keys.transpose(0, 2, 1) * scale
-    if causal:
-        hidden = np.triu(np.ones(scores.shape[1:], bool), 1)
-        scores = np.where(hidden, -np.inf, scores)
-    scores -= scores.max(axis=2, keepdims=True)
-    weights = np.exp(scores)
-    outputs = weights / weights.sum(axis=2, keepdims=True) @ heads.values
+def attend(
+    queries: Floats,
+    keys: Floats,
+    values: Floats,
+    scale: float,
+    *,
+    causal: bool,
+    window: int | None = None,
+    cap: float | None = None,
+) -> Floats:
+    """Softmax attention of every head: heads x tokens x d. Some queries at a time, so that long prompts fit."""
+    tokens = keys.shape[1]
+    outputs = np.empty((*queries.shape[:2], values.shape[2]), values.dtype)
+    rows = max(1, _BLOCK // tokens)
+    for head in range(len(queries)):
+        for first in range(0, queries.shape[1], rows):
+            last = min(first + rows, queries.shape[1])
+            # No query of these sees a token before `begin`, or one from `end` on.
+            begin = max(0, first + 1 - window) if window is not None else 0
+            end = last if causal else tokens
+            scores = queries[head, first:last] @ keys[head, begin:end].T
+            scores *= scale
+            if cap is not None:
+                scores = np.tanh(scores / cap) * cap
+            if causal:
+                query, key = np.arange(first, last)[:, None], np.arange(begin, end)[None, :]
+                hidden = key > query
+                if window is not None:
+                    hidden |= key <= query - window
+                scores[hidden] = -np.inf
+            scores -= scores.max(axis=1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= scores.sum(axis=1, keepdims=True)
+            outputs[head, first:last] = scores @ values[head, begin:end]
+    return outputs
+
+
+def side_by_side(outputs: Floats) -> Floats:
+    """Heads x tokens x d as tokens x heads d."""
     joined: Floats = outputs.transpose(1, 0, 2).reshape(outputs.shape[1], -1)
     return joined

@@ -1,4 +1,4 @@
-"""The other parts of a layer: linear maps, normalisation, activations, rotary positions."""
+"""The other parts of a layer: normalisation, activations."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 def layer_norm(rows: Floats, weight: Floats, bias: Floats, eps: float) -> Floats:
     """(x - mean) / sqrt(variance + eps) weight + bias, row by row; the variance divides by the number of columns."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    variance = (centred * centred).mean(axis=1, keepdims=True)
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
     normed: Floats = centred / np.sqrt(variance + eps) * weight + bias
     return normed
 
 
 def rms_norm(rows: Floats, weight: Floats, eps: float) -> Floats:
     """x / sqrt(mean x^2 + eps) weight, row by row."""
-    normed: Floats = rows / np.sqrt((rows * rows).mean(axis=1, keepdims=True) + eps) * weight
+    normed: Floats = rows / np.sqrt((rows * rows).mean(axis=-1, keepdims=True) + eps) * weight
     return normed
 
 
@@ -54,6 +54,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "gelu_pytorch_tanh": _gelu_tanh,
     "relu": _relu,
     "silu": silu,
+    "swish": silu,
 }
 
 
@@ -62,12 +63,3 @@ def activation(name: Any) -> Callable[[Floats], Floats]:
     if name not in _ACTIVATIONS:
         raise UsageError(f"config.json: the activation is {name!r}, expected one of {', '.join(_ACTIVATIONS)}")
     return _ACTIVATIONS[name]
-
-
-def rotated(heads: Floats, angles: Floats) -> Floats:
-    """Rotary positions: coordinate j and j + d/2 of token t turned by angles[t, j]; heads x tokens x d."""
-    half = heads.shape[2] // 2
-    left, right = heads[:, :, :half], heads[:, :, half:]
-    cosine, sine = np.cos(angles).astype(heads.dtype), np.sin(angles).astype(heads.dtype)
-    turned: Floats = np.concatenate([left * cosine - right * sine, right * cosine + left * sine], axis=2)
-    return turned

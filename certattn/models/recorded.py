@@ -14,6 +14,7 @@ from certattn.models.heads import Floats, LayerHeads, Shape, repeated
 from certattn.provers.array_files import ArrayFile, open_array_file
 
 _NAME = re.compile(r"layer(0|[1-9]\d{0,3})\.(queries|keys|values)")
+_SHARES = re.compile(r"layer(0|[1-9]\d{0,3})\.shares")
 _FIELDS = ("queries", "keys", "values")
 _EXPECTED = "expected layer0.queries, layer0.keys, layer0.values and so on, heads x tokens x dimension each"
 
@@ -33,7 +34,8 @@ class Recorded:
                 f"{name} {part.shape}" for name, part in zip(_FIELDS, (queries, keys, values), strict=True)
             )
             raise UsageError(f"{self.file.path}: layer {wanted} has {shapes}; {_EXPECTED}, a value for each key")
-        return LayerHeads(wanted, queries, repeated(keys, len(queries)), repeated(values, len(queries)))
+        keys, values = (repeated(part, len(queries)) for part in (keys, values))
+        return LayerHeads(wanted, queries, keys, values, shares=self._shares(wanted, queries.shape[:2]))
 
     def each(self) -> Iterator[LayerHeads]:
         """All layers."""
@@ -43,6 +45,17 @@ class Recorded:
         """As of a model; the scale is 1/sqrt(d) where none is given. Raises UsageError."""
         heads, _, dimension = self.file.headers[f"layer{self.layers[0]}.queries"].shape
         return Shape("recorded", max(self.layers) + 1, heads, scale or f"1/sqrt({dimension})", causal)
+
+    def _shares(self, layer: int, shape: tuple[int, ...]) -> Floats | None:
+        """Shares of the residual stream, heads x tokens, where they were recorded too. Raises UsageError."""
+        name = f"layer{layer}.shares"
+        if name not in self.file.headers:
+            return None
+        array = self.file.read(name)
+        if array.shape != shape or array.dtype.kind != "f" or not bool((array >= 0).all()):
+            found = f"{array.dtype.name} of shape {array.shape}"
+            raise UsageError(f"{self.file.path}: {name} is {found}, expected floats >= 0 of shape {shape}")
+        return array
 
     def _read(self, name: str) -> Floats:
         if name not in self.file.headers:
@@ -65,7 +78,10 @@ def open_recorded(path: Path) -> Recorded:
         raise UsageError(f"{path}: no recorded heads; found {file.listed()}; {_EXPECTED}")
     for name in file.headers:
         # Such as layer00.queries, which would be left out in silence.
-        if name.startswith("layer") and not _NAME.fullmatch(name):
+        known = _NAME.fullmatch(name) or (
+            (found := _SHARES.fullmatch(name)) and f"layer{found[1]}.keys" in file.headers
+        )
+        if name.startswith("layer") and not known:
             raise UsageError(f"{path}: the array {name!r}, which names no part of a layer; {_EXPECTED}")
     for found in matches:
         shape = file.headers[found[0]].shape

@@ -13,9 +13,12 @@ import numpy as np
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Floats, Ids
+from certattn.models.settings import CONFIG
 from certattn.provers.array_files import ArrayFile, open_array_file
 
-WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+# Weights of another file that are added to those of the model where it is loaded from the folder.
+ADAPTER = "adapter_config.json"
 PRECISIONS = ("float64", "float32")
 
 
@@ -48,34 +51,15 @@ class Weights:
             raise UsageError(f"{file.path}: the tensor {name!r} holds NaN or an infinity, expected finite numbers")
         return array.astype(self.dtype)
 
-    def number(self, *names: str, default: float | None = None) -> float:
-        """A number > 0 of the configuration, under the first of these names that it has. Raises UsageError."""
-        found = next((self.config[name] for name in names if self.config.get(name) is not None), default)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not 0 < found < float("inf"):
-            what = "nothing" if found is None else repr(found)
-            raise UsageError(f"{self.path}: {CONFIG} has {what} for {' or '.join(names)}, expected a number > 0")
-        return found
-
-    def count(self, *names: str, default: int | None = None) -> int:
-        """A whole number >= 1 of the configuration. Raises UsageError."""
-        found = self.number(*names, default=default)
-        if found != int(found):
-            raise UsageError(f"{self.path}: {CONFIG} has {found} for {' or '.join(names)}, expected a whole number")
-        return int(found)
-
-    def width(self, columns: str, heads: str) -> int:
-        """The count under `columns`, which that under `heads` divides. Raises UsageError."""
-        width, count = self.count(columns), self.count(heads)
-        if width % count != 0:
-            raise UsageError(f"{self.path}: {width} coordinates for {count} heads, expected a multiple")
-        return width
-
 
 def open_weights(path: Path, dtype: str = PRECISIONS[0]) -> Weights:
     """The weights in a `.safetensors` file, or in a folder as models are published. Raises UsageError."""
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype is {dtype!r}, expected {' or '.join(PRECISIONS)}")
     folder = path if path.is_dir() else path.parent
+    if path.is_dir() and (folder / ADAPTER).exists():
+        how = "merge it into the weights, or name the file with the weights alone"
+        raise UsageError(f"{folder}: {ADAPTER}, an adapter that changes the forward pass; {how}")
     files = [open_array_file(file) for file in _files(path)]
     tensors = {name: file for file in files for name in file.headers}
     return Weights(path, tensors, _mapping(folder / CONFIG, "the configuration of the model"), dtype)

@@ -23,11 +23,12 @@ from jsonschema import Draft202012Validator
 from tiny_models import write_model
 
 import certattn
-from certattn.audit import deviation, prompt_length, selection, statements
+from certattn.audit import deviation, measures, prompt_length, selection, statements
 from certattn.audit.head import Head
 from certattn.audit.notes import sha256
 from certattn.audit.run import about, chosen
-from certattn.audit.summary import SCHEMA, rows, table
+from certattn.audit.summary import SCHEMA
+from certattn.audit.table import COLUMNS, advice, legend, rows, table
 from certattn.cli.main import run
 from certattn.kernel.errors import UsageError
 from certattn.statements.reports import Report
@@ -235,16 +236,129 @@ def test_the_table_rounds_to_what_is_certified() -> None:
         "prompt": 0,
         "layer": 1,
         "head": 2,
+        "cut": "",
+        "measures": {"share": 0.04999, "sink": {"token": 7, "weight": 0.61249}, "evicted": None},
         "statements": [{"name": name, "figures": figures, "verdicts": ["verified"]} for name, figures in named.items()],
     }
+    measured = ("5%", "61.2% at 7", "-")
     (row,) = rows({"prompts": [0], "heads": [head]})
     assert row == (
-        *("1.2", "1.78", "1.78", "1.78", "1.78", "1.28e+7", "0.464", "3 (5 of 9)", "129..130", ">=0.999", "verified"),
+        *("1.2", "8.9%", "178%", "178%", *measured, "46.4%", "3 (5/9)", "129..130", ">=0.999", "1.78", "1.28e+7"),
+        "verified",
     )
     for statement in head["statements"]:
         statement["verdicts"] = ["refuted"]
     (row,) = rows({"prompts": [0], "heads": [head]})
-    assert row == ("1.2", *["-"] * 9, "refuted")
+    assert row == ("1.2", *["-"] * 3, *measured, *["-"] * 6, "refuted")
+
+
+def drawn_head(causal: bool = True, cap: float | None = None, tokens: int = 30) -> Head:
+    q, k, v = (np.random.default_rng(i).normal(size=(tokens, 3)).astype("float32") for i in range(3))
+    return Head(Path(), "1/2", 0.5, causal, q, k, v, cap)
+
+
+@pytest.mark.parametrize(("causal", "cap"), [(False, None), (True, None), (True, 0.7)])
+@pytest.mark.parametrize("block", [1, 100, 10**6])
+def test_what_is_measured_is_the_attention_matrix(
+    causal: bool, cap: float | None, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measures, "_BLOCK", block)
+    head = drawn_head(causal, cap)
+    rows_of_weights = []
+    for i, query in enumerate(head.queries.astype(float)):
+        s = head.keys[: i + 1 if causal else 30].astype(float) @ query / 2
+        e = np.exp(s if cap is None else cap * np.tanh(s / cap))
+        rows_of_weights.append(np.pad(e / e.sum(), (0, 30 - len(e))))
+    weights = np.array(rows_of_weights)
+    found = measures.measures(head, np.arange(31.0))
+    assert found["share"] == 15
+    assert found["sink"]["token"] == weights.mean(axis=0).argmax()
+    assert found["sink"]["weight"] == pytest.approx(weights.mean(axis=0).max(), rel=1e-12)
+    # The first four are kept, and of 30 the last eight that are seen.
+    lost = [sum(weights[i, j] for j in range(4, i + 1 - 8)) for i in range(30)]
+    assert found["evicted"] == (pytest.approx(np.mean(lost), rel=1e-12) if causal else None)
+
+
+def test_what_cannot_be_measured_is_no_number() -> None:
+    head = drawn_head(tokens=6)
+    assert measures.measures(head, np.array([1.0, np.inf, np.inf]))["share"] is None
+    assert measures.measures(head, None)["share"] is None
+    # A cache that keeps four tokens and two more has room for all.
+    assert measures.measures(head, None)["evicted"] is None
+
+
+def test_the_legend_explains_the_columns_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path / "heads.npz")
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--state", "singular-values"]
+    assert audit(*options) == 0
+    found, said = summary(tmp_path / "out"), capsys.readouterr().out
+    assert table(found)[0].split() == ["head", "sink", "rank", "verdict"]
+    assert [line.split(", ")[0] for line in legend(found)] == ["sink", "rank"]
+    assert "Columns:\n  sink, measured: " in said
+    assert "rank, proved: " in said
+    assert audit(*options, "--no-check") == 0
+    assert "rank, stated, not checked: " in capsys.readouterr().out
+
+
+def advised(**heads: Any) -> list[str]:
+    """The advice of heads 0.0, 0.1 and so on with these values."""
+    made = []
+    for i in range(max(map(len, heads.values()))):
+        values = {name: column[i] for name, column in heads.items() if column[i] is not None}
+        statements = [
+            {"name": "deviation", "figures": {"relative_median": values["off"]} if "off" in values else {}},
+            {"name": "selection", "figures": {"median_weight": values["weight"]} if "weight" in values else {}},
+        ]
+        sink = {"token": 0, "weight": values["sink"]} if "sink" in values else None
+        measured = {"share": values.get("share"), "sink": sink, "evicted": values.get("evicted")}
+        made.append({"prompt": 0, "layer": 0, "head": i, "cut": "", "measures": measured, "statements": statements})
+    return advice({"prompts": [0], "heads": made})
+
+
+def test_advice_names_the_heads_that_it_is_about_best_first() -> None:
+    assert advised(off=["0.5", "0.6"], share=[0.5, 0.4], sink=[0.1, 0.2], weight=["0.3", "0.899"]) == []
+    (line, _) = advised(off=["0.09", "0.101", "0.01"], share=[None, 0.1, 0.1])
+    assert line.startswith("matter little beside a linear map: 0.2 (0.1%), 0.1 (1.01%); replace these first")
+    (_, line) = advised(off=["0.09", "0.101", "0.01"], share=[None, 0.1, 0.1])
+    assert line.startswith("nearly linear: 0.2 (1%), 0.0 (9%); ")
+    (line,) = advised(weight=["0.91", "0.999", None])
+    assert line.startswith("pick one token: 0.1 (99.9%), 0.0 (91%); ")
+    (line,) = advised(share=[0.001, 0.02])
+    assert line.startswith("add little: 0.0 (0.1%); ")
+    (line,) = advised(sink=[0.5 + i / 100 for i in range(8)])
+    assert line.startswith("have a sink: 0.7 (57%), 0.6 (56%), 0.5 (55%), 0.4 (54%), 0.3 (53%) and 3 more; ")
+
+
+def test_heads_with_a_window_are_stated_of_the_queries_that_see_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = model(tmp_path, tiny_models.llama, model_type="mistral", sliding_window=5)
+    options = ["--layers", "1", "--state", "deviation"]
+    assert audit(path, "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "-j", 1, *options) == 0
+    found = summary(tmp_path / "out")
+    assert {head["tokens"] for head in found["heads"]} == {5}
+    assert found["prompts"][0]["tokens"] == 7
+    said = " ".join(capsys.readouterr().out.split())
+    assert "fewer queries for 4 heads, such as 1.0: a query sees the last 5 tokens: of 7 queries the first 5" in said
+    # A window that all fit in is none.
+    (tmp_path / "ids.txt").write_text("3 1 4 1 5")
+    assert audit(path, "--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "-j", 1, *options) == 0
+    assert {head["cut"] for head in summary(tmp_path / "out")["heads"]} == {""}
+    assert "fewer queries" not in capsys.readouterr().out
+
+
+def test_heads_with_a_soft_cap_have_no_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).parents[1] / "models" / "data" / "gemma2"
+    (tmp_path / "ids.txt").write_text(IDS)
+    options = ["--ids", tmp_path / "ids.txt", "-o", tmp_path / "out", "-j", 1]
+    assert audit(path, *options) == 2
+    found = summary(tmp_path / "out")
+    assert found["model"]["cap"] == 2
+    assert {len(statement["certificates"]) for head in found["heads"] for statement in head["statements"]} == {0}
+    said = " ".join(capsys.readouterr().out.split())
+    assert "no deviation for 12 heads, such as 0.0: scores go through a soft cap before the softmax" in said
+    assert audit(path.parent / "gemma2-uncapped", *options) == 0
+    assert summary(tmp_path / "out")["model"]["cap"] is None
 
 
 # -- what cannot be stated
@@ -284,7 +398,7 @@ def test_scores_of_huge_variance_have_no_length(factor: int, words: str, tmp_pat
     (_, length) = found["heads"][0]["statements"]
     assert words in length["missing"]
     assert length["certificates"] == []
-    assert table(found)[1].split()[5] == "none"
+    assert dict(zip((column.name for column in COLUMNS), rows(found)[0], strict=True))["enough"] == "none"
 
 
 def test_lengths_are_those_of_the_mean_square(tmp_path: Path) -> None:
@@ -586,6 +700,11 @@ def test_options_that_make_no_sense(
         ({"layer0.weights": np.ones((2, 9, 3))}, "the array 'layer0.weights', which names no part of a layer"),
         ({"layer0.queries": np.ones((2, 9, 0))}, "layer0.queries has the shape (2, 9, 0)"),
         ({"layer1.keys": np.ones((2, 9, 3))}, "no array 'layer1.queries'"),
+        ({"layer1.shares": np.ones((2, 9))}, "the array 'layer1.shares', which names no part of a layer"),
+        ({"layer0.shares": np.ones((2, 8))}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.full((2, 9), np.nan)}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.full((2, 9), -1.0)}, "expected floats >= 0 of shape (2, 9)"),
+        ({"layer0.shares": np.ones((2, 9), int)}, "layer0.shares is int64 of shape (2, 9), expected floats >= 0"),
     ],
 )
 def test_recorded_heads_that_do_not_fit(
@@ -691,6 +810,15 @@ def test_recorded_heads_may_share_keys(tmp_path: Path) -> None:
     three = {name: np.repeat(array, 3, axis=0) for name, array in shared.items()}
     recorded(tmp_path / "heads.npz", **three)
     assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out") == 2
+
+
+def test_shares_of_the_stream_may_be_recorded(tmp_path: Path) -> None:
+    shares = np.array([np.arange(9.0), np.full(9, 0.5)])
+    recorded(tmp_path / "heads.npz", **{"layer0.shares": shares})
+    options = [tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--state", "deviation", "--no-check"]
+    assert audit(*options) == 0
+    assert [head["measures"]["share"] for head in summary(tmp_path / "out")["heads"]] == [4, 0.5]
+    assert table(summary(tmp_path / "out"))[0].split()[:2] == ["head", "change"]
 
 
 def test_a_file_without_heads_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,10 @@ _MOST_BYTES, _LONGEST = 2**26, 300
 
 
 def missing_of(folders: Sequence[Path]) -> list[str]:
-    """A line for each statement that audits in these folders could not make; a summary that is none says nothing."""
+    """A line for what audits in these folders could not state, and for heads of which fewer queries are stated.
+
+    A summary that is none says nothing.
+    """
     return [line for folder in folders for line in _missing(_heads(folder))]
 
 
@@ -42,6 +45,8 @@ def folders_beside(folder: Path, heads: Sequence[Mapping[str, Any]], files: Sequ
 
 def _missing(heads: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for head in heads:
+        if head.get("folder") and head.get("cut"):
+            yield f"{_text(head['folder'])}: {_text(head['cut'])}"
         for statement in _mappings(head.get("statements")):
             words = [_text(found) for found in (head.get("folder"), statement.get("name"), statement.get("missing"))]
             if all(words):

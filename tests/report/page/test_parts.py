@@ -294,6 +294,9 @@ def test_what_an_audit_could_not_state_is_listed(tmp_path: Path) -> None:
     heads = [{"folder": "layer0-head0", "statements": [{"name": "length", "missing": "no length below 10"}]}]
     (tmp_path / "audit.json").write_text(json.dumps({"heads": heads}))
     assert missing_of([tmp_path, tmp_path / "nowhere"]) == ["layer0-head0: length: no length below 10"]
+    heads = [{"folder": "layer0-head0", "cut": "a query sees the last 5 tokens", "statements": []}]
+    (tmp_path / "audit.json").write_text(json.dumps({"heads": heads}))
+    assert missing_of([tmp_path]) == ["layer0-head0: a query sees the last 5 tokens"]
 
 
 def test_what_is_no_part_of_the_audit_is_listed(tmp_path: Path) -> None:
