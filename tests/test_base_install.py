@@ -71,11 +71,14 @@ FILES = {
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
     "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
     "kernel.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\noutput: [[1.622]]\nscale: 1\n",
+    "cached.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0], [1, 1]]\nvalues: [[1], [2], [3]]\nscale: 1\n"
+    "cache: {kept: [[0, 2]], values: {codes: [[2], [6]], scale: [[1/2]]}}\n",
     "three.yaml": "tokens: [[[0, 0], [1, 1]], [[0, 0], [1, -1]]]\nlabels: [1, -1]\nindices: [1, 1]\n",
 }
 COMMANDS = {
     "attention-error": ["kernel.yaml", "kernel.npz --scale 1/2 --causal top-left --state ulps --lower"],
     "binary64-exponential": [""],
+    "cache-error": ["cached.yaml --per-query", "head.npz --scale 1/2 --keep 0,1:3 --lower --mass 0 --everywhere"],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
     "equivalent-law": ["--beta 1/2 --lambda 1/4 --cdf 1", "--alpha2 7 --beta2 1 --lambda 1/20"],
     "finite-moments": ["--beta 1/2 --d 50 --order 4", "--beta 1/2 --order 4 --within 0.2"],

@@ -82,6 +82,7 @@ def test_every_field_is_described() -> None:
 
 ARRAY = "{file: a.npz, array: x, sha256: %s, dtype: float16, shape: [3, 2], rows: 0:2}" % ("0f" * 32)
 HEADS = "{file: a.safetensors, array: x, sha256: %s, dtype: float16, shape: [2, 4, 3, 2]}" % ("0f" * 32)
+BYTES = HEADS.replace("float16", "uint8").replace("[2, 4, 3, 2]", "[2, 2, 2, 1]")
 
 ACCEPTED = {
     "keys and values": """
@@ -206,6 +207,27 @@ asserts:
   beyond: {{radius: 0.5, at_most: 3, at_least: 1}}
 witness: {{bits: 64}}
 """,
+    "a cache": f"""
+certattn: 1
+claim: cache-error
+given:
+  queries: {HEADS}
+  keys: {HEADS.replace("2, 4", "2, 2")}
+  values: {HEADS.replace("2, 4", "2, 2")}
+  scale: 1/sqrt(2)
+  causal: bottom-right
+  cache:
+    kept: [[0, 2]]
+    keys: {{codes: {BYTES}, scale: {BYTES.replace("uint8", "float16")}, packed: low-first}}
+    values: {{codes: {BYTES.replace("2, 1]", "2, 2]")}, scale: {BYTES}, zero: {BYTES}, offset: {BYTES}}}
+    multiplicities: [[1, 1/2]]
+asserts:
+  error: {{at_most: 1/8}}
+  relative: {{at_least_everywhere: 0, at_least: 0}}
+  evicted: {{per_query: {{at_most: {HEADS.replace(", 2]", "]")}}}}}
+  mass: {{tokens: [0, 1], at_most: 1}}
+witness: {{bits: 64}}
+""",
     "a head that is written out": """
 certattn: 1
 claim: attention-error
@@ -316,7 +338,7 @@ def test_a_missing_key_is_refused_by_both_or_by_neither(name: str) -> None:
     plain = tree(ACCEPTED[name])
     # What a law or a dimension still needs is beyond a schema, and so is that something is asserted.
     beyond = {"Q", "K", "V", "at_most", "at_least", "per_query", "operator", "pushforward", "values", "queries", "rows"}
-    beyond |= {"of", "asserts.mean", "region", "causal", "lse"}
+    beyond |= {"of", "asserts.mean", "region", "causal", "lse", "cache", "kept", "packed"}
     refused = 0
     for path, _ in places(plain):
         if not path or not isinstance(path[-1], str) or path[-1] in beyond:

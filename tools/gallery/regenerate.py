@@ -31,6 +31,7 @@ from certattn.kernel.theorems import CHAPTERS
 from certattn.provers.exact_inputs import exact
 from tools.gallery import (
     attention_error,
+    cache_error,
     descent_trajectory,
     gaussian_equivalence,
     gradient_mean_square,
@@ -212,6 +213,7 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     "selection/max-margin": max_margin.write,
     "spectrum/not-marchenko-pastur": spectral_distance.write_laws,
     "attention/attention-error": attention_error.write,
+    "attention/cache-error": cache_error.write,
     "attention/output-deviation": write_deviations,
     "prompts/output-mean-square": output_mean_square.write,
     "prompts/output-tail": output_tail.write,

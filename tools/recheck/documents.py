@@ -225,7 +225,7 @@ def opened(data: bytes) -> dict[str, Any]:
 
 # all claims that certificates can make, to tell what is not covered from what is no certificate
 NAMES = (
-    "attention-error binary64-exponential descent-trajectory equivalent-law finite-moments flow-trajectory "
+    "attention-error binary64-exponential cache-error descent-trajectory equivalent-law finite-moments flow-trajectory "
     "gradient-mean-square gradient-tail infinite-prompt-operator joint-max-margin linearization max-margin "
     "normalizer-bound not-marchenko-pastur output-deviation output-mean-square output-tail proposition-3-1 "
     "proposition-3-4 regression-risk regularization-path risk-gap risk-transfer selection-counterexample "

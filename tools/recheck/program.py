@@ -26,6 +26,7 @@ from typing import Any
 import arrays
 import intervals
 from arithmetic import binary64_exponential
+from attention.caches import cache_error
 from attention.heads import attention_error
 from attention.tokens import output_deviation, softmax_mean
 from documents import MAX_BYTES, opened
@@ -45,7 +46,7 @@ Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
 # the functions of the claims, by chapters: arithmetic, attention, prompts, selection, training, spectrum
 CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (binary64_exponential,),
-    (attention_error, output_deviation, softmax_mean),
+    (attention_error, cache_error, output_deviation, softmax_mean),
     (infinite_prompt_operator, output_mean_square, output_tail, gradient_mean_square, gradient_tail),
     (proposition_3_1, proposition_3_4, typical_prompt),
     (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),

@@ -144,7 +144,7 @@ class Kernel:
             factor, top = (root_of(self.scale), sum(scores) / len(scores)) if exact else (mpf(1), _largest(scores))
             weights = [mp.exp(factor * (_real(score - top) if exact else _real(score) - top)) for score in scores]
             total = mp.fsum(weights)
-            means.append([_mean(weights, list(column), total) for column in zip(*rows, strict=True)])
+            means.append([mean_of(weights, list(column), total) for column in zip(*rows, strict=True)])
             logs.append(mp.log(total) + factor * _real(top))
         return means, logs
 
@@ -180,7 +180,7 @@ class Kernel:
         """A number for each head."""
         found: dict[str, Callable[[int, int], mpf]] = {
             "error": lambda b, h: max(abs(x) for off, _ in self.off(b, h) for x in off),
-            "relative": lambda b, h: max(_quotient(_length(off), _length(mean)) for off, mean in self.off(b, h)),
+            "relative": lambda b, h: max(quotient(length_of(off), length_of(mean)) for off, mean in self.off(b, h)),
             "ulps": lambda b, h: max(
                 abs(x) / self.unit(t) for off, mean in self.off(b, h) for x, t in zip(off, mean, strict=True)
             ),
@@ -212,14 +212,14 @@ def _largest(scores: list[Any]) -> mpf:
     return max(_real(score) for score in scores)
 
 
-def _mean(weights: list[mpf], column: Vector, total: mpf) -> mpf:
+def mean_of(weights: list[mpf], column: Vector, total: mpf) -> mpf:
     """Exact where there is but one value."""
     if min(column) == max(column):
         return to_real(column[0])
     return mp.fsum(w * to_real(v) for w, v in zip(weights, column, strict=True)) / total
 
 
-def _length(vector: list[mpf]) -> mpf:
+def length_of(vector: list[mpf]) -> mpf:
     return mp.sqrt(mp.fsum(x * x for x in vector))
 
 
@@ -227,7 +227,7 @@ def _average(numbers: list[mpf]) -> mpf:
     return mp.fsum(numbers) / len(numbers)
 
 
-def _quotient(number: mpf, size: mpf) -> mpf:
+def quotient(number: mpf, size: mpf) -> mpf:
     require(size != 0 or number == 0, "an error by the size of 0")
     return number / size if number else mpf(0)
 
@@ -240,7 +240,7 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
     rules = {"soft_cap", "alibi", "sinks"}
     require_record(given, "given", {"queries", "keys", "values", "output", "scale"}, masks | rules | {"lse"})
     dtype = given["output"].get("dtype", "") if isinstance(given["output"], dict) else ""
-    tensors = {name: _tensor(given[name], folder) for name in ("queries", "keys", "values", "output")}
+    tensors = {name: tensor_of(given[name], folder) for name in ("queries", "keys", "values", "output")}
     (*outer, m, d), (*fewer, n, _), (*_, width) = (tensors[name].shape for name in ("queries", "keys", "values"))
     require(len(fewer) == len(outer) and fewer[:-1] == outer[:-1], "keys of other batches")
     require(not outer or outer[-1] % fewer[-1] == 0, "heads that do not share keys evenly")
@@ -248,13 +248,13 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
         require(tensors[name].shape == shape, f"the shape of {name}")
     require(all(x is not None for name in ("queries", "keys", "values") for x in tensors[name].flat), "not finite")
     batches = outer[0] if len(outer) == 2 else 1
-    heads = {name: [list(batch) for batch in _by_batch(tensor)] for name, tensor in tensors.items()}
+    heads = {name: [list(batch) for batch in by_batch(tensor)] for name, tensor in tensors.items()}
     logarithms, base = None, "e"
     if "lse" in given:
         require_record(given["lse"], "lse", {"value", "base"})
         base = given["lse"]["base"]
         require(base in ("e", "2"), "a base")
-        numbers = _numbers(given["lse"]["value"], folder)
+        numbers = numbers_of(given["lse"]["value"], folder)
         require(numbers.shape == (*outer, m) or (not outer and numbers.shape == (1, m)), "the shape of lse")
         logarithms = numbers.reshape(batches, -1, m).tolist()
     return Kernel(
@@ -262,7 +262,7 @@ def read_kernel(given: Any, folder: Path) -> Kernel:
         finite=all(x is not None for x in tensors["output"].flat),
         dtype=dtype,
         scale=read_scale(given),
-        sees=[_seen(given, b, batches, m, n) for b in range(batches)],
+        sees=[seen(given, b, batches, m, n) for b in range(batches)],
         logarithms=logarithms,
         base=base,
         mask=_mask(given, folder, batches, outer[-1] if outer else 1, m, n),
@@ -291,7 +291,7 @@ def _by_head(given: Any, name: str, folder: Path, outer: tuple[int, ...]) -> Vec
 def _mask(given: Any, folder: Path, batches: int, heads: int, m: int, n: int) -> np.ndarray[Any, Any] | None:
     if "mask" not in given:
         return None
-    found = _tensor(given["mask"], folder)
+    found = tensor_of(given["mask"], folder)
     require(all(x in (0, 1) for x in found.flat), "a mask of other numbers")
     found = found.reshape((1,) * (4 - found.ndim) + found.shape)
     require(found.shape[2:] == (m, n), "the shape of a mask")
@@ -299,18 +299,18 @@ def _mask(given: Any, folder: Path, batches: int, heads: int, m: int, n: int) ->
     return np.broadcast_to(found, (batches, heads, m, n))
 
 
-def _by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
+def by_batch(tensor: np.ndarray[Any, Any]) -> list[Any]:
     return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape).tolist()  # type: ignore[no-any-return]
 
 
-def _tensor(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+def tensor_of(node: Any, folder: Path) -> np.ndarray[Any, Any]:
     """Fractions in an array; None for what is not finite, which an output may have."""
     if not isinstance(node, dict):
         return np.array(read_table(node, folder), object)
     return _exact(node, folder, 2, 4)
 
 
-def _numbers(node: Any, folder: Path) -> np.ndarray[Any, Any]:
+def numbers_of(node: Any, folder: Path) -> np.ndarray[Any, Any]:
     if not isinstance(node, dict):
         return np.array(read_table(node, folder), object)
     found = _exact(node, folder, 1, 3)
@@ -368,7 +368,7 @@ def _distance(given: Any, parts: list[tuple[int, int]], i: int, j: int) -> int:
     return abs(behind)
 
 
-def _seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
+def seen(given: Any, batch: int, batches: int, m: int, n: int) -> list[list[int]]:
     """By query of a batch the tokens that it sees, but for a mask."""
     window = given.get("window")
     require(window is None or "causal" in given, "a window without a mask")

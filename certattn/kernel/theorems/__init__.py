@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "attention": ("output-deviation", "softmax-mean", "attention-error"),
+    "attention": ("output-deviation", "softmax-mean", "attention-error", "cache-error"),
     "prompts": (
         "infinite-prompt-operator", "output-tail", "output-mean-square", "gradient-tail", "gradient-mean-square",
         "proposition-3-1", "proposition-3-4", "typical-prompt",

@@ -75,15 +75,16 @@ def statement(stated: AssertedErrors) -> Statement:
         base = "natural logarithms" if given[LSE][BASE] == "e" else "logarithms to base 2"
         returned = f" with the log-sum-exps {given[LSE][LOGARITHMS].words()} ({base}),"
     words = (
-        f"For {_heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
+        f"For {heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
         f"values: {given[VALUES].words()}), let T be the mean of the values that a query sees, weighted by {score}, "
-        f"where a query sees {_sight_words(given)}{_more_words(given)}. Of the output o, {given[OUTPUT].words()},"
+        f"where a query sees {sight_words(given)}{_more_words(given)}. Of the output o, {given[OUTPUT].words()},"
         f"{returned} all entries are finite, and {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join(latex for _, latex in said))
 
 
-def _heads_words(heads: StatedHeads) -> str:
+def heads_words(heads: StatedHeads) -> str:
+    """How many heads there are, and of what sizes."""
     each = f"{counted(heads.queries, 'query')} on {counted(heads.tokens, 'token')}"
     of = f"{counted(heads.count, 'head')}, each of {each}" if heads.count > 1 else f"a head of {each}"
     batch = f" (a batch of {heads.batches})" if heads.batches > 1 else ""
@@ -122,7 +123,7 @@ def _more_words(given: Values) -> str:
     return f". Here {'; '.join(words)}" if words else ""
 
 
-def _sight_words(given: Values) -> str:
+def sight_words(given: Values) -> str:
     """Query i, m queries and n tokens are counted in what the mask is about: a head, a batch, a sequence."""
     seen, of = "all tokens", ""
     if CAUSAL in given:

@@ -49,7 +49,7 @@ def check_shift(kernel: Kernel) -> Iterator[Check]:
 
 
 @dataclass(frozen=True)
-class _Array:
+class StoredTable:
     """Matrices of symbols one below the other, as a claim finds them in an array file."""
 
     extents: tuple[int, ...]
@@ -59,7 +59,7 @@ class _Array:
         return self.table
 
 
-class _Given:
+class Given:
     """What a certificate states, by the names of fields."""
 
     def __init__(self, **stated: Any) -> None:
@@ -84,11 +84,11 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
     for heads, key_heads, causal in ((4, 2, None), (2, 1, "top-left")):
         q, o = matrix("q", heads * m, d), matrix("o", heads * m, d_v)
         k, v = matrix("k", key_heads * n, d), matrix("v", key_heads * n, d_v)
-        stated = _Given(
-            queries=_Array((heads, m, d), kernel.exact(q, 2)),
-            keys=_Array((key_heads, n, d), kernel.exact(k, 3)),
-            values=_Array((key_heads, n, d_v), kernel.exact(v, 5)),
-            output=_Array((heads, m, d_v), kernel.exact(o, 7)),
+        stated = Given(
+            queries=StoredTable((heads, m, d), kernel.exact(q, 2)),
+            keys=StoredTable((key_heads, n, d), kernel.exact(k, 3)),
+            values=StoredTable((key_heads, n, d_v), kernel.exact(v, 5)),
+            output=StoredTable((heads, m, d_v), kernel.exact(o, 7)),
             scale=SymbolicNumber(s),
             **({"causal": causal} if causal else {}),
         )
@@ -114,15 +114,15 @@ def check_rules(kernel: Kernel) -> Iterator[Check]:
     q, o, k, v = (matrix(name, heads * n, 1) for name in "qokv")
     slopes, sinks, mask = matrix("a", 1, heads), matrix("z", 1, heads), sympy.Matrix([[1, 1], [0, 0]])
     arrays = {"queries": q, "keys": k, "values": v, "output": o}
-    stated = {name: _Array((heads, n, 1), kernel.exact(table, 2)) for name, table in arrays.items()}
+    stated = {name: StoredTable((heads, n, 1), kernel.exact(table, 2)) for name, table in arrays.items()}
     rules = {
         "soft_cap": SymbolicNumber(cap),
-        "alibi": _Array((heads,), kernel.exact(slopes, 3)),
-        "sinks": _Array((heads,), kernel.exact(sinks, 5)),
-        "mask": _Array((m, n), kernel.exact(mask, 1)),
+        "alibi": StoredTable((heads,), kernel.exact(slopes, 3)),
+        "sinks": StoredTable((heads,), kernel.exact(sinks, 5)),
+        "mask": StoredTable((m, n), kernel.exact(mask, 1)),
     }
     for chosen in (["soft_cap"], ["alibi"], ["sinks"], ["soft_cap", "alibi", "sinks"], ["sinks", "mask"]):
-        given = _Given(**stated, scale=SymbolicNumber(s), **{name: rules[name] for name in chosen})
+        given = Given(**stated, scale=SymbolicNumber(s), **{name: rules[name] for name in chosen})
         found = kernel.stated_heads.StatedHeads(given, 1, heads, 1)
         for head in range(heads):
             below = n * head
@@ -190,7 +190,7 @@ def check_measures(kernel: Kernel) -> Iterator[Check]:
     module, heads = kernel.attention_error, kernel.stated_heads
 
     def errors(base: str, logarithms: sympy.Matrix) -> Any:
-        stated = SimpleNamespace(given={heads.LSE: _Given(base=base)}, logarithms=kernel.exact(logarithms, 3))
+        stated = SimpleNamespace(given={heads.LSE: Given(base=base)}, logarithms=kernel.exact(logarithms, 3))
         return module.exact_errors(SimpleNamespace(asserts=None, heads=stated), 0)
 
     for m, d_v in ((1, 1), (2, 1), (2, 3)):

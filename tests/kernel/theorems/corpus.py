@@ -281,6 +281,39 @@ HEADS = _heads()
 ARRAYS |= HEADS
 
 
+def _caches() -> dict[str, np.ndarray[Any, Any]]:
+    """Of the four heads of keys above caches of three tokens: which, in eight and in four bits; and defects."""
+    kept = np.array([[[0, 2, 4], [1, 2, 4]], [[0, 3, 4], [2, 3, 4]]], np.int32)
+    found = {"kept": kept, "kept-all": np.array([0, 2, 4], np.uint8), "kept-floats": kept.astype(np.float16)}
+    found["k8"] = ((np.arange(24) * 37 + 11) % 255 - 127).astype(np.int8).reshape(2, 2, 3, 2)
+    found["k8-scale"] = (np.array([3, 5, 4, 6, 7, 3, 5, 4]).reshape(2, 2, 1, 2) / 256).astype(np.float16)
+    found["v4"] = ((np.arange(12) * 83 + 29) % 256).astype(np.uint8).reshape(2, 2, 3, 1)
+    found["v4-scale"] = ((np.arange(12) % 5 + 1) / 8).astype(np.float32).reshape(2, 2, 3, 1)
+    found["v4-zero"], found["v4-offset"] = np.full((2, 1, 1, 1), 8, np.uint8), np.full((1, 2, 1, 1), 0.25, np.float16)
+    found["times"] = np.array([[[1, 2, 1], [3, 1, 1]], [[1, 1, 2], [2, 2, 1]]], np.int32)
+    found["times-halves"] = found["times"].astype(np.float32) / 2
+    found["v4-signed"] = found["v4"].view(np.int8)
+    found["f8-scale"] = np.array([0.75, 1.25], np.float32).reshape(2, 1, 1)
+    # A scale of 53 bits, so that no double is what it makes of a code.
+    found["k8-long"] = np.full((2, 2, 1, 2), 0.1)
+    found["k8-nan"] = found["k8-scale"].copy()
+    found["k8-nan"][1, 0, 0, 1] = np.nan
+    found["bounds"] = np.full((2, 4, 3), 4, np.float32)
+    for name, value in (("behind", 5), ("negative", -1), ("twice", 0)):
+        found[f"kept-{name}"] = kept.copy()
+        found[f"kept-{name}"][1, 1, 2 if name == "behind" else 0] = value
+    found["kept-twice"][1, 1] = [2, 2, 4]
+    found["kept-half"] = found["kept-floats"].copy()
+    found["kept-half"][0, 0, 1] = 1.5
+    found["times-zero"] = found["times"].copy()
+    found["times-zero"][0, 1, 1] = 0
+    return {f"cache-{name}": array for name, array in found.items()}
+
+
+CACHES = _caches()
+ARRAYS |= CACHES
+
+
 def _rules() -> dict[str, np.ndarray[Any, Any]]:
     """For these heads: a mask by batch under which query 2 of batch 1 sees nothing, one of all heads, slopes, sinks."""
     rng = np.random.default_rng(17)
@@ -349,6 +382,7 @@ FILES: dict[str, bytes] = {
     "prompt.npz": _npz("keys", "values", "queries"),
     "bfloats.safetensors": _safetensors(x=("BF16", [3, 1], _BFLOATS)),
     "heads.npz": _npz(*HEADS),
+    "caches.npz": _npz(*CACHES),
     "rules.npz": _npz(*RULES),
     "eights.safetensors": _safetensors(**_eights()),
     **{f"{name}.npy": _npy(array) for name, array in ARRAYS.items()},

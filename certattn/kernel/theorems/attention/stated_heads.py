@@ -73,10 +73,10 @@ def _one_partition(values: Values) -> None:
         raise values.node(LENGTHS).malformed("lengths, or sequences", "both")
 
 
-_RULES: Sequence[Rule] = (_window_is_causal, _one_partition)
+SIGHT_RULES: Sequence[Rule] = (_window_is_causal, _one_partition)
 GIVEN = Record(
     QUERIES, KEYS, VALUES, OUTPUT, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, MASK, EMPTY, SOFT_CAP, ALIBI, SINKS, LSE,
-    rules=_RULES,
+    rules=SIGHT_RULES,
 )  # fmt: skip
 
 
@@ -263,9 +263,9 @@ class StatedHeads:
 
 
 def read_heads(given: Values) -> StatedHeads:
-    """The heads in a record of GIVEN; every dimension checked. Raises MalformedError."""
-    queries, keys, values, output = (given[field] for field in (QUERIES, KEYS, VALUES, OUTPUT))
-    for part in (keys, values, output):
+    """The heads in a record of GIVEN, or of one without an output; every dimension checked. Raises MalformedError."""
+    queries, keys, values, output = given[QUERIES], given[KEYS], given[VALUES], given.get(OUTPUT)
+    for part in (keys, values, *([output] if output is not None else [])):
         if len(part.extents) != len(queries.extents):
             expected = f"{len(queries.extents)} dimensions, like the queries"
             raise part.node.malformed(expected, f"{len(part.extents)} dimensions")
@@ -278,7 +278,8 @@ def read_heads(given: Values) -> StatedHeads:
         raise keys.node.malformed(f"a number of heads that divides {heads}, that of the queries", f"{key_heads} heads")
     _require_extents(keys, (*fewer, n, d), "of the queries' dimension")
     _require_extents(values, (*fewer, n, values.extents[-1]), "paired with the keys")
-    _require_extents(output, (*outer, m, values.extents[-1]), "a row for each query, of the values' dimension")
+    if output is not None:
+        _require_extents(output, (*outer, m, values.extents[-1]), "a row for each query, of the values' dimension")
     if LSE in given:
         logarithms = given[LSE][LOGARITHMS]
         wanted = (1, m) if not outer and len(logarithms.extents) == 2 else (*outer, m)

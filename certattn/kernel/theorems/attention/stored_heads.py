@@ -28,8 +28,8 @@ def stored_errors(heads: StatedHeads, wanted: Collection[int]) -> Iterator[tuple
     Every array is read to its end, since its hash comes last: what is yielded counts once the iterator has ended.
     """
     queries, keys, values, output = heads.arrays
-    each = zip(_matrices(queries, heads.queries), _matrices(output, heads.queries), strict=True)
-    pairs = zip(_matrices(keys, heads.tokens), _matrices(values, heads.tokens), strict=True)
+    each = zip(matrices(queries, heads.queries), matrices(output, heads.queries), strict=True)
+    pairs = zip(matrices(keys, heads.tokens), matrices(values, heads.tokens), strict=True)
     shared = (pair for pair in pairs for _ in range(heads.shared))
     scale = rounded_scale(heads.scale)
     with naming_what_is_not_finite(heads.arrays):
@@ -77,7 +77,7 @@ def _as_mask(heads: StatedHeads, chunk: memoryview) -> Mask:
     return hidden
 
 
-def _matrices(part: MatrixInput, rows: int) -> Iterator[Floats]:
+def matrices(part: MatrixInput, rows: int) -> Iterator[Floats]:
     """The matrices of an array one after the other, in doubles. Raises RefusedError for what is too large."""
     assert part.stored is not None
     for chunk in part.stored.chunks(rows):

@@ -1,4 +1,4 @@
-"""The second checker on `attention-error`: every accept and reject case, number types of eight bits, broken parts."""
+"""The second checker on claims about heads: every accept and reject case, number types of eight bits, broken parts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import cache_cases
 import error_cases as cases
 import pytest
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, Case
@@ -25,7 +26,7 @@ def found(case: Case, folder: Path) -> str:
     return verdict
 
 
-@pytest.mark.parametrize("family", cases.FAMILIES, ids=lambda family: family.title)
+@pytest.mark.parametrize("family", [*cases.FAMILIES, *cache_cases.FAMILIES], ids=lambda family: family.title)
 def test_it_says_what_the_kernel_says(family: cases.Family, arrays: Path) -> None:
     wrong = [(case.name, verdict) for case in family.cases() if (verdict := found(case, arrays)) != SAID[case.verdict]]
     assert not wrong
@@ -79,3 +80,28 @@ BROKEN: dict[str, tuple[str, Any]] = {
 def test_a_broken_part_is_noticed(name: str, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, *BROKEN[name])
     assert any(found(case, arrays) != SAID[case.verdict] for case in cases.CASES)
+
+
+caches = recheck.caches
+BROKEN_CACHES: dict[str, tuple[str, Any]] = {
+    "nobody looks at upper and lower bounds": ("at_most", lambda *given: None),
+    "nothing is reached": ("reached", lambda *given: None),
+    "negative bounds are bounds": ("refuse", lambda when, why: recheck.refuse(when and "a negative" not in why, why)),
+    "a share of the others": (
+        "share", lambda weights, inside, true=caches.share: true(weights, [not x for x in inside])),
+    "halves exchanged": (
+        "halves", lambda byte, order, signed, true=caches.halves: true(byte, order, signed)[::-1]),
+    "no half has a sign": ("halves", lambda byte, order, signed, true=caches.halves: true(byte, order, False)),
+    "the first scale for all": (
+        "spread", lambda node, shape, true=caches.spread: [next(iter(true(node, shape)))] * caches.math.prod(shape)),
+    "what is not squared is": ("SQUARED", ()),
+    "kept tokens in any order": ("pairwise", lambda row: ()),
+    "tokens of the first head for all": ("by_token", lambda *given, true=caches.by_token: true(*given)[:1] * given[2]),
+    "what may be 0 is": ("quotient", lambda x, y: Fraction(0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN_CACHES)
+def test_a_broken_part_of_caches_is_noticed(name: str, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, *BROKEN_CACHES[name])
+    assert any(found(case, arrays) != SAID[case.verdict] for case in cache_cases.CASES)
