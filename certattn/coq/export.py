@@ -25,6 +25,7 @@ from certattn.coq.closed_forms import normalizer_bound_instance, universality_bo
 from certattn.coq.instance import PRIMITIVE, STANDARD_AXIOMS, Instance, NotExportableError
 from certattn.coq.least_points import max_margin_instance
 from certattn.coq.optimal_selections import token_optimality_instance
+from certattn.coq.output_errors import attention_error_instance
 from certattn.coq.softmax_distances import (
     infinite_prompt_operator_instance,
     output_deviation_instance,
@@ -39,6 +40,7 @@ from certattn.statements.wording import statement_of
 Exporter = Callable[..., Instance]
 
 EXPORTERS: Mapping[str, Exporter] = {
+    "attention-error": attention_error_instance,
     "infinite-prompt-operator": infinite_prompt_operator_instance,
     "max-margin": max_margin_instance,
     "normalizer-bound": normalizer_bound_instance,
@@ -61,8 +63,11 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "Integers": ("Statements",),
     "Enclosures": ("Statements", "Integers"),
     "Softmax": ("Statements", "Integers", "Enclosures"),
-    "SoftmaxExact": ("Softmax",),
-    "SoftmaxFast": ("Softmax",),
+    "Heads": ("Statements", "Integers", "Enclosures", "Softmax"),
+    "Spectrum": ("Statements", "Integers", "Enclosures", "Softmax", "Heads"),
+    "Rules": ("Statements", "Integers", "Enclosures", "Softmax", "Heads", "Spectrum"),
+    "SoftmaxExact": ("Rules",),
+    "SoftmaxFast": ("Rules",),
     "Rows": ("Statements", "Integers"),
     "Margin": ("Statements", "Integers"),
     "Selections": ("Statements", "Integers", "Rows", "Margin"),

@@ -137,9 +137,14 @@ def slack_of(obligations: Iterable[Obligation | NoProof], bits: int) -> arb:
     proof.ask(proof.obligations.keys(), bits)
     for answer in proof.answers.values():
         left, right = answer.left, answer.right
-        if isinstance(left, arb) and isinstance(right, fmpq):
+        if isinstance(left, arb) and isinstance(right, (arb, fmpq)):
             difference = right - left if answer.relation == "<=" else left - right
             slack = slack.min(difference.lower())
+    return required_slack(slack)
+
+
+def required_slack(slack: arb) -> arb:
+    """It, more than 0. Raises NotExportableError where it is not."""
     if (slack > 0) is not True:
         raise NotExportableError(
             "a bound is not kept, or is met with equality or nearly so, which intervals never prove: "

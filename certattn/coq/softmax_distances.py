@@ -2,27 +2,39 @@
 `infinite-prompt-operator`.
 
 The theorem is about all listed queries at once: of the distances of attention at each and of stated vectors, an affine
-map, the prompt's own moments, or attention over a law with finitely many atoms. Coq encloses one exponential for each
-query and token. Its precision follows from the slack that the certificate leaves.
+map, the prompt's own moments, or attention over a law with finitely many atoms.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from flint import arb, fmpq, fmpz_mat
+from flint import fmpq, fmpz_mat
 
-from certattn.coq.instance import COMPUTED, Conjunct, Cost, Instance, NotExportableError, bits_above, cost_of, slack_of
-from certattn.coq.terms import Constant, Factor, Number, Row, Table, natural, positive
+from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, slack_of
+from certattn.coq.softmax_terms import (
+    SLACK_BITS,
+    Bits,
+    Builder,
+    Points,
+    Side,
+    Size,
+    distances,
+    largest,
+    largest_score,
+    precision_for,
+    softmax_instance,
+)
+from certattn.coq.spectra import bits_for_pivots
+from certattn.coq.terms import Row
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.obligation import NoProof, Obligation
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.given.attention import Weights
-from certattn.kernel.given.prompts import StatedPrompt
-from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.given.prompts import StatedPrompt, seen_tokens
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms
 from certattn.kernel.mathematics.operator import AffineMap, Operator
@@ -42,8 +54,10 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
     COVARIANCE_VALUE,
     EIGENVALUES,
+    LARGEST,
     LOG_NORMALISER,
     MEAN,
+    SMALLEST,
     AssertedMoments,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
@@ -56,15 +70,6 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
     VALUES,
 )
 
-# Bits at which slacks are measured, and the precision of Coq's intervals.
-_SLACK_BITS = 256
-_LEAST_PRECISION, _MOST_PRECISION, _PRECISION_STEP = 30, 1000, 5
-_SPARE_BITS, _SUM_BITS = 8, 4
-
-# Measured on one core of a server: see docs/coq.md.
-_SECONDS_EXPONENTIAL, _SECONDS_PRODUCT = 2.2e-3, 0.1e-3
-_PRECISION_MEASURED, _FAST = 40, 2
-
 AFFINE_SAYS = (
     "attention over the prompt beside an affine map with the numbers of the theorem. That attention over the stated "
     "law is this map is the theorem of the page docs/claims/prompts/infinite-prompt-operator.md, which is not proved "
@@ -72,93 +77,21 @@ AFFINE_SAYS = (
 )
 
 
-@dataclass(frozen=True)
-class _Bits:
-    """Precisions of Coq's intervals: of exponentials, and of the sums of so many of them."""
-
-    exponentials: int
-    sums: int
-
-    @property
-    def exponentials_term(self) -> str:
-        return f"(S.precision {positive(self.exponentials)})"
-
-    @property
-    def sums_term(self) -> str:
-        return f"(S.precision {positive(self.sums)})"
-
-
-@dataclass(frozen=True)
-class _Points:
-    """Points as the theorem writes them, and as the check computes with them: integers, and their denominator."""
-
-    term: str
-    denominator: str
-    integers: str
-
-    @property
-    def arguments(self) -> str:
-        return f"{self.denominator} {self.integers}"
-
-
-@dataclass
-class _Builder:
-    """Constants as they are met, with their shapes."""
-
-    constants: list[Constant] = field(default_factory=list)
-    shapes: list[Conjunct] = field(default_factory=list)
-
-    def table(self, name: str, matrix: ExactMatrix) -> _Points:
-        """A matrix as a constant."""
-        found = Table(name, matrix)
-        self.constants.append(found)
-        shape = f"{natural(matrix.rows)} {natural(matrix.columns)}"
-        self.shapes.append(Conjunct(f"shaped {shape} {found.term}", f"apply shaped_mat. {COMPUTED}"))
-        return _Points(found.term, f"{name}_den", name)
-
-    def row(self, name: str, entries: Sequence[fmpq]) -> Row:
-        """A vector as a constant."""
-        found = Row.of(name, entries)
-        self.constants.append(found)
-        statement = f"length {found.term} = {natural(len(entries))}"
-        self.shapes.append(
-            Conjunct(statement, "rewrite length_vec. vm_cast_no_check (eq_refl " + natural(len(entries)) + ").")
-        )
-        return found
-
-    def factor(self, name: str, value: Real) -> str:
-        """A factor of scores as a constant; the term for it."""
-        found = Factor.of(name, value)
-        self.constants.append(found)
-        return found.term
-
-    def number(self, name: str, value: fmpq) -> Number:
-        found = Number(name, value)
-        self.constants.append(found)
-        return found
-
-    def mapped(self, matrix: _Points | None, points: _Points) -> _Points:
-        """M x for every row x; the same points for the identity."""
-        if matrix is None:
-            return points
-        return _Points(
-            f"(map (image {matrix.term}) {points.term})",
-            f"({matrix.denominator} * {points.denominator})",
-            f"(map (imageZ {matrix.integers}) {points.integers})",
-        )
+# Bounds of eigenvalues, as Coq's library has them, with the names of their constants.
+_ENDS = ((SMALLEST, "no_smaller", "eigenvalues_at_least"), (LARGEST, "no_larger", "eigenvalues_at_most"))
 
 
 @dataclass(frozen=True)
 class _Maps:
     """The weights K, Q (or U) and V of tokens as constants; None for identities."""
 
-    K: _Points | None
-    Q: _Points | None
-    V: _Points | None
+    K: Points | None
+    Q: Points | None
+    V: Points | None
 
     @classmethod
-    def of(cls, builder: _Builder, weights: Weights | None) -> _Maps:
-        def constant(name: str, stated: MatrixInput | None) -> _Points | None:
+    def of(cls, builder: Builder, weights: Weights | None) -> _Maps:
+        def constant(name: str, stated: MatrixInput | None) -> Points | None:
             return None if stated is None else builder.table(name, stated.load())
 
         if weights is None:
@@ -168,36 +101,33 @@ class _Maps:
         return cls(constant("K_map", weights.K), constant("Q_map", weights.Q), constant("V_map", weights.V))
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A list of vectors, one for each query: the term, the check's enclosures, and the proof that they enclose it."""
-
-    term: str
-    enclosures: str
-    proof: str
-
-
-def _side(term: str, name: str, arguments: str, *, conditions: bool = True) -> _Side:
-    proof = f"S.{name}_correct {arguments}" + (" _" if conditions else "")
-    return _Side(term, f"S.{name} {arguments}", f"({proof})")
+def _side(term: str, name: str, arguments: str, *, conditions: bool = True) -> Side:
+    return Side(term, f"(S.{name}_correct {arguments}{' _' if conditions else ''})")
 
 
 @dataclass(frozen=True)
 class _Attention:
-    """Keys, values and queries as constants, with the factor of scores."""
+    """Keys, values and queries as constants, with the factor of scores.
 
-    builder: _Builder
+    `seen` are the constants with what each query sees of the tokens, None where all see all.
+    """
+
+    builder: Builder
     precision: str
     exponentials: str
     scale: str
-    keys: _Points
-    values: _Points
-    queries: _Points
-    stated_queries: _Points
+    keys: Points
+    values: Points
+    queries: Points
+    stated_queries: Points
     maps: _Maps
+    seen: str | None = None
 
     @classmethod
-    def of_prompt(cls, builder: _Builder, prompt: StatedPrompt, bits: _Bits) -> _Attention:
+    def of_prompt(
+        cls, builder: Builder, prompt: StatedPrompt, bits: Bits, seen: Sequence[int] | None = None
+    ) -> _Attention:
+        """`seen`: how many of the first tokens each query sees, None where all see all."""
         scale = builder.factor("scale", prompt.scale)
         first, values = prompt.inputs
         maps = _Maps.of(builder, prompt.weights)
@@ -208,30 +138,57 @@ class _Attention:
             keys_points, values_points = builder.mapped(maps.K, tokens), builder.mapped(maps.V, tokens)
         stated = builder.table("queries", prompt.stated_queries)
         queries = builder.mapped(maps.Q, stated)
-        return cls(
-            builder, bits.sums_term, bits.exponentials_term, scale, keys_points, values_points, queries, stated, maps
-        )
+        sights = None if seen is None else builder.sight([0] * len(seen), seen, prompt.length)
+        precisions = bits.sums_term, bits.exponentials_term
+        return cls(builder, *precisions, scale, keys_points, values_points, queries, stated, maps, sights)
 
-    def output(self) -> _Side:
+    def output(self) -> Side:
         """Attention at each query."""
+        if self.seen is not None:
+            return self._of_seen("attention", "enc_attention_seen", f"{self.precision} {self.exponentials}", self.seen)
         return self._at_queries("attention", "prompt_rows", self.keys, self.values)
 
-    def empirical(self) -> _Side:
-        """The limit by the prompt's own moments."""
+    def empirical(self) -> Side:
+        """The limit by the moments of what each query sees."""
+        if self.seen is not None:
+            return self._of_seen("empirical_limit", "enc_empirical_seen", self.precision, self.seen)
         return self._at_queries("empirical_limit", "empirical_rows", self.keys, self.values, weighed=False)
 
-    def log_normaliser(self) -> _Side:
+    def _of_seen(self, function: str, enclosed: str, precision: str, seen: str) -> Side:
+        """A function of what each query sees; `enclosed` is the lemma about it."""
+        parts = (self.keys, self.values, self.queries)
+        denominators = " ".join(part.denominator for part in parts)
+        keys, values, queries = (part.integers for part in parts)
+        lemma = f"(S.{enclosed} {precision} {self.scale} {denominators})"
+        return Side(
+            f"(at_queries ({function} {self.scale}) {self.keys.term} {self.values.term} {seen} {self.queries.term})",
+            f"(S.seen_correct _ _ _ {denominators} {lemma} {keys} {values} {seen} {queries} _)",
+        )
+
+    def log_normaliser(self) -> Side:
         return self._at_queries("log_normaliser", "log_rows", self.keys)
 
-    def covariance(self, of: str) -> _Side:
+    def covariance(self, of: str) -> Side:
         sides = {"values": self.values, "keys": self.keys}
         return self._at_queries("covariances", "covariance_rows", self.keys, *(sides[side] for side in COVARIANCES[of]))
 
-    def law(self, weights: Row, keys: _Points, values: _Points) -> _Side:
+    def spectra(self, of: str, bounds: Sequence[str]) -> Conjunct:
+        """Bounds for the eigenvalues of the covariances of values, or of keys."""
+        side, listed = self.values if of == "values" else self.keys, f"[{'; '.join(bounds)}]"
+        matrices = f"(map (covariance_matrix {self.scale} {self.keys.term} {side.term}) {self.queries.term})"
+        check = (
+            f"S.spectra_sound {self.precision} {self.exponentials} {self.scale} {self.keys.arguments} {side.arguments} "
+            f"{self.queries.arguments} {listed} _ _"
+        )
+        return Conjunct(
+            f"Forall (spectra\n    {matrices})\n    {listed}", f"rewrite ?images_mat. refine ({check}); {COMPUTED}"
+        )
+
+    def law(self, weights: Row, keys: Points, values: Points) -> Side:
         """Attention over a law with finitely many atoms."""
         return self._at_queries("attention_over", "law_rows", weights, keys, values)
 
-    def _at_queries(self, function: str, rows: str, *of: _Points | Row, weighed: bool = True) -> _Side:
+    def _at_queries(self, function: str, rows: str, *of: Points | Row, weighed: bool = True) -> Side:
         """A function of the scale and of these at each query; with the weights of tokens it needs exponentials."""
         terms, arguments = " ".join(each.term for each in of), " ".join(each.arguments for each in of)
         precision = f"{self.precision} {self.exponentials}" if weighed else self.precision
@@ -241,12 +198,12 @@ class _Attention:
             f"{precision} {self.scale} {arguments} {self.queries.arguments}",
         )
 
-    def stated(self, name: str, rows: ExactMatrix) -> _Side:
+    def stated(self, name: str, rows: ExactMatrix) -> Side:
         """Stated vectors, one for each query."""
         table = self.builder.table(name, rows)
         return _side(table.term, "stated_rows", f"{self.precision} {table.arguments}", conditions=False)
 
-    def affine(self, limit: AffineMap) -> _Side:
+    def affine(self, limit: AffineMap) -> Side:
         """An affine map of the stated queries."""
         scale = self.builder.factor("limit_scale", limit.scale)
         matrix, offset = (
@@ -261,56 +218,45 @@ class _Attention:
         )
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Distances between two lists of vectors, and what is asserted of them."""
-
-    norm: str
-    left: _Side
-    right: _Side
-    bounds: str
-    # Sums over tokens at each query, where they are not one for each output.
-    sums: int | None = None
-
-    def conjunct(self, precision: str) -> Conjunct:
-        check = f"S.check_sound {precision} {self.norm} {self.bounds} _ _ _ _ {self.left.proof} {self.right.proof} _"
-        return Conjunct(
-            f"distances {self.norm}\n    {self.left.term}\n    {self.right.term}\n    {self.bounds}",
-            f"rewrite ?images_mat. refine ({check}); {COMPUTED}",
-        )
-
-
 # -- the claims
 
 
 def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
-    """The whole statement, but for eigenvalues. Raises NotExportableError."""
+    """The whole statement. Raises NotExportableError."""
     theorem = CLAIMS["softmax-mean"]
     problem: AssertedMoments = theorem.read(certificate)
-    if EIGENVALUES in problem.asserts:
-        raise NotExportableError(
-            "eigenvalues of covariances have no form in Coq here; a certificate without `eigenvalues` can be exported"
-        )
-    prompt = problem.prompt
+    prompt, compared = problem.prompt, problem.compared
     stated_rows = _stated_rows(problem)
-    targets = [_largest(rows) for rows in stated_rows.values()]
-    shape = _Size.of_prompt(prompt, targets, squared=COVARIANCE in problem.asserts)
+    targets = [largest(rows) for rows in stated_rows.values()]
+    squared = COVARIANCE in problem.asserts or EIGENVALUES in problem.asserts
+    shape = _size_of_prompt(prompt, targets, squared=squared)
     bits = _precision(theorem.obligations(problem), shape)
-    builder = _Builder()
+    if EIGENVALUES in problem.asserts:
+        bits = bits_for_pivots(problem, shape, bits)
+    builder = Builder()
     attention = _Attention.of_prompt(builder, prompt, bits)
-    comparisons = []
+    comparisons, sums = [], []
     sides = {
         MEAN.name: attention.output,
         COVARIANCE.name: lambda: attention.covariance(problem.whose(COVARIANCE)),
         LOG_NORMALISER.name: attention.log_normaliser,
     }
-    for name, compared in problem.compared.items():
-        rows = stated_rows[name]
+    for name, rows in stated_rows.items():
         left, right = sides[name](), attention.stated(f"{name}_value", rows)
-        radii = builder.row(f"{name}_radius", [compared.bound.at(i) for i in range(prompt.count)])
-        sums = 3 * rows.columns if name == COVARIANCE.name else None
-        comparisons.append(_Comparison("linf", left, right, f"[at_most_each {radii.arguments}]", sums))
-    return _instance(builder, comparisons, shape, bits, fast=fast)
+        radii = builder.row(f"{name}_radius", [compared[name].bound.at(i) for i in range(prompt.count)])
+        comparisons.append(distances("linf", left, right, f"[at_most_each {radii.arguments}]", bits.sums_term))
+        sums.append(3 * rows.columns if name == COVARIANCE.name else shape.outputs)
+    if EIGENVALUES in problem.asserts:
+        bounds = [
+            f"{relation} {builder.row(constant, [compared[name].bound.at(i) for i in range(prompt.count)]).arguments}"
+            for name, relation, constant in _ENDS
+            if name in compared
+        ]
+        of = problem.whose(EIGENVALUES)
+        comparisons.append(attention.spectra(of, bounds))
+        columns = prompt.key_dimension if of == "keys" else prompt.output_dimension
+        sums.append(3 * columns * (columns + 1) // 2 + len(bounds) * columns**3 // (3 * prompt.length))
+    return softmax_instance(builder, comparisons, sums, shape, bits, fast=fast)
 
 
 def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instance:
@@ -321,8 +267,6 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         raise NotExportableError(
             "a bound over a region of queries has no form in Coq here, only one at listed queries has"
         )
-    if problem.causal is not None or RELATIVE in problem.bounds or problem.each(EACH_RELATIVE):
-        raise NotExportableError("masks, and bounds in units of |T(q)|, have no form in Coq here; other bounds have")
     prompt, limit = problem.prompt, problem.limit
     law = limit.law if isinstance(limit, Operator) else None
     if law is not None and not isinstance(law, Atoms):
@@ -330,10 +274,11 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
             "this law has infinitely many tokens and attention over it is no affine map: it has no form in Coq here; "
             "laws of atoms have, and Gaussian ones up to the theorem that makes them affine"
         )
-    shape = _Size.of_prompt(prompt, [fmpq(0)], law=law, squared=problem.limit_kind == "empirical")
+    seen = None if problem.causal is None else seen_tokens(prompt, problem.causal)
+    shape = _size_of_prompt(prompt, [fmpq(0)], seen, law, squared=problem.limit_kind == "empirical")
     bits = _precision(theorem.obligations(problem), shape)
-    builder = _Builder()
-    attention = _Attention.of_prompt(builder, prompt, bits)
+    builder = Builder()
+    attention = _Attention.of_prompt(builder, prompt, bits, seen)
     says = AFFINE_SAYS if problem.limit_kind == "law" and isinstance(limit, AffineMap) else None
     if problem.limit_kind == "empirical":
         right = attention.empirical()
@@ -343,8 +288,8 @@ def output_deviation_instance(certificate: Certificate, *, fast: bool) -> Instan
         assert law is not None
         right = attention.law(*_atoms(builder, law, attention.maps, prompt))
     left, bounds = attention.output(), _bounds(builder, problem)
-    comparison = _Comparison(problem.bounds[NORM], left, right, bounds)
-    return _instance(builder, [comparison], shape, bits, says, fast=fast)
+    comparison = distances(problem.bounds[NORM], left, right, bounds, bits.sums_term)
+    return softmax_instance(builder, [comparison], [shape.outputs], shape, bits, says, fast=fast)
 
 
 def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -> Instance:
@@ -361,9 +306,9 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     queries = ExactMatrix.stacked([item[QUERY].load() for item in asserts.items(VALUES)])
     values = ExactMatrix.stacked([item[VALUE].load() for item in asserts.items(VALUES)])
     truth = given.truth
-    shape = _Size.of(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
+    shape = _size_of_law(ExactMatrix.rational(law.points), truth.V, queries @ truth.U.T, truth.scale, values)
     bits = _precision(theorem.obligations(stated_operator), shape)
-    builder = _Builder()
+    builder = Builder()
     scale, maps = builder.factor("scale", truth.scale), _Maps.of(builder, given.weights)
     weights, keys, outputs = _atoms(builder, law, maps, None)
     stated = builder.table("queries", queries)
@@ -380,16 +325,15 @@ def infinite_prompt_operator_instance(certificate: Certificate, *, fast: bool) -
     )
     right = attention.stated("values_stated", values)
     radii = builder.row("radius", [item[RADIUS] for item in asserts.items(VALUES)])
-    comparison = _Comparison("linf", attention.law(weights, keys, outputs), right, f"[at_most_each {radii.arguments}]")
-    return _instance(builder, [comparison], shape, bits, fast=fast)
+    bounds, law_side = f"[at_most_each {radii.arguments}]", attention.law(weights, keys, outputs)
+    comparison = distances("linf", law_side, right, bounds, bits.sums_term)
+    return softmax_instance(builder, [comparison], [shape.outputs], shape, bits, fast=fast)
 
 
 # -- parts of them
 
 
-def _atoms(
-    builder: _Builder, law: Atoms[fmpq], maps: _Maps, prompt: StatedPrompt | None
-) -> tuple[Row, _Points, _Points]:
+def _atoms(builder: Builder, law: Atoms[fmpq], maps: _Maps, prompt: StatedPrompt | None) -> tuple[Row, Points, Points]:
     """Probabilities, keys and values of the atoms; of a prompt of keys and values, an atom is both side by side."""
     weights, points = builder.row("atom_weights", law.weights), ExactMatrix.rational(law.points)
     if prompt is not None and prompt.weights is None:
@@ -405,17 +349,22 @@ def _columns(matrix: ExactMatrix, first: int, stop: int) -> ExactMatrix:
     return ExactMatrix(fmpz_mat(matrix.rows, stop - first, rows), matrix.denominator)
 
 
-def _bounds(builder: _Builder, problem: AssertedDeviation) -> str:
+def _bounds(builder: Builder, problem: AssertedDeviation) -> str:
     """The assertions, as a list of `bound`."""
     bounds, parts = problem.bounds, []
     if AT_MOST in bounds:
         parts.append(f"at_most_each {builder.row('at_most', [bounds[AT_MOST]] * problem.count).arguments}")
     if AT_LEAST in bounds:
         parts.append(f"at_least_somewhere {builder.number('at_least', bounds[AT_LEAST]).arguments}")
+    if RELATIVE in bounds:
+        factors = builder.row("relative", [bounds[RELATIVE]] * problem.count)
+        parts.append(f"at_most_times_each {factors.arguments}")
     if each := problem.each(EACH_AT_MOST):
         parts.append(f"at_most_each {builder.row('each_at_most', each).arguments}")
     if each := problem.each(EACH_AT_LEAST):
         parts.append(f"at_least_each {builder.row('each_at_least', each).arguments}")
+    if each := problem.each(EACH_RELATIVE):
+        parts.append(f"at_most_times_each {builder.row('each_relative', each).arguments}")
     return f"[{'; '.join(parts)}]"
 
 
@@ -434,84 +383,40 @@ def _stated_rows(problem: AssertedMoments) -> dict[str, ExactMatrix]:
     return found
 
 
-# -- precision and cost
+# -- precision
 
 
-@dataclass(frozen=True)
-class _Size:
-    """What precision and cost depend on: numbers of queries, tokens and coordinates, and largest sizes."""
-
-    queries: int
-    tokens: int
-    outputs: int
-    value: fmpq
-    score: arb
-
-    @classmethod
-    def of_prompt(
-        cls, prompt: StatedPrompt, targets: Sequence[fmpq], law: Atoms[fmpq] | None = None, *, squared: bool = False
-    ) -> _Size:
-        exact, queries = prompt.exact, prompt.stated_queries @ prompt.query_map.T
-        score = _largest_score(exact.keys, queries, exact.scale)
-        value = max([_largest(exact.values), *targets, fmpq(1)])
-        if squared:
-            value = max(value, _largest(exact.keys)) ** 2
-        tokens = exact.keys.rows
-        if law is not None:
-            points = ExactMatrix.rational(law.points)
-            value, tokens = max(value, _largest(points) ** 2), tokens + points.rows
-        return cls(queries.rows, tokens, exact.values.columns, value, score)
-
-    @classmethod
-    def of(cls, keys: ExactMatrix, V: ExactMatrix, queries: ExactMatrix, scale: Real, targets: ExactMatrix) -> _Size:
-        """Of a law: `queries` are those that are multiplied with its points."""
-        values = keys @ V.T
-        value = max(_largest(values), _largest(targets), fmpq(1))
-        return cls(queries.rows, keys.rows, values.columns, value, _largest_score(keys, queries, scale))
-
-
-def _largest(matrix: ExactMatrix) -> fmpq:
-    return fmpq(max(abs(entry) for entry in matrix.numerators.entries()), matrix.denominator)
-
-
-def _largest_score(keys: ExactMatrix, queries: ExactMatrix, scale: Real) -> arb:
-    with working_precision(64):
-        return abs(scale_ball(scale)) * arb(_largest(queries @ keys.T))
-
-
-def _precision(obligations: Iterable[Obligation | NoProof], size: _Size) -> _Bits:
-    """Bits with which intervals decide what the certificate asserts. Raises NotExportableError where none do."""
-    with working_precision(_SLACK_BITS):
-        slack = slack_of(obligations, _SLACK_BITS)
-        needed = bits_above(arb(size.value) * (1 + size.score) * arb(size.outputs).sqrt() / slack) + _SPARE_BITS
-    bits = max(_LEAST_PRECISION, math.ceil(needed / _PRECISION_STEP) * _PRECISION_STEP)
-    if bits > _MOST_PRECISION:
-        raise NotExportableError(
-            f"the slack is so small that Coq would need intervals of {bits} bits, at most {_MOST_PRECISION} are used: "
-            "state the bound a little wider"
-        )
-    return _Bits(bits, bits + _SUM_BITS + size.tokens.bit_length())
-
-
-def _instance(
-    builder: _Builder,
-    comparisons: Sequence[_Comparison],
-    size: _Size,
-    bits: _Bits,
-    says: str | None = None,
+def _size_of_prompt(
+    prompt: StatedPrompt,
+    targets: Sequence[fmpq],
+    seen: Sequence[int] | None = None,
+    law: Atoms[fmpq] | None = None,
     *,
-    fast: bool,
-) -> Instance:
-    library = ["Digits", "Statements", "Integers", "SoftmaxFast" if fast else "SoftmaxExact"]
-    conjuncts = [*builder.shapes, *(comparison.conjunct(bits.sums_term) for comparison in comparisons)]
-    return Instance(
-        library, builder.constants, conjuncts, _cost(builder, comparisons, size, bits.exponentials, fast), says, fast
-    )
+    squared: bool = False,
+) -> Size:
+    exact, queries = prompt.exact, prompt.stated_queries @ prompt.query_map.T
+    score = largest_score(exact.keys, queries, exact.scale)
+    value = max([largest(exact.values), *targets, fmpq(1)])
+    if squared:
+        value = max(value, largest(exact.keys)) ** 2
+    tokens = exact.keys.rows
+    weights = queries.rows * tokens if seen is None else sum(seen)
+    if law is not None:
+        points = ExactMatrix.rational(law.points)
+        value, tokens = max(value, largest(points) ** 2), tokens + points.rows
+        weights += queries.rows * points.rows
+    return Size(weights, tokens, exact.values.columns, value, score)
 
 
-def _cost(builder: _Builder, comparisons: Sequence[_Comparison], size: _Size, bits: int, fast: bool) -> Cost:
-    weights, slower = size.queries * size.tokens, (bits / _PRECISION_MEASURED) ** 1.5
-    sums = sum(size.outputs if each.sums is None else each.sums for each in comparisons)
-    work = weights * slower * (len(comparisons) * _SECONDS_EXPONENTIAL + sums * _SECONDS_PRODUCT)
-    work /= _FAST if fast else 1
-    return cost_of(builder.constants, work)
+def _size_of_law(keys: ExactMatrix, V: ExactMatrix, queries: ExactMatrix, scale: Real, targets: ExactMatrix) -> Size:
+    """`queries` are those that are multiplied with its points."""
+    values = keys @ V.T
+    value = max(largest(values), largest(targets), fmpq(1))
+    return Size(queries.rows * keys.rows, keys.rows, values.columns, value, largest_score(keys, queries, scale))
+
+
+def _precision(obligations: Iterable[Obligation | NoProof], size: Size) -> Bits:
+    """Bits with which intervals decide what the certificate asserts. Raises NotExportableError where none do."""
+    with working_precision(SLACK_BITS):
+        slack = slack_of(obligations, SLACK_BITS)
+    return precision_for(slack, size)

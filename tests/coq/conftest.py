@@ -51,6 +51,24 @@ SMALL = {
         "1/3",
     ),
 }
+MASKED = deviation(TOKENS, "{kind: empirical}", "l2", "1/sqrt(2)").replace("  limit:", "  causal: 2\n  limit:")
+SMALL |= {
+    "tokens-masked-empirical": MASKED,
+    "keys-masked-affine": deviation(KEYS, AFFINE).replace("  limit:", "  causal: 1\n  limit:"),
+    "eigenvalues": mean(KEYS, "eigenvalues: {of: keys, at_least: [1/1000, 1/100], at_most: 9}", "1/2"),
+    "eigenvalues-tokens": mean(TOKENS, "mean: {value: [[0], [0]], radius: 9}\n  eigenvalues: {at_most: [9, 8]}", "1"),
+    "relative": MASKED.replace("per_query: {", "relative_at_most: 9, per_query: {relative_at_most: [8, 9], "),
+    "relative-linf": deviation(BILINEAR, "{kind: empirical}", "linf", "4").replace(
+        "at_most: 10,", "relative_at_most: 20,"
+    ),
+}
+# The smallest eigenvalue is 1.5e-7.
+PROPORTIONAL = mean(
+    "keys: [[0, 0, 0], [1, 2, 3], [2, 4.001, 6], [3, 6, 9.001], [1.001, 2, 3]]\n"
+    "  values: [[1], [2], [3], [4], [5]]\n  queries: [[0, 1/2, -1/3]]",
+    "eigenvalues: {of: keys, at_least: 1e-8}",
+    "1",
+)
 FALSE_MEAN = mean(KEYS, "mean: {value: [[0], [0]], radius: RADIUS}", "1/2")
 
 Read = Callable[[str], Certificate]

@@ -6,20 +6,23 @@ import errno
 import json
 import re
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 
 import certattn
 from certattn.coq.export import EXPORTERS, export, instance_of, library_text, modules_for
 from certattn.coq.instance import NotExportableError
-from certattn.coq.terms import IndexLists, Marks, Pairs, Row
+from certattn.coq.softmax_terms import Bits, Size
+from certattn.coq.spectra import bits_for_pivots
+from certattn.coq.terms import IndexLists, Indices, Marks, Pairs, Row
 from certattn.kernel.errors import LimitExceededError, UsageError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
-from .conftest import GALLERY, SMALL, TOKENS, Read, deviation, mean
+from .conftest import GALLERY, PROPORTIONAL, SMALL, TOKENS, Read, deviation, mean
 
 LIBRARY = sorted((Path(certattn.__file__).parent / "coq" / "library").glob("*.v"))
 
@@ -60,7 +63,6 @@ def test_array_files_come_along(tmp_path: Path) -> None:
 
 REFUSED = {
     "attention/output-deviation/gaussian-prompt-ball": "over a region",
-    "attention/softmax-mean/three-tokens": "eigenvalues",
     "prompts/infinite-prompt-operator/gaussian-d1": "only `values` of a law of atoms",
     "spectrum/universality-bound/queries-3": "eigenvalue",
     "spectrum/singular-values/plane": "the claim singular-values has no form in Coq here",
@@ -81,18 +83,20 @@ def test_laws_of_infinitely_many_tokens_are_refused(read: Read) -> None:
         instance_of(read(deviation(TOKENS, box)))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("  limit:", "  causal: 1\n  limit:"), ("at_most: 10,", "relative_at_most: 10,")],
-    ids=["a mask", "a bound in units of the output"],
-)
-def test_masks_and_relative_bounds_are_refused(old: str, new: str, read: Read) -> None:
-    """An export that left them out would prove another statement."""
-    text = deviation(TOKENS, "{kind: empirical}")
-    assert text.count(old) == 1
-    instance_of(read(text))
-    with pytest.raises(NotExportableError, match="masks, and bounds in units of"):
-        instance_of(read(text.replace(old, new)))
+def test_masks_and_relative_bounds_are_in_the_theorem(read: Read) -> None:
+    instance = instance_of(read(SMALL["relative"]))
+    assert "sighted (Z.to_nat 0x3) first stop" in instance.statement
+    assert [c.indices for c in instance.constants if isinstance(c, Indices)] == [[0, 0], (2, 3)]
+    assert instance.statement.count("(at_queries (") == 2
+    assert "at_most_times_each relative_den relative" in instance.statement
+    assert "at_most_times_each each_relative_den each_relative" in instance.statement
+
+
+def test_a_relative_bound_that_is_not_kept_leaves_no_slack(read: Read) -> None:
+    certificate = read(SMALL["relative"].replace("relative_at_most: 9", "relative_at_most: 1/1000"))
+    assert certattn.check(certificate).verdict.value == "refuted"
+    with pytest.raises(NotExportableError, match="a bound is not kept"):
+        instance_of(certificate)
 
 
 def test_a_direction_near_a_solution_is_refused() -> None:
@@ -101,6 +105,31 @@ def test_a_direction_near_a_solution_is_refused() -> None:
     for path in near:
         with pytest.raises(NotExportableError, match="a direction near the solution"):
             instance_of(certattn.load(path))
+
+
+@pytest.mark.parametrize("ends", ["at_least: [0.194, 0.102]", "at_most: [1.149, 1.411]"])
+def test_a_false_bound_of_eigenvalues_leaves_no_slack(ends: str, read: Read) -> None:
+    certificate = read(re.sub(r"eigenvalues: .*", f"eigenvalues: {{of: keys, {ends}}}", SMALL["eigenvalues"]))
+    assert certattn.check(certificate).verdict.value == "refuted"
+    with pytest.raises(NotExportableError, match="a bound is not kept"):
+        instance_of(certificate)
+
+
+def test_the_precision_is_one_with_which_elimination_goes_through(read: Read) -> None:
+    problem = certattn.CLAIMS["softmax-mean"].read(read(PROPORTIONAL))
+    size = Size(5, 5, 1, fmpq(81), arb(1))
+    found = bits_for_pivots(problem, size, Bits(20, 27)).exponentials
+    assert found > 20
+    assert bits_for_pivots(problem, size, Bits(found, found + 7)).exponentials == found
+    with pytest.raises(NotExportableError, match="a little wider"):
+        bits_for_pivots(problem, replace(size, value=fmpq(2) ** 2000), Bits(20, 27))
+
+
+def test_an_eigenvalue_that_is_0_is_no_bound_for_intervals(read: Read) -> None:
+    one = mean("keys: [[0], [1]]\n  values: [[1], [1]]\n  queries: [[1]]", "eigenvalues: {at_least: 0}", "1")
+    assert certattn.check(read(one)).verdict.value == "verified"
+    with pytest.raises(NotExportableError, match="a little wider"):
+        instance_of(read(one))
 
 
 def test_a_bound_without_slack_is_refused(read: Read) -> None:

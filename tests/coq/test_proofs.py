@@ -31,27 +31,13 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
 )
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
 
-from .conftest import FALSE_MEAN, GALLERY, SMALL, Read
-from .together import POINT, prove_together
+from .conftest import FALSE_MEAN, GALLERY, PROPORTIONAL, SMALL, Read
+from .together import POINT, changed, prove_together, row
 
 
 def test_coq_is_here_where_it_has_to_be() -> None:
     if os.environ.get("CERTATTN_REQUIRE_COQ"):
         assert shutil.which("coqc")
-
-
-def row(entries: list[fmpq]) -> ExactMatrix:
-    return ExactMatrix.row_vector(entries)
-
-
-def changed(instance: Instance, name: str, **fields: Any) -> Instance:
-    """The same theorem and proof with another constant."""
-    assert any(constant.name == name for constant in instance.constants)
-    constants: list[Constant] = [
-        replace(constant, **fields) if constant.name == name else constant  # type: ignore[type-var]
-        for constant in instance.constants
-    ]
-    return replace(instance, constants=constants)
 
 
 def test_every_form_of_softmax_distances_is_proved(
@@ -95,6 +81,53 @@ def test_a_radius_just_below_the_truth_is_not_proved(
     instance = instance_of(read(FALSE_MEAN.replace("RADIUS", str(high))))
     below = changed(instance, "mean_radius", matrix=row([low, low]))
     prove_together({"above": instance}, coq, library, tmp_path, [below])
+
+
+def test_what_a_mask_hides_and_what_is_relative_is_in_the_proof(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    """Bounds that are tight to a digit: what other masks there are makes them false."""
+    tight = (
+        "{relative_at_most: [73/10000, 41/10000], at_most: [1057/10^6, 5502/10^6], at_least: [1056/10^6, 5501/10^6]}"
+    )
+    text = re.sub(r"per_query: \{[^}]*\}", f"per_query: {tight.replace('10^6', '1000000')}", SMALL["relative"])
+    instance = instance_of(read(text))
+    false = [
+        changed(instance, "each_relative", matrix=row([fmpq(72, 10**4), fmpq(41, 10**4)])),
+        changed(instance, "each_relative", matrix=row([fmpq(73, 10**4), fmpq(40, 10**4)])),
+        changed(instance, "relative", matrix=row([fmpq(72, 10**4)] * 2)),
+        changed(instance, "stop", indices=[3, 3]),
+        changed(instance, "stop", indices=[2, 2]),
+        changed(instance, "stop", indices=[2, 4]),
+        changed(instance, "first", indices=[0, 1]),
+        changed(instance, "first", indices=[2, 0]),
+    ]
+    by_largest = SMALL["relative-linf"].replace("relative_at_most: 20", "relative_at_most: 136/1000")
+    largest = instance_of(read(by_largest))
+    false.append(changed(largest, "relative", matrix=row([fmpq(135, 1000)] * 2)))
+    prove_together({"l2": instance, "linf": largest}, coq, library, tmp_path, false)
+
+
+def test_bounds_of_eigenvalues_are_proved_to_the_last_digit(
+    read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path
+) -> None:
+    ends = "{of: keys, at_least: [0.193, 0.102], at_most: [1.149, 1.412]}"
+    instance = instance_of(read(re.sub(r"eigenvalues: .*", f"eigenvalues: {ends}", SMALL["eigenvalues"])))
+    false = [
+        changed(instance, "eigenvalues_at_least", matrix=row([fmpq(194, 1000), fmpq(102, 1000)])),
+        changed(instance, "eigenvalues_at_least", matrix=row([fmpq(193, 1000), fmpq(103, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1148, 1000), fmpq(1412, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1149, 1000), fmpq(1411, 1000)])),
+        changed(instance, "eigenvalues_at_most", matrix=row([fmpq(1149, 1000)])),
+    ]
+    prove_together({"eigenvalues": instance}, coq, library, tmp_path, false)
+
+
+def test_eigenvalues_near_0_are_told_from_0(read: Read, coq: Coq, library: CompiledLibrary, tmp_path: Path) -> None:
+    """Of nearly proportional keys: the last pivots are small differences of large numbers."""
+    instance = instance_of(read(PROPORTIONAL))
+    false = changed(instance, "eigenvalues_at_least", matrix=row([fmpq(1, 10**6)]))
+    prove_together({"eigenvalues": instance}, coq, library, tmp_path, [false])
 
 
 MAX_MARGIN = ("three-inputs", "three-inputs-relaxed", "three-inputs-labels", "not-separable", "three-inputs-queries")

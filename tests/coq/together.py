@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from flint import fmpq
 
 from certattn.coq.compiled import CompiledLibrary
 from certattn.coq.coqc import Coq
 from certattn.coq.export import modules_for
 from certattn.coq.instance import Instance
+from certattn.coq.terms import Constant
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
 POINT = 1234567890123456789
 _REQUIRED = "From CertInstance Require Import Instance.\n"
+
+
+def row(entries: list[fmpq]) -> ExactMatrix:
+    return ExactMatrix.row_vector(entries)
+
+
+def changed(instance: Instance, name: str, **fields: Any) -> Instance:
+    """The same theorem and proof with another constant."""
+    assert any(constant.name == name for constant in instance.constants)
+    constants: list[Constant] = [
+        replace(constant, **fields) if constant.name == name else constant  # type: ignore[type-var]
+        for constant in instance.constants
+    ]
+    return replace(instance, constants=constants)
 
 
 def prove_together(

@@ -1,7 +1,7 @@
 """Measure what Coq takes for exported certificates: seconds of processor time and memory, by kind and size.
 
     python tools/bench/coq.py            everything
-    python tools/bench/coq.py softmax    one table: softmax, margin, selections, closed
+    python tools/bench/coq.py softmax    one table: softmax, errors, margin, selections, closed
 
 Every case runs in a process of its own, so that memory is that of the case. `library` is what compiling the library
 takes, which is part of every check; `theorem` is the run of Coq on the instance, `questions` that on what is asked.
@@ -27,6 +27,8 @@ from certattn.coq.instance import Instance
 
 # Tokens, dimension, queries, and whether Coq's machine integers are used.
 SOFTMAX = ((64, 8, 1, False), (256, 8, 1, False), (1024, 8, 1, False), (1024, 8, 1, True), (16384, 2, 1, False))
+# Queries and tokens of a head in half precision, their dimension, and the same.
+ERRORS = ((64, 32, False), (64, 32, True))
 # Inputs of eleven tokens each, and their dimension.
 MARGIN = ((10, 4), (100, 16))
 # Inputs, tokens of each, and their dimension; all selections are gone through.
@@ -35,6 +37,7 @@ CLOSED = ("spectrum/normalizer-bound/cool-1000", "spectrum/universality-bound/ra
 GALLERY = Path(__file__).resolve().parents[2] / "certificates"
 CASES = {
     "softmax": [f"softmax {n} {d} {q} {int(fast)}" for n, d, q, fast in SOFTMAX],
+    "errors": [f"errors {n} {d} {int(fast)}" for n, d, fast in ERRORS],
     "margin": [f"margin {inputs} {d}" for inputs, d in MARGIN],
     "selections": [f"selections {inputs} {tokens} {d}" for inputs, tokens, d in SELECTIONS],
     "closed": [f"closed {name}" for name in CLOSED],
@@ -63,6 +66,14 @@ def instance_for(words: list[str], folder: Path) -> Instance:
         given = {"keys": keys, "scores": scores}
         found = certattn.generate("token-optimality", folder / "selections.yaml", given=given, enumerate_all=True)
         return instance_of(found)
+    if kind == "errors":
+        tokens, dimension, fast = map(int, rest)
+        head = {part: rng.standard_normal((tokens, dimension)) for part in ("queries", "keys", "values")}
+        head = {part: array.astype("float16") for part, array in head.items()}
+        weights = np.exp(head["queries"].astype(float) @ head["keys"].astype(float).T / np.sqrt(dimension))
+        head["output"] = (weights / weights.sum(1, keepdims=True) @ head["values"]).astype("float16")
+        found = certattn.generate("attention-error", folder / "head.yaml", **head, scale=f"1/sqrt({dimension})")
+        return instance_of(found, fast=bool(fast))
     tokens, dimension, queries, fast = map(int, rest)
     arrays = {name: rng.standard_normal((tokens, dimension)).astype("float32") for name in ("keys", "values")}
     asked = rng.standard_normal((queries, dimension)).astype("float32")

@@ -47,6 +47,8 @@ Proof.
   intros p i x Hx H. generalize (I.ln_correct p i (Xreal x) H).
   unfold Xln, Xbind, Xln'. rewrite is_positive_true by auto. auto.
 Qed.
+Lemma enc_abs : forall i x, enc i x -> enc (I.abs i) (Rabs x).
+Proof. intros i x H. exact (I.abs_correct i (Xreal x) H). Qed.
 Lemma enc_sqrt : forall p i x, enc i x -> enc (I.sqrt p i) (sqrt x).
 Proof. intros. exact (I.sqrt_correct p i (Xreal x) H). Qed.
 
@@ -58,9 +60,19 @@ Proof.
   - specialize (Hs _ H). inversion Hs. lra.
   - exact (proj2 (Hs _ H)).
 Qed.
+Definition lt0 (i : I.type) : bool := match I.sign_strict i with Xlt => true | _ => false end.
+Lemma lt0_correct : forall i x, enc i x -> lt0 i = true -> x < 0.
+Proof.
+  intros i x H. unfold lt0. generalize (I.sign_strict_correct i).
+  destruct (I.sign_strict i); try discriminate. intros Hs _. exact (proj2 (Hs _ H)).
+Qed.
 Definition leI (p : F.precision) (i j : I.type) : bool := le0 (I.sub p i j).
 Lemma leI_correct : forall p i j x y, enc i x -> enc j y -> leI p i j = true -> x <= y.
 Proof. intros p i j x y Hi Hj H. pose proof (le0_correct _ _ (enc_sub p _ _ _ _ Hi Hj) H). lra. Qed.
+
+Definition ltI (p : F.precision) (i j : I.type) : bool := lt0 (I.sub p i j).
+Lemma ltI_correct : forall p i j x y, enc i x -> enc j y -> ltI p i j = true -> x < y.
+Proof. intros p i j x y Hi Hj H. pose proof (lt0_correct _ _ (enc_sub p _ _ _ _ Hi Hj) H). lra. Qed.
 
 (** * Rationals, and the exponential of one *)
 
@@ -143,29 +155,62 @@ Lemma enc_neg : forall p i x, enc i x -> enc (negI p i) (- x).
 Proof. intros. replace (- x) with (0 - x) by ring. apply enc_sub; auto. apply enc_0. Qed.
 
 Definition squaresI (p : F.precision) (xs : list I.type) : I.type := totalI p (map (fun x => I.mul p x x) xs).
-Lemma enc_squares : forall p xs x, encs xs x -> enc (squaresI p xs) (total (map (fun u => u * u) x)).
+Lemma enc_squares : forall p xs x, encs xs x -> enc (squaresI p xs) (squares x).
 Proof.
   intros p xs x H. apply enc_total. induction H; simpl; constructor; auto. apply enc_mul; auto.
 Qed.
+Definition lengthI (p : F.precision) (xs : list I.type) : I.type := I.fromZ p (Z.of_nat (length xs)).
+Lemma enc_length : forall p xs x, encs xs x -> enc (lengthI p xs) (INR (length x)).
+Proof.
+  intros p xs x H. unfold lengthI. replace (length xs) with (length x) by (induction H; simpl; auto).
+  rewrite INR_IZR_INZ. apply enc_Z.
+Qed.
+
+Lemma squares_ge_0 : forall x, 0 <= squares x.
+Proof. unfold squares. induction x as [|u x IH]; simpl. lra. pose proof (Rle_0_sqr u). unfold Rsqr in *. lra. Qed.
+Lemma size_ge_0 : forall n x, 0 <= size n x.
+Proof.
+  intros [| |] x; simpl; try apply sqrt_pos. induction x; simpl. lra.
+  apply Rle_trans with (1 := IHx). apply Rmax_r.
+Qed.
+Lemma sqrt_le_of_square : forall s r, 0 <= r -> s <= r * r -> sqrt s <= r.
+Proof. intros s r Hr H. rewrite <- (sqrt_square r) by auto. now apply sqrt_le_1_alt. Qed.
+Lemma le_sqrt_of_square : forall s r, 0 <= r -> r * r <= s -> r <= sqrt s.
+Proof. intros s r Hr H. rewrite <- (sqrt_square r) by auto. now apply sqrt_le_1_alt. Qed.
+
+Lemma div_le : forall a b c, 0 < b -> a <= c * b -> a / b <= c.
+Proof. intros a b c Hb H. apply Rmult_le_reg_r with (1 := Hb). unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. Qed.
+Lemma le_div : forall a b c, 0 < b -> c * b <= a -> c <= a / b.
+Proof. intros a b c Hb H. apply Rmult_le_reg_r with (1 := Hb). unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. Qed.
+
+(** That an enclosure of a radius is not negative. *)
+Lemma nonnegative : forall p ri r, enc ri r -> le0 (negI p ri) = true -> 0 <= r.
+Proof. intros p ri r Hr H. pose proof (le0_correct _ _ (enc_neg p _ _ Hr) H). lra. Qed.
 
 Definition at_mostI (p : F.precision) (n : norm) (xs : list I.type) (r : I.type) : bool :=
   le0 (negI p r) &&
   match n with
   | linf => forallb (fun x => leI p x r && leI p (negI p x) r) xs
   | l2 => leI p (squaresI p xs) (I.mul p r r)
+  | rms => leI p (squaresI p xs) (I.mul p (I.mul p r r) (lengthI p xs))
   end.
 Lemma at_mostI_correct : forall p n xs x ri r,
   encs xs x -> enc ri r -> at_mostI p n xs ri = true -> size n x <= r.
 Proof.
   intros p n xs x ri r Hx Hr H. unfold at_mostI in H. apply andb_prop in H. destruct H as [H0 H].
-  assert (0 <= r) by (pose proof (le0_correct _ _ (enc_neg p _ _ Hr) H0); lra).
-  destruct n; simpl.
+  apply (nonnegative p ri r Hr) in H0. destruct n.
   - induction Hx; simpl in *; auto. apply andb_prop in H. destruct H as [Ha Hb].
     apply andb_prop in Ha. destruct Ha as [Ha Hc]. apply Rmax_lub; auto.
-    pose proof (leI_correct _ _ _ _ _ H2 Hr Ha). pose proof (leI_correct _ _ _ _ _ (enc_neg p _ _ H2) Hr Hc).
+    pose proof (leI_correct _ _ _ _ _ H1 Hr Ha). pose proof (leI_correct _ _ _ _ _ (enc_neg p _ _ H1) Hr Hc).
     apply Rabs_le. lra.
-  - pose proof (leI_correct _ _ _ _ _ (enc_squares p _ _ Hx) (enc_mul p _ _ _ _ Hr Hr) H).
-    rewrite <- (sqrt_square r) by auto. apply sqrt_le_1_alt. auto.
+  - apply sqrt_le_of_square; auto.
+    exact (leI_correct _ _ _ _ _ (enc_squares p _ _ Hx) (enc_mul p _ _ _ _ Hr Hr) H).
+  - apply sqrt_le_of_square; auto.
+    pose proof (leI_correct _ _ _ _ _ (enc_squares p _ _ Hx)
+      (enc_mul p _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_length p _ _ Hx)) H) as Hs.
+    destruct x as [|u x].
+    + unfold squares, Rdiv. simpl. rewrite Rmult_0_l. now apply Rmult_le_pos.
+    + apply div_le; auto. apply lt_0_INR. simpl. lia.
 Qed.
 
 Definition at_leastI (p : F.precision) (n : norm) (xs : list I.type) (r : I.type) : bool :=
@@ -173,12 +218,9 @@ Definition at_leastI (p : F.precision) (n : norm) (xs : list I.type) (r : I.type
   match n with
   | linf => existsb (fun x => leI p r x || leI p r (negI p x)) xs
   | l2 => le0 (negI p r) && leI p (I.mul p r r) (squaresI p xs)
+  | rms => le0 (negI p r) && negb (Nat.eqb (length xs) 0) &&
+      leI p (I.mul p (I.mul p r r) (lengthI p xs)) (squaresI p xs)
   end.
-Lemma size_ge_0 : forall n x, 0 <= size n x.
-Proof.
-  intros [|] x; simpl. 2: apply sqrt_pos. induction x; simpl. lra.
-  apply Rle_trans with (1 := IHx). apply Rmax_r.
-Qed.
 Lemma at_leastI_correct : forall p n xs x ri r,
   encs xs x -> enc ri r -> at_leastI p n xs ri = true -> r <= size n x.
 Proof.
@@ -191,9 +233,61 @@ Proof.
       * apply Rle_trans with (- y). apply (leI_correct _ _ _ _ _ Hr (enc_neg p _ _ H0) H).
         rewrite <- Rabs_Ropp. apply Rle_abs.
     + apply Rle_trans with (1 := IHHx H). apply Rmax_r.
-  - apply andb_prop in H. destruct H as [H0 H].
-    assert (0 <= r) by (pose proof (le0_correct _ _ (enc_neg p _ _ Hr) H0); lra).
-    pose proof (leI_correct _ _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_squares p _ _ Hx) H).
-    simpl. rewrite <- (sqrt_square r) by auto. apply sqrt_le_1_alt. auto.
+  - apply andb_prop in H. destruct H as [H0 H]. apply le_sqrt_of_square.
+    + exact (nonnegative p ri r Hr H0).
+    + exact (leI_correct _ _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_squares p _ _ Hx) H).
+  - apply andb_prop in H. destruct H as [H0 H]. apply andb_prop in H0. destruct H0 as [H0 Hl].
+    apply le_sqrt_of_square.
+    + exact (nonnegative p ri r Hr H0).
+    + apply le_div.
+      * destruct Hx; try discriminate. apply lt_0_INR. simpl. lia.
+      * exact (leI_correct _ _ _ _ _ (enc_mul p _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_length p _ _ Hx))
+          (enc_squares p _ _ Hx) H).
+Qed.
+
+(** ** In units of the size of another vector *)
+
+Definition at_most_timesI (p : F.precision) (n : norm) (xs ds : list I.type) (r : I.type) : bool :=
+  le0 (negI p r) &&
+  match n with
+  | linf => forallb (fun d => existsb (fun x => leI p (I.abs d) (I.mul p r (I.abs x))) xs) ds
+  | l2 => leI p (squaresI p ds) (I.mul p (I.mul p r r) (squaresI p xs))
+  | rms => false
+  end.
+Lemma at_most_timesI_correct : forall p n xs x ds d ri r,
+  encs xs x -> encs ds d -> enc ri r -> at_most_timesI p n xs ds ri = true -> size n d <= r * size n x.
+Proof.
+  intros p n xs x ds d ri r Hx Hd Hr H. unfold at_most_timesI in H. apply andb_prop in H. destruct H as [H0 H].
+  apply (nonnegative p ri r Hr) in H0. destruct n; try discriminate.
+  - induction Hd; cbn [forallb] in H.
+    + simpl. apply Rmult_le_pos; auto. apply (size_ge_0 linf).
+    + apply andb_prop in H. destruct H as [H H']. apply Rmax_lub; auto. clear IHHd H'.
+      induction Hx; simpl in H; try discriminate. apply orb_prop in H. destruct H as [H|H].
+      * apply Rle_trans with (r * Rabs y0).
+        { exact (leI_correct _ _ _ _ _ (enc_abs _ _ H1) (enc_mul p _ _ _ _ Hr (enc_abs _ _ H2)) H). }
+        apply Rmult_le_compat_l; auto. apply Rmax_l.
+      * apply Rle_trans with (1 := IHHx H). apply Rmult_le_compat_l; auto. apply Rmax_r.
+  - pose proof (leI_correct _ _ _ _ _ (enc_squares p _ _ Hd)
+      (enc_mul p _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_squares p _ _ Hx)) H) as Hs.
+    simpl. rewrite <- (sqrt_square r) at 1 by auto. rewrite <- sqrt_mult_alt by nra. now apply sqrt_le_1_alt.
+Qed.
+
+Definition at_least_timesI (p : F.precision) (n : norm) (xs ds : list I.type) (r : I.type) : bool :=
+  match n with
+  | l2 => le0 (negI p r) && ltI p I.zero (squaresI p xs) &&
+      leI p (I.mul p (I.mul p r r) (squaresI p xs)) (squaresI p ds)
+  | _ => false
+  end.
+Lemma at_least_timesI_correct : forall p n xs x ds d ri r,
+  encs xs x -> encs ds d -> enc ri r -> at_least_timesI p n xs ds ri = true ->
+  0 < size n x /\ r * size n x <= size n d.
+Proof.
+  intros p n xs x ds d ri r Hx Hd Hr H. destruct n; try discriminate. unfold at_least_timesI in H.
+  apply andb_prop in H. destruct H as [H0 H]. apply andb_prop in H0. destruct H0 as [H0 Hp].
+  apply (nonnegative p ri r Hr) in H0. split.
+  - apply sqrt_lt_R0. exact (ltI_correct _ _ _ _ _ enc_0 (enc_squares p _ _ Hx) Hp).
+  - pose proof (leI_correct _ _ _ _ _ (enc_mul p _ _ _ _ (enc_mul p _ _ _ _ Hr Hr) (enc_squares p _ _ Hx))
+      (enc_squares p _ _ Hd) H) as Hs.
+    simpl. rewrite <- (sqrt_square r) at 1 by auto. rewrite <- sqrt_mult_alt by nra. now apply sqrt_le_1_alt.
 Qed.
 End Enclosures.

@@ -279,54 +279,56 @@ Qed.
 
 (** * The check *)
 
-Fixpoint eachI (f : list I.type -> I.type -> bool) (p : F.precision) (xs ys : list (list I.type)) (rs : list I.type)
-    : bool :=
+Fixpoint eachI (f : list I.type -> list I.type -> I.type -> bool) (p : F.precision) (xs ys : list (list I.type))
+    (rs : list I.type) : bool :=
   match xs, ys, rs with
   | [], [], [] => true
   | x :: xs', y :: ys', r :: rs' =>
-      Nat.eqb (length x) (length y) && f (minusI p x y) r && eachI f p xs' ys' rs'
+      Nat.eqb (length x) (length y) && f x (minusI p x y) r && eachI f p xs' ys' rs'
   | _, _, _ => false
   end.
-Fixpoint someI (f : list I.type -> bool) (p : F.precision) (xs ys : list (list I.type)) : bool :=
+Fixpoint someI (f : list I.type -> list I.type -> bool) (p : F.precision) (xs ys : list (list I.type)) : bool :=
   match xs, ys with
-  | x :: xs', y :: ys' => (Nat.eqb (length x) (length y) && f (minusI p x y)) || someI f p xs' ys'
+  | x :: xs', y :: ys' => (Nat.eqb (length x) (length y) && f x (minusI p x y)) || someI f p xs' ys'
   | _, _ => false
   end.
 
 Lemma length_encs : forall xs x, encs xs x -> length xs = length x.
 Proof. intros xs x H. induction H; simpl; auto. Qed.
 
-Lemma eachI_correct : forall f (P : vector -> R -> Prop) p,
-  (forall ds d ri r, encs ds d -> enc ri r -> f ds ri = true -> P d r) ->
+Lemma eachI_correct : forall f (P : vector -> vector -> R -> Prop) p,
+  (forall xs x ds d ri r, encs xs x -> encs ds d -> enc ri r -> f xs ds ri = true -> P x d r) ->
   forall xs x, rows xs x -> forall ys y, rows ys y -> forall rs r, encs rs r ->
-  eachI f p xs ys rs = true -> each (fun a b c => P (minus a b) c) x y r.
+  eachI f p xs ys rs = true -> each (fun a b c => P a (minus a b) c) x y r.
 Proof.
   intros f P p Hf xs x Hx. induction Hx; intros ys y0 Hy rs r Hr; inversion Hy; subst; inversion Hr; subst; simpl;
     intros Hc; try discriminate; auto.
   apply andb_prop in Hc. destruct Hc as [Hc H'']. apply andb_prop in Hc. destruct Hc as [Hc H'].
   apply Nat.eqb_eq in Hc. split; [|split].
   - rewrite <- (length_encs _ _ H), <- (length_encs _ _ H0). auto.
-  - eapply Hf; eauto. apply enc_minus; auto.
+  - refine (Hf _ _ _ _ _ _ H _ _ H'); auto. apply enc_minus; auto.
   - eapply IHHx; eauto.
 Qed.
-Lemma someI_correct : forall f (P : vector -> Prop) p,
-  (forall ds d, encs ds d -> f ds = true -> P d) ->
+Lemma someI_correct : forall f (P : vector -> vector -> Prop) p,
+  (forall xs x ds d, encs xs x -> encs ds d -> f xs ds = true -> P x d) ->
   forall xs x, rows xs x -> forall ys y, rows ys y ->
-  someI f p xs ys = true -> some (fun a b => P (minus a b)) x y.
+  someI f p xs ys = true -> some (fun a b => P a (minus a b)) x y.
 Proof.
   intros f P p Hf xs x Hx. induction Hx; intros ys y0 Hy; inversion Hy; subst; simpl; intros Hc; try discriminate.
   apply orb_prop in Hc. destruct Hc as [Hc|Hc]; [left|right].
   - apply andb_prop in Hc. destruct Hc as [Hl Hc]. apply Nat.eqb_eq in Hl. split.
     + rewrite <- (length_encs _ _ H), <- (length_encs _ _ H0). auto.
-    + eapply Hf; eauto. apply enc_minus; auto.
+    + refine (Hf _ _ _ _ H _ Hc). apply enc_minus; auto.
   - eapply IHHx; eauto.
 Qed.
 
 Definition holdsI (p : F.precision) (n : norm) (xs ys : list (list I.type)) (b : bound) : bool :=
   match b with
-  | at_most_each d rs => eachI (at_mostI p n) p xs ys (vecI p d rs)
-  | at_least_each d rs => eachI (at_leastI p n) p xs ys (vecI p d rs)
-  | at_least_somewhere a d => someI (fun ds => at_leastI p n ds (ratioI p a d)) p xs ys
+  | at_most_each d rs => eachI (fun _ => at_mostI p n) p xs ys (vecI p d rs)
+  | at_least_each d rs => eachI (fun _ => at_leastI p n) p xs ys (vecI p d rs)
+  | at_least_somewhere a d => someI (fun _ ds => at_leastI p n ds (ratioI p a d)) p xs ys
+  | at_most_times_each d rs => eachI (at_most_timesI p n) p xs ys (vecI p d rs)
+  | at_least_times_somewhere a d => someI (fun x ds => at_least_timesI p n x ds (ratioI p a d)) p xs ys
   end.
 Definition check (p : F.precision) (n : norm) (bs : list bound) (xs ys : list (list I.type)) : bool :=
   forallb (holdsI p n xs ys) bs.
@@ -334,13 +336,17 @@ Theorem check_sound : forall p n bs xs x ys y,
   rows xs x -> rows ys y -> check p n bs xs ys = true -> distances n x y bs.
 Proof.
   intros p n bs xs x ys y Hx Hy. unfold check. induction bs as [|b bs IH]; simpl; auto. intros H.
-  apply andb_prop in H. destruct H as [H Hr]. split; auto. destruct b as [d rs|d rs|a d]; simpl in *.
-  - refine (eachI_correct _ (fun d r => size n d <= r) p _ xs x Hx ys y Hy _ _ (enc_vec p d rs) H).
+  apply andb_prop in H. destruct H as [H Hr]. split; auto. destruct b as [d rs|d rs|a d|d rs|a d]; simpl in *.
+  - refine (eachI_correct _ (fun _ d r => size n d <= r) p _ xs x Hx ys y Hy _ _ (enc_vec p d rs) H).
     intros. eapply at_mostI_correct; eauto.
-  - refine (eachI_correct _ (fun d r => r <= size n d) p _ xs x Hx ys y Hy _ _ (enc_vec p d rs) H).
+  - refine (eachI_correct _ (fun _ d r => r <= size n d) p _ xs x Hx ys y Hy _ _ (enc_vec p d rs) H).
     intros. eapply at_leastI_correct; eauto.
-  - refine (someI_correct _ (fun d0 => ratio a d <= size n d0) p _ xs x Hx ys y Hy H).
+  - refine (someI_correct _ (fun _ d0 => ratio a d <= size n d0) p _ xs x Hx ys y Hy H).
     intros. eapply at_leastI_correct; eauto. apply enc_ratio.
+  - refine (eachI_correct _ (fun x d r => size n d <= r * size n x) p _ xs x Hx ys y Hy _ _ (enc_vec p d rs) H).
+    intros. eapply at_most_timesI_correct; eauto.
+  - refine (someI_correct _ (fun x d0 => 0 < size n x /\ ratio a d * size n x <= size n d0) p _ xs x Hx ys y Hy H).
+    intros. eapply at_least_timesI_correct; eauto. apply enc_ratio.
 Qed.
 Definition precision (p : positive) : F.precision := F.PtoP p.
 End Softmax.

@@ -1,4 +1,5 @@
-(** [Softmax] over floats whose mantissas are the machine integers of Coq's kernel: faster, and these are trusted. *)
+(** [Softmax] and what includes it over floats whose mantissas are the machine integers of Coq's kernel: faster, and these
+    are trusted. *)
 From Interval Require Import Float.Specific_bigint.
-From CertAttn Require Import Softmax.
-Module S := Softmax BigIntRadix2.
+From CertAttn Require Import Rules.
+Module S := Rules BigIntRadix2.

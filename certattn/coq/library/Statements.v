@@ -67,6 +67,22 @@ Definition covariances (s : scale) (keys xs ys : matrix) (q : vector) : vector :
     covariance (tilts (factor s) (ones keys) keys q) (column a xs) (column b ys))
     (seq 0 (columns ys))) (seq 0 (columns xs)).
 
+(** The covariance of x as a matrix. Its eigenvalues are real, for it is symmetric. *)
+Definition covariance_matrix (s : scale) (keys xs : matrix) (q : vector) : matrix :=
+  map (fun a => map (fun b => covariance (tilts (factor s) (ones keys) keys q) (column a xs) (column b xs))
+    (seq 0 (columns xs))) (seq 0 (columns xs)).
+Definition eigenvalue (M : matrix) (l : R) : Prop :=
+  exists x, length x = length M /\ 0 < dot x x /\ image M x = map (fun u => l * u) x.
+(** A bound for all eigenvalues of each matrix. *)
+Inductive spectral_bound :=
+  | no_smaller (den : positive) (bounds : list Z)
+  | no_larger (den : positive) (bounds : list Z).
+Definition spectra (Ms : list matrix) (b : spectral_bound) : Prop :=
+  match b with
+  | no_smaller d rs => Forall2 (fun M r => forall l, eigenvalue M l -> r <= l) Ms (vec d rs)
+  | no_larger d rs => Forall2 (fun M r => forall l, eigenvalue M l -> l <= r) Ms (vec d rs)
+  end.
+
 (** offset + s A z *)
 Fixpoint affine_map (s : scale) (A : matrix) (offset z : vector) : vector :=
   match A, offset with
@@ -80,13 +96,91 @@ Definition empirical_limit (s : scale) (keys values : matrix) (q : vector) : vec
     + factor s * covariance (ones keys) (column c values) (map (fun k => dot k q) keys))
   (seq 0 (columns values)).
 
+(** ** Who sees what *)
+
+(** Those from [first] on, without [stop] and what comes after it, counted from 0. *)
+Definition between {A : Type} (first stop : nat) (l : list A) : list A := skipn first (firstn stop l).
+(** Every query sees a token, and of [n] tokens none that is not there. *)
+Definition sighted (n : nat) (first stop : list nat) : Prop := Forall2 (fun a b => (a < b <= n)%nat) first stop.
+(** [f] at each query, of the keys and values that it sees: those from first_i on, without stop_i. *)
+Fixpoint at_queries (f : matrix -> matrix -> vector -> vector) (keys values : matrix) (first stop : list nat)
+    (queries : matrix) : list vector :=
+  match first, stop, queries with
+  | a :: first', b :: stop', q :: queries' =>
+      f (between a b keys) (between a b values) q :: at_queries f keys values first' stop' queries'
+  | _, _, _ => []
+  end.
+(** The same for several heads, each with its own keys, values and queries. *)
+Fixpoint at_heads (f : matrix -> matrix -> vector -> vector) (keys values : list matrix) (first stop : list (list nat))
+    (queries : list matrix) : list matrix :=
+  match keys, values, first, stop, queries with
+  | K :: keys', V :: values', a :: first', b :: stop', Q :: queries' =>
+      at_queries f K V a b Q :: at_heads f keys' values' first' stop' queries'
+  | _, _, _, _, _ => []
+  end.
+(** Each of them so many times, one after the other: heads of keys that so many heads of queries share. *)
+Definition shared_by {A : Type} (count : nat) (l : list A) : list A := flat_map (fun x => repeat x count) l.
+Definition stacked (count rows columns : nat) (Ms : list matrix) : Prop :=
+  length Ms = count /\ Forall (shaped rows columns) Ms.
+
+(** ** Scores that kernels change: by a soft cap, by a slope for each token between the diagonal of a query and the token,
+    by a sink, which is one more token of value 0, and by a mask *)
+
+Inductive cap := uncapped | capped (num : Z) (den : positive).
+Definition cap_score (c : cap) (x : R) : R :=
+  match c with uncapped => x | capped a d => ratio a d * tanh (x / ratio a d) end.
+Inductive sink := no_sink | sink_of (den : positive) (num : Z).
+Definition sink_weight (z : sink) : R := match z with no_sink => 0 | sink_of d a => exp (ratio a d) end.
+
+(** Weights of the tokens from number j on, for a query with the token r on its diagonal. A mark of 0 hides a token. *)
+Fixpoint ruled_tilts (c : cap) (s slope : R) (j r : Z) (marks : list Z) (keys : matrix) (q : vector) : vector :=
+  match marks, keys with
+  | m :: marks', k :: keys' =>
+      (if Z.eqb m 0 then 0 else exp (cap_score c (s * dot k q) - slope * IZR (Z.abs (r - j))))
+      :: ruled_tilts c s slope (j + 1) r marks' keys' q
+  | _, _ => []
+  end.
+Definition hides_all (marks : list Z) : bool := forallb (Z.eqb 0) marks.
+(** Attention, which is 0 where all tokens are hidden, and log Z. *)
+Definition ruled_attention (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  let t := ruled_tilts c (factor s) slope 0 r marks keys q in
+  map (fun a => if hides_all marks then 0 else dot t (column a values) / (total t + sink_weight z))
+    (seq 0 (columns values)).
+Definition ruled_log (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  [ln (total (ruled_tilts c (factor s) slope 0 r marks keys q) + sink_weight z)].
+Definition ruled_log2 (c : cap) (s : scale) (slope : R) (z : sink) (r : Z) (marks : list Z)
+    (keys values : matrix) (q : vector) : vector :=
+  map (fun u => u / ln 2) (ruled_log c s slope z r marks keys values q).
+
+(** [f] at each query of each head, with the slope and the sink of the head, and the diagonal and marks of the query. *)
+Fixpoint ruled_queries (f : R -> sink -> Z -> list Z -> matrix -> matrix -> vector -> vector) (slope : R) (z : sink)
+    (diagonal : list Z) (marks : list (list Z)) (keys values queries : matrix) : matrix :=
+  match diagonal, marks, queries with
+  | r :: diagonal', m :: marks', q :: queries' =>
+      f slope z r m keys values q :: ruled_queries f slope z diagonal' marks' keys values queries'
+  | _, _, _ => []
+  end.
+Fixpoint ruled_heads (f : R -> sink -> Z -> list Z -> matrix -> matrix -> vector -> vector) (slopes : vector)
+    (sinks : list sink) (diagonals : list (list Z)) (marks : list (list (list Z))) (keys values queries : list matrix)
+    : list matrix :=
+  match slopes, sinks, diagonals, marks, keys, values, queries with
+  | a :: slopes', z :: sinks', r :: diagonals', m :: marks', K :: keys', V :: values', Q :: queries' =>
+      ruled_queries f a z r m K V Q :: ruled_heads f slopes' sinks' diagonals' marks' keys' values' queries'
+  | _, _, _, _, _, _, _ => []
+  end.
+
 (** * Distances *)
 
-Inductive norm := linf | l2.
+(** The largest entry, the Euclidean length, the root mean square of the entries. *)
+Inductive norm := linf | l2 | rms.
+Definition squares (x : vector) : R := total (map (fun u => u * u) x).
 Definition size (n : norm) (x : vector) : R :=
   match n with
   | linf => fold_right (fun u m => Rmax (Rabs u) m) 0 x
-  | l2 => sqrt (total (map (fun u => u * u) x))
+  | l2 => sqrt (squares x)
+  | rms => sqrt (squares x / INR (length x))
   end.
 
 Fixpoint each (P : vector -> vector -> R -> Prop) (xs ys : list vector) (rs : vector) : Prop :=
@@ -101,19 +195,64 @@ Fixpoint some (P : vector -> vector -> Prop) (xs ys : list vector) : Prop :=
   | _, _ => False
   end.
 
-(** What is asserted of the distances of x_i and y_i: a bound for each, or a lower one for some. *)
+(** What is asserted of the distances of x_i and y_i: a bound for each, or a lower one for some; [times]: in units of
+    the size of x_i. *)
 Inductive bound :=
   | at_most_each (den : positive) (radii : list Z)
   | at_least_each (den : positive) (radii : list Z)
-  | at_least_somewhere (num : Z) (den : positive).
+  | at_least_somewhere (num : Z) (den : positive)
+  | at_most_times_each (den : positive) (factors : list Z)
+  | at_least_times_somewhere (num : Z) (den : positive).
 Definition holds (n : norm) (xs ys : list vector) (b : bound) : Prop :=
   match b with
   | at_most_each d rs => each (fun x y r => size n (minus x y) <= r) xs ys (vec d rs)
   | at_least_each d rs => each (fun x y r => r <= size n (minus x y)) xs ys (vec d rs)
   | at_least_somewhere a d => some (fun x y => ratio a d <= size n (minus x y)) xs ys
+  | at_most_times_each d rs => each (fun x y r => size n (minus x y) <= r * size n x) xs ys (vec d rs)
+  | at_least_times_somewhere a d =>
+      some (fun x y => 0 < size n x /\ ratio a d * size n x <= size n (minus x y)) xs ys
   end.
 Fixpoint distances (n : norm) (xs ys : list vector) (bounds : list bound) : Prop :=
   match bounds with [] => True | b :: bs => holds n xs ys b /\ distances n xs ys bs end.
+
+(** * Errors of the output O of a kernel, where T is exact: lists of heads, with a row for each query *)
+
+(** The unit in the last place of u is 2^e, among floats of p bits whose normal numbers begin at 2^least. *)
+Definition has_unit (p least : Z) (u : R) (e : Z) : Prop :=
+  Rabs u < powerRZ 2 (e + p) /\
+  ((e = least - p + 1)%Z \/ ((least - p + 1 < e)%Z /\ powerRZ 2 (e + p - 1) <= Rabs u)).
+Definition entries (heads : list matrix) : vector := concat (concat heads).
+(** How many entries are larger than r. *)
+Definition beyond (r : R) (x : vector) : Z :=
+  fold_right (fun u n => if Rlt_dec r (Rabs u) then Z.succ n else n) 0%Z x.
+
+(** Bounds for the errors of each head, all its entries in one vector; for those of each row; and for those of single
+    entries, in units of the last place of the exact value; and how many entries are off by more than a radius. *)
+Inductive assertion :=
+  | by_head (n : norm) (bounds : list bound)
+  | by_row (n : norm) (bounds : list bound)
+  | ulps_at_most (p least num : Z) (den : positive)
+  | ulps_at_least (p least num : Z) (den : positive)
+  | beyond_at_most (num : Z) (den : positive) (count : Z)
+  | beyond_at_least (num : Z) (den : positive) (count : Z).
+Definition asserted (T O : list matrix) (a : assertion) : Prop :=
+  match a with
+  | by_head n bs => distances n (map (@concat R) T) (map (@concat R) O) bs
+  | by_row n bs => distances n (concat T) (concat O) bs
+  | ulps_at_most p l a d => Forall (fun tu => exists e, has_unit p l (fst tu) e /\
+      Rabs (fst tu - snd tu) <= ratio a d * powerRZ 2 e) (combine (entries T) (entries O))
+  | ulps_at_least p l a d => Exists (fun tu => exists e, has_unit p l (fst tu) e /\
+      ratio a d * powerRZ 2 e <= Rabs (fst tu - snd tu)) (combine (entries T) (entries O))
+  | beyond_at_most a d count => (beyond (ratio a d) (minus (entries T) (entries O)) <= count)%Z
+  | beyond_at_least a d count => (count <= beyond (ratio a d) (minus (entries T) (entries O)))%Z
+  end.
+(** So many heads with so many rows and columns, of which all this is true. *)
+Definition errors (count rows columns : nat) (T O : list matrix) (all : list assertion) : Prop :=
+  stacked count rows columns T /\ stacked count rows columns O /\ Forall (asserted T O) all.
+
+(** Logarithms to the base 2. *)
+Definition log2_normaliser (s : scale) (keys : matrix) (q : vector) : vector :=
+  map (fun u => u / ln 2) (log_normaliser s keys q).
 
 (** * Max-margin problems: the least |q| with <z_j, q> >= r_j for all j *)
 
