@@ -82,10 +82,12 @@ class Head:
         return self.empty & (self.rule is None or self.rule.sink is None)
 
 
-def hidden_by(stored: memoryview, tokens: int) -> Mask | None:
-    """What a mask of bytes hides, 0 where a token is hidden and 1 where it is seen; None if it has another number."""
-    numbers = np.frombuffer(stored, np.uint8).reshape(-1, tokens)
-    return None if bool((numbers > 1).any()) else numbers == 0
+def hidden_by(stored: memoryview, dtype: str, tokens: int) -> tuple[Mask, tuple[int, int] | None]:
+    """What a mask of bytes hides, 0 where a token is hidden and 1 where it is seen; another number and its place."""
+    numbers = np.frombuffer(stored, dtype)
+    others = np.flatnonzero((numbers != 0) & (numbers != 1))
+    other = (int(numbers[others[0]]), int(others[0])) if len(others) else None
+    return (numbers == 0).reshape(-1, tokens), other
 
 
 @np.errstate(all="ignore")

@@ -59,6 +59,8 @@ class OutputErrors:
     def of(cls, output: Floats, means: Ball) -> OutputErrors:
         """For finite outputs in doubles, exactly."""
         off = difference(Ball(output, np.zeros_like(output)), means)
+        # Where both are the same doubles nothing is rounded.
+        off.radius[(output == means.middle) & (means.radius == 0)] = 0
         size = np.abs(off.middle)
         return cls(output, means, _above_zero(size - off.radius * UP), (size + off.radius) * UP, off)
 

@@ -53,6 +53,7 @@ def judge_attention_error(given: Any, asserts: Any, witness: Any, folder: Path) 
     require_record(asserts, "asserts", set(), {*MEASURES, "beyond"})
     require(asserts != {}, "nothing is asserted")
     stated = read_kernel(given, folder)
+    require("lse" in asserts or stated.logarithms is None, "a log-sum-exp that nothing is said of")
     comparisons: list[Comparison] = []
     for name in MEASURES:
         if name in asserts:

@@ -54,6 +54,7 @@ def judge_cache_error(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     require(set(asserts) <= {"mass"} or "cache" in given, "no cache")
     require("cache" not in given or not set(asserts) <= {"mass"}, "a cache that nothing is said of")
     require("evicted" not in asserts or "kept" in given["cache"], "evicted, and nothing kept")
+    require(set(asserts) & set(COMPARED) or set(given.get("cache", {})) <= {"kept"}, "a part that nothing is said of")
     comparisons: list[Comparison] = []
     for name, bounds in asserts.items():
         require_record(bounds, name, {"tokens"} if name == "mass" else set(), {*ENDS, "per_query"})

@@ -122,6 +122,9 @@ def generate(
         }
     sources = _sources(source, names, arrays)
     logarithms = {"lse": sources.pop("lse")} if "lse" in sources else {}
+    if wanted.states and OF_LSE.name not in wanted.states:
+        # Certificates have no log-sum-exps that nothing is said of.
+        logarithms = {}
     with placed(out, {**sources, **logarithms}, data, _DIMENSIONS, TENSOR) as references:
         lse: dict[str, Plain] = {LSE.name: {"value": references["lse"], "base": lse_base}} if logarithms else {}
         described = {**{field: references[field] for field in sources}, **stated, **lse}
@@ -167,13 +170,8 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     probe: dict[str, Plain] = {ERROR.name: {"at_most": "0"}}
     if wanted.beyond is not None:
         probe[BEYOND.name] = {"radius": format_rational(wanted.beyond), "at_most": "0"}
-    stated = draft.read(THEOREM.read, probe)
-    states = wanted.states or [
-        ERROR.name,
-        RELATIVE.name,
-        RMS.name,
-        *([OF_LSE.name] if LSE in stated.heads.given else []),
-    ]
+    logarithms = [OF_LSE.name] if isinstance(draft.given, Mapping) and LSE.name in draft.given else []
+    states = wanted.states or [ERROR.name, RELATIVE.name, RMS.name, *logarithms]
     stated = draft.read(THEOREM.read, {**probe, **{name: {"at_most": "0"} for name in states}})
     if stated.not_finite() != 0:
         raise UsageError("the output has entries that are NaN or infinite: no bound of its error holds")

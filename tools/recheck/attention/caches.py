@@ -31,6 +31,9 @@ def cache_error(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     about = [name for name in stated if name != "mass"]
     refuse(about and given["cache"] is None, "asserts: no cache that it is about")
     refuse(not about and given["cache"] is not None, "given.cache: nothing is asserted of it")
+    if given["cache"] is not None and not set(stated) & set(COMPARED):
+        parts = some(given["cache"], "given.cache", "kept keys values multiplicities")
+        refuse(set(present(parts)) > {"kept"}, "given.cache: a part that nothing is said of")
     tokens = list[int]()
     if "mass" in stated:
         tokens = [natural(x, "mass.tokens") for x in listed(asserts["mass"]["tokens"], "mass.tokens")]

@@ -41,7 +41,7 @@ def attention_error(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         radius = rational(beyond["radius"], "beyond.radius")
         refuse(radius < 0, "beyond.radius: a negative number")
         most, least = (optional(natural, beyond[key], f"beyond.{key}") for key in ("at_most", "at_least"))
-    refuse("lse" in stated and given["lse"] is None, "asserts.lse: nothing that was returned")
+    refuse(("lse" in stated) != (given["lse"] is not None), "asserts.lse: not that of what was returned")
     dtype = given["output"].get("dtype") if isinstance(given["output"], dict) else None
     refuse("ulps" in stated and dtype not in UNITS, "asserts.ulps: units of no number type")
     heads = read(given)

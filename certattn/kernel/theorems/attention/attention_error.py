@@ -117,6 +117,9 @@ def read(certificate: Certificate) -> AssertedErrors:
         raise asserts.node(ULPS).malformed(f"an output in an array file of {', '.join(FORMATS)}", found)
     if OF_LSE in asserts and LSE not in heads.given:
         raise asserts.node(OF_LSE).malformed("given.lse beside it, what the kernel returned", "none")
+    if LSE in heads.given and OF_LSE not in asserts:
+        # What nothing is said of is not read, so that it may hold anything.
+        raise heads.given.node(LSE).malformed("asserts.lse beside it, or no log-sum-exp", "one that nothing is said of")
     return AssertedErrors(heads, asserts)
 
 

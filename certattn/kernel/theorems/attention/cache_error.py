@@ -35,7 +35,15 @@ from certattn.kernel.mathematics.balls import l2_norm, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
-from certattn.kernel.theorems.attention.stated_caches import CACHE, KEPT, StatedCache, read_cache
+from certattn.kernel.theorems.attention.stated_caches import (
+    CACHE,
+    CACHED_KEYS,
+    CACHED_VALUES,
+    KEPT,
+    MULTIPLICITIES,
+    StatedCache,
+    read_cache,
+)
 from certattn.kernel.theorems.attention.stated_heads import (
     CAUSAL,
     KEYS,
@@ -135,6 +143,12 @@ def read(certificate: Certificate) -> AssertedCache:
         raise asserts.node(EVICTED).malformed("given.cache.kept beside it: which tokens are not evicted", "none")
     if cache is not None and not any(field in asserts for field in (*DEVIATIONS, EVICTED)):
         raise given.node(CACHE).malformed("no cache where nothing is asserted of it", "one beside the mass of tokens")
+    if cache is not None and not any(field in asserts for field in DEVIATIONS):
+        # What nothing is said of is not read, so that it may hold anything.
+        for part in (CACHED_KEYS, CACHED_VALUES, MULTIPLICITIES):
+            if part in cache.given:
+                expected = f"asserts of {', '.join(field.name for field in DEVIATIONS)}, or the kept tokens alone"
+                raise cache.given.node(part).malformed(expected, "a part of the cache that nothing is said of")
     if MASS in asserts:
         _require_tokens(asserts[MASS], heads.tokens)
     for field in MEASURES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,13 @@ from certattn.kernel.document.schema import Choice, Count, Field, Kind, Listing,
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import Real
+from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS, SOFT_CAP, ScoreRule
 
 TOP_LEFT, BOTTOM_RIGHT = "top-left", "bottom-right"
 ZERO = "zero"
+# Every one has obligations of its own, which are listed before any array is read.
+MOST_HEADS = 2**16
 # Types of masks in array files that are a byte for each token.
 MASK_TYPES = ("uint8", "int8")
 
@@ -229,14 +232,20 @@ class StatedHeads:
         """Of some tokens those that the stated mask lets a query see. Raises MalformedError for a mask that is none."""
         if MASK not in self.given:
             return tokens
-        row = self.mask.row(self.mask_of(head) * self.queries + query)
-        for number in row:
+        which = self.mask_of(head) * self.queries + query
+        row = self.mask.row(which)
+        for place, number in enumerate(row):
             if number not in (0, 1):
-                raise self.not_a_mask()
+                raise self.not_a_mask(describe(number), which * len(row) + place)
         return [j for j in tokens if row[j] == 1]
 
-    def not_a_mask(self) -> MalformedError:
-        return self.given.node(MASK).malformed("a mask of 0 and 1", "another number")
+    def not_a_mask(self, number: str, index: int) -> MalformedError:
+        """For a mask with another number, counted row by row over all masks."""
+        place = list[int]()
+        for extent in reversed(self.given[MASK].extents):
+            index, last = divmod(index, extent)
+            place.insert(0, last)
+        return self.given.node(MASK).malformed("a mask of 0 and 1", f"{number} at {place} (counted from 0)")
 
     @cached_property
     def mask(self) -> ExactMatrix:
@@ -274,6 +283,8 @@ def read_heads(given: Values) -> StatedHeads:
     heads, key_heads = (outer[-1], fewer[-1]) if outer else (1, 1)
     if outer[:-1] != fewer[:-1]:
         raise keys.node.malformed(f"a batch of {outer[0]}, like the queries", f"a batch of {fewer[0]}")
+    if outer and math.prod(outer) > MOST_HEADS:
+        raise queries.node.malformed(f"at most {MOST_HEADS} heads over all batches", f"{math.prod(outer)}")
     if heads % key_heads:
         raise keys.node.malformed(f"a number of heads that divides {heads}, that of the queries", f"{key_heads} heads")
     _require_extents(keys, (*fewer, n, d), "of the queries' dimension")

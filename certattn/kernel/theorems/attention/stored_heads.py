@@ -60,21 +60,21 @@ def _hidden(heads: StatedHeads) -> Iterator[Mask | None]:
     if MASK not in heads.given:
         yield from (None for _ in range(heads.count))
         return
-    part = heads.given[MASK]
-    assert part.stored is not None
-    each = (_as_mask(heads, chunk) for chunk in part.stored.chunks(heads.queries))
-    if part.shape[0] == heads.count * heads.queries:
+    each = _stated_masks(heads, heads.given[MASK])
+    if heads.given[MASK].shape[0] == heads.count * heads.queries:
         yield from each
     else:
         few = list(each)
         yield from (few[heads.mask_of(head)] for head in range(heads.count))
 
 
-def _as_mask(heads: StatedHeads, chunk: memoryview) -> Mask:
-    hidden = hidden_by(chunk, heads.tokens)
-    if hidden is None:
-        raise heads.not_a_mask()
-    return hidden
+def _stated_masks(heads: StatedHeads, part: MatrixInput) -> Iterator[Mask]:
+    assert part.stored is not None
+    for which, chunk in enumerate(part.stored.chunks(heads.queries)):
+        hidden, other = hidden_by(chunk, part.stored.dtype, heads.tokens)
+        if other is not None:
+            raise heads.not_a_mask(str(other[0]), which * hidden.size + other[1])
+        yield hidden
 
 
 def matrices(part: MatrixInput, rows: int) -> Iterator[Floats]:

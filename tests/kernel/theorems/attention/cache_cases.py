@@ -50,7 +50,9 @@ WHOLE = family(
         "only the deviation": (ERROR + DEVIATION + RELATIVE + EVICTED + MASS, DEVIATION),
         "only bounds for each query": (
             "at_most: 0.636103, at_least: 0.636102, at_least_everywhere: 0.537466, per_query", "per_query"),
-        "only the evicted weight": (ERROR + DEVIATION + RELATIVE + EVICTED + MASS, EVICTED),
+        "only the evicted weight": (
+            f"{CACHE}asserts:\n{ERROR}{DEVIATION}{RELATIVE}{EVICTED}{MASS}",
+            f"  cache: {{kept: [[0, 2, 3]]}}\nasserts:\n{EVICTED}"),
         "only an upper bound": (
             "at_most: 0.827477, at_least: 0.827476, at_least_everywhere: 0.281235", "at_most: 0.827477"),
         "only a lower bound": (
@@ -76,7 +78,7 @@ WHOLE = family(
         "a length of all tokens": ("  cache:", "  lengths: [4]\n  cache:"),
         "other values of an evicted token, whose weight alone counts": (
             f"values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n{ERROR}{DEVIATION}{RELATIVE}",
-            f"values: [[1, 2], [7, 8], [3, 0.5], [-2, 1]]\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n"),
+            "values: [[1, 2], [7, 8], [3, 0.5], [-2, 1]]\n  scale: 1/sqrt(2)\n  cache: {kept: [[0, 2, 3]]}\nasserts:\n"),
         "queries in another order": (
             f"{QUERIES}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n{ERROR}{DEVIATION}",
             f"[[0, 1/2], [1, 1], [-2, 0.5]]\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n"
@@ -85,6 +87,9 @@ WHOLE = family(
         "many bits to begin with": ("asserts:", "witness: {bits: 300}\nasserts:"),
     },
     {
+        "the evicted weight of a cache whose keys are not read": (
+            f"values: {CACHED}\n    multiplicities: {TIMES}\nasserts:\n{ERROR}{DEVIATION}{RELATIVE}{EVICTED}{MASS}",
+            f"values: {CACHED}\nasserts:\n{EVICTED}", MALFORMED, "a part of the cache that nothing is said of"),
         "at_most of the largest entry one unit lower": ("0.602437", "0.602436", REFUTED, "the largest entry"),
         "at_least of the largest entry one unit higher": (
             "at_least: 0.602436", "at_least: 0.602437", REFUTED, "at the worst query"),

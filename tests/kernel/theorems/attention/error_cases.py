@@ -33,18 +33,19 @@ RMS = "  rms: {at_most: 0.331436, at_least: 0.331435}\n"
 OF_LSE = "  lse: {at_most: 0.410306, at_least: 0.410305}\n"
 BEYOND = "  beyond: {radius: 0.1, at_most: 5, at_least: 5}\n"
 
+EVERYTHING = ERROR + RELATIVE + RMS + OF_LSE + BEYOND
+
 WHOLE = family(
     "a head that is written out",
-    PROMPT + LSE + "asserts:\n" + ERROR + RELATIVE + RMS + OF_LSE + BEYOND,
+    PROMPT + LSE + "asserts:\n" + EVERYTHING,
     {
-        "only the error": (RELATIVE + RMS + OF_LSE + BEYOND, ""),
-        "only the relative error": (ERROR + RELATIVE + RMS + OF_LSE + BEYOND, RELATIVE),
-        "only the root mean square": (ERROR + RELATIVE + RMS + OF_LSE + BEYOND, RMS),
-        "only the log-sum-exp": (ERROR + RELATIVE + RMS + OF_LSE + BEYOND, OF_LSE),
-        "only a count": (ERROR + RELATIVE + RMS + OF_LSE, ""),
+        "only the error": (f"{LSE}asserts:\n{EVERYTHING}", f"asserts:\n{ERROR}"),
+        "only the relative error": (f"{LSE}asserts:\n{EVERYTHING}", f"asserts:\n{RELATIVE}"),
+        "only the root mean square": (f"{LSE}asserts:\n{EVERYTHING}", f"asserts:\n{RMS}"),
+        "only the log-sum-exp": (EVERYTHING, OF_LSE),
+        "only a count": (f"{LSE}asserts:\n{EVERYTHING}", f"asserts:\n{BEYOND}"),
         "only an upper bound": ("at_most: 0.488441, at_least: 0.488440", "at_most: 0.488441"),
         "only a lower bound": ("at_most: 0.786398, at_least: 0.786397", "at_least: 0.786397"),
-        "a log-sum-exp that nothing is said of": (OF_LSE, ""),
         "a count of all errors but 0": ("radius: 0.1, at_most: 5, at_least: 5", "radius: 0, at_most: 6, at_least: 6"),
         "a radius just above the largest error": (
             "radius: 0.1, at_most: 5, at_least: 5", "radius: 0.488441, at_most: 0"),
@@ -115,6 +116,11 @@ WHOLE = family(
         "a negative count": ("at_most: 5", "at_most: -5", MALFORMED, "an integer >= 0"),
         "units in the last place of numbers that are written out": (
             ERROR, "  ulps: {at_most: 1}\n", MALFORMED, "an output in an array file"),
+        "a log-sum-exp that nothing is said of": (OF_LSE, "", MALFORMED, "one that nothing is said of"),
+        "a log-sum-exp in no file that nothing is said of": (
+            f"value: {LOGARITHMS}, base: e}}\nasserts:\n{EVERYTHING}",
+            f"value: {{file: no.npy, sha256: {64 * '0'}, dtype: float32, shape: [3]}}, base: e}}\nasserts:\n{ERROR}",
+            MALFORMED, "one that nothing is said of"),
         "a log-sum-exp that was not returned": (LSE, "", MALFORMED, "given.lse beside it"),
         "a measure that this claim has not": (ERROR, "  deviation: {at_most: 1}\n", MALFORMED, "'deviation'"),
         "a key too few": (KEYS, "[[1, 0], [0, 1], [-1, 1/2]]", MALFORMED, "3 x 2 numbers (paired with the keys)"),
@@ -626,7 +632,7 @@ EMPTY = family(
         "another logarithm of that query": ("2.3, 1.5", "-7000, 1.5"),
         "an output of 0, as is expected": (
             f"[2.5, 0.25], [0.25, 3/4]]\n  scale: 1/sqrt(2)\n{EXPECTED}{LSE}{OF_EMPTY}",
-            f"[0, 0], [0.25, 3/4]]\n  scale: 1/sqrt(2)\n{EXPECTED}{LSE}asserts:\n"
+            f"[0, 0], [0.25, 3/4]]\n  scale: 1/sqrt(2)\n{EXPECTED}asserts:\n"
             "  error: {at_most: 1.11423, at_least: 1.11422}\n  relative: {at_most: 1.12932, at_least: 1.12931}\n"),
     },
     {
