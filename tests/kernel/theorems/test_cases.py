@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -73,3 +74,16 @@ def test_nothing_is_lost_of_the_corpus() -> None:
     verdicts = Counter(case.verdict for family in FAMILIES for case in family.cases())
     assert verdicts[Verdict.VERIFIED] >= 950
     assert sum(verdicts.values()) >= 4000
+
+
+STORED = [each for each in FAMILIES if any("sha256" in case.text for case in each.cases() if case.verdict is ACCEPT)]
+
+
+@pytest.mark.parametrize("family", STORED, ids=lambda family: f"{family.claim}: {family.title}")
+def test_every_array_that_is_named_is_read(family: Family, arrays: Path) -> None:
+    """Whatever is asserted: a sentence that speaks of a file is about what is in it, and no other file verifies it."""
+    for case in family.cases():
+        for match in re.finditer(r"sha256: ([0-9a-f])", case.text) if case.verdict is ACCEPT else ():
+            other = "1" if match[1] == "0" else "0"
+            changed = case.text[: match.start(1)] + other + case.text[match.end(1) :]
+            assert check(changed, arrays).verdict is MALFORMED, (case.name, case.text[: match.start()])

@@ -330,6 +330,10 @@ given:
         "the same numbers as doubles": (f"{O}{MASK}{WORST}{IN_HALVES}", f"{O64}{MASK}{WORST}{IN_DOUBLES}"),
         "the offset as a number": ("bottom-right", "2"),
         "lengths of all tokens": ("window: 3", "window: 3\n  lengths: [5, 5]"),
+        "only the log-sum-exps": (
+            f"{WORST}{IN_HALVES}  rms: {{at_most: 0.00575971, at_least: 0.00575970}}\n"
+            "  lse: {at_most: 0.000482103, at_least: 0.000482102}\n"
+            "  beyond: {radius: 0, at_most: 48, at_least: 48}\n", "  lse: {at_most: 0.000482103}\n"),
     },
     {
         "at_most of the error one unit lower": ("0.00767921", "0.00767920", REFUTED, "of head 0, 1"),
