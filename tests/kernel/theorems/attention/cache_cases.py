@@ -78,7 +78,8 @@ WHOLE = family(
         "a length of all tokens": ("  cache:", "  lengths: [4]\n  cache:"),
         "other values of an evicted token, whose weight alone counts": (
             f"values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n{ERROR}{DEVIATION}{RELATIVE}",
-            "values: [[1, 2], [7, 8], [3, 0.5], [-2, 1]]\n  scale: 1/sqrt(2)\n  cache: {kept: [[0, 2, 3]]}\nasserts:\n"),
+            "values: [[1, 2], [7, 8], [3, 0.5], [-2, 1]]\n  scale: 1/sqrt(2)\n"
+            "  cache: {kept: [[0, 2, 3]]}\nasserts:\n"),
         "queries in another order": (
             f"{QUERIES}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n{ERROR}{DEVIATION}",
             f"[[0, 1/2], [1, 1], [-2, 0.5]]\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n"
