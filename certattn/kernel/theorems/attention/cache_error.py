@@ -15,17 +15,29 @@ heads that share a head of keys share its cache. A certificate asserts bounds of
 
 where a query without any deviation has the relative one 0. `at_most` and `at_least_everywhere` are about every query of
 every head, `at_least` about the largest number of all, and `per_query` has a bound for each.
+
+In the place of queries there may be a region of them, of one head (`cache_regions`): then `at_most` and
+`at_least_everywhere` are about every query of the region, and `at_least` about some query of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import Gathered, Obligation, Relation, Tier, Together
+from certattn.kernel.decide.obligation import (
+    Gathered,
+    NoProof,
+    Obligation,
+    Part,
+    Relation,
+    Shared,
+    Tier,
+    Together,
+)
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Numbers
@@ -35,6 +47,8 @@ from certattn.kernel.mathematics.balls import l2_norm, linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
+from certattn.kernel.theorems.attention.cache_regions import CacheOverRegion, read_head, read_over_region
+from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, REGION, WEIGHTS
 from certattn.kernel.theorems.attention.stated_caches import (
     CACHE,
     CACHED_KEYS,
@@ -58,7 +72,10 @@ from certattn.kernel.theorems.attention.stated_heads import (
     read_heads,
 )
 
-GIVEN = Record(QUERIES, KEYS, VALUES, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, CACHE, rules=SIGHT_RULES)
+OPTIONAL_QUERIES = replace(QUERIES, doc=f"{QUERIES.doc}; or a region", required=False)
+GIVEN = Record(
+    OPTIONAL_QUERIES, REGION, KEYS, VALUES, SCALE, CAUSAL, WINDOW, LENGTHS, SEQUENCES, CACHE, rules=SIGHT_RULES
+)
 
 AT_MOST = Field("at_most", Rational(minimum=0), "no query has more", required=False)
 AT_LEAST = Field("at_least", Rational(minimum=0), "some query has no less", required=False)
@@ -81,16 +98,20 @@ MASS = Field(
 DEVIATIONS = (ERROR, DEVIATION, RELATIVE)
 MEASURES = (*DEVIATIONS, EVICTED, MASS)
 ASSERTS = Record(*MEASURES, rules=[some_of(*MEASURES)])
-WITNESS = Record(BITS)
+WITNESS = Record(BITS, CELLS, QUERY, WEIGHTS)
 
 
 @dataclass(frozen=True)
 class AssertedCache:
-    """Heads, a cache of their keys and values if there is one, and what is asserted of it."""
+    """Heads, a cache of their keys and values if there is one, and what is asserted of it.
+
+    `over` has the region, where there is one in the place of queries.
+    """
 
     heads: StatedHeads
     cache: StatedCache | None
     asserts: Values
+    over: CacheOverRegion | None = None
 
     @property
     def inputs(self) -> list[MatrixInput]:
@@ -101,6 +122,8 @@ class AssertedCache:
     @property
     def tiers(self) -> Sequence[Tier]:
         """Those that it can be computed in: binary64 where everything stands in array files of doubles."""
+        if self.over is not None:
+            return []
         arrays = [part.stored for part in self.inputs]
         in_doubles = all(array is not None and array.dtype not in NO_DOUBLES for array in arrays)
         return [DEFAULT] if in_doubles else []
@@ -130,10 +153,10 @@ class AssertedCache:
 
 def read(certificate: Certificate) -> AssertedCache:
     reading = certificate.reading
-    if certificate.witness is not None:
-        WITNESS.read(certificate.witness, reading)
+    witness = WITNESS.read(certificate.witness, reading) if certificate.witness is not None else None
     given = GIVEN.read(certificate.given, reading)
-    heads = read_heads(given)
+    _require_queries(given, witness)
+    heads = read_head(given) if REGION in given else read_heads(given)
     cache = read_cache(heads, given[CACHE]) if CACHE in given else None
     asserts = ASSERTS.read(certificate.asserts, reading)
     for field in (*DEVIATIONS, EVICTED):
@@ -151,12 +174,42 @@ def read(certificate: Certificate) -> AssertedCache:
                 raise cache.given.node(part).malformed(expected, "a part of the cache that nothing is said of")
     if MASS in asserts:
         _require_tokens(asserts[MASS], heads.tokens)
+    if REGION in given:
+        _require_of_region(asserts)
+        return AssertedCache(heads, cache, asserts, read_over_region(given, heads, cache, witness))
     for field in MEASURES:
         if field in asserts and PER_QUERY in asserts[field]:
             for each in EACH:
                 if each in asserts[field][PER_QUERY]:
                     _require_extents(asserts[field][PER_QUERY][each], heads)
     return AssertedCache(heads, cache, asserts)
+
+
+def _require_queries(given: Values, witness: Values | None) -> None:
+    """That there are queries or a region of them. Raises MalformedError."""
+    if REGION in given:
+        if QUERIES in given:
+            raise given.node(REGION).malformed("queries or a region, not both")
+        return
+    if QUERIES not in given:
+        raise given.at.malformed("queries, or a region of them", "no 'queries' and no 'region'")
+    for field in (CELLS, QUERY, WEIGHTS):
+        if witness is not None and field in witness:
+            raise witness.node(field).malformed(f"{field.name} only where a region is given")
+
+
+def _require_of_region(asserts: Values) -> None:
+    """That nothing else is asserted than what is proved over regions. Raises MalformedError."""
+    if RELATIVE in asserts:
+        raise asserts.node(RELATIVE).malformed("error, deviation, evicted or mass: over a region bounds are absolute")
+    for field in MEASURES:
+        if field in asserts and PER_QUERY in asserts[field]:
+            raise asserts[field].node(PER_QUERY).malformed("the other bounds: a region lists no queries")
+        if field in (ERROR, DEVIATION) and field in asserts and EVERYWHERE in asserts[field]:
+            expected = (
+                "at_most or at_least: over a region only shares of the softmax weight have a lower bound everywhere"
+            )
+            raise asserts[field].node(EVERYWHERE).malformed(expected)
 
 
 def _require_tokens(stated: Values, count: int) -> None:
@@ -181,7 +234,38 @@ def _require_extents(bounds: MatrixInput, heads: StatedHeads) -> None:
 # -- what is to be proved
 
 
-def obligations(stated: AssertedCache) -> Iterator[Obligation]:
+def obligations(stated: AssertedCache) -> Iterator[Obligation | NoProof]:
+    return _at_queries(stated) if stated.over is None else _over_region(stated, stated.over)
+
+
+def _over_region(stated: AssertedCache, over: CacheOverRegion) -> Iterator[Obligation | NoProof]:
+    """Over every cell each bound holds, and the cells cover the region; at a query there is as much as is stated."""
+    asserts, cells, query = stated.asserts, range(over.region.count), over.region.suspected()
+    for field in MEASURES:
+        if field not in asserts:
+            continue
+        bounds, name = asserts[field], field.name
+        tokens, norm = stated.shares(0).get(name), "l2" if field is DEVIATION else "linf"
+        around = over.difference if tokens is None else over.share(tokens)
+        if AT_MOST in bounds:
+            for i in cells:
+                most = Shared(partial(over.largest, f"{name}.{AT_MOST.name}", around, norm, i))
+                yield Obligation(f"{name}.{AT_MOST.name}.cell[{i}]", most, "<=", bounds[AT_MOST])
+        if EVERYWHERE in bounds:
+            assert tokens is not None
+            for i in cells:
+                least = Shared(partial(over.least_share, f"{name}.{EVERYWHERE.name}", tokens, i))
+                yield Obligation(f"{name}.{EVERYWHERE.name}.cell[{i}]", least, ">=", bounds[EVERYWHERE])
+        if AT_LEAST in bounds:
+            if query is None:
+                yield NoProof(f"{name}.{AT_LEAST.name}", "the query of the witness is not in the region")
+            else:
+                # Another query may do where this one does not, so it refutes nothing.
+                here = Shared(partial(over.at_suspect, name, around, norm, query))
+                yield Obligation(f"{name}.{AT_LEAST.name}", here, ">=", bounds[AT_LEAST], Part.WITNESS)
+
+
+def _at_queries(stated: AssertedCache) -> Iterator[Obligation]:
     heads, asserts = stated.heads, stated.asserts
     each_query = Together(lambda items, tier: measures(stated, items, tier))
 

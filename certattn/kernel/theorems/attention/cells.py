@@ -1,7 +1,7 @@
-"""Over a region of queries: how it is cut into cells, and how far T(q) is from an affine map over each.
+"""Over a region of queries: how it is cut into cells, and how far T(q) is from an affine map, or from T'(q), over each.
 
-Exact numbers and balls in, exact numbers and balls out: no certificate is known here, and nothing is decided. Two
-parts: regions and their cells, and the deviation over a cell.
+Exact numbers and balls in, exact numbers and balls out: no certificate is known here, and nothing is decided. Three
+parts: regions and their cells, the deviation over a cell, and the difference of two softmax means over a cell.
 """
 
 from __future__ import annotations
@@ -273,10 +273,14 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Deviation:
-    """T - T_inf for a prompt whose keys are multiplied with the stated queries, and an affine T_inf."""
+    """T - T_inf for a prompt whose keys are multiplied with the stated queries, and an affine T_inf.
+
+    `times` are positive factors of the softmax weights, one for each token; None for 1.
+    """
 
     prompt: Prompt
     limit: AffineMap
+    times: Sequence[fmpq] | None = None
 
     @cached_property
     def _keys(self) -> ExactMatrix:
@@ -289,6 +293,26 @@ class Deviation:
     @cached_property
     def _values(self) -> ExactMatrix:
         return self.prompt.values.centred(self._mean)
+
+    def at(self, query: ExactMatrix) -> list[arb]:
+        """T(q) - T_inf(q) for a query, 1 x d."""
+        return self._off(query, self._output(self._weights(query)))
+
+    def _weights(self, query: ExactMatrix) -> list[arb]:
+        scores = _balls(self._keys @ query.T, scale_ball(self.prompt.scale)).entries()
+        powers = [score.exp() for score in scores]
+        if self.times is not None:
+            powers = [power * count for power, count in zip(powers, self.times, strict=True)]
+        total = sum(powers, arb(0))
+        return [power / total for power in powers]
+
+    def _output(self, weights: list[arb]) -> list[arb]:
+        """T less the mean of the values."""
+        return (arb_mat(1, len(weights), weights) * _balls(self._values, arb(1))).entries()
+
+    def _off(self, query: ExactMatrix, output: list[arb]) -> list[arb]:
+        (infinite,) = self.limit.from_point(self._mean, query)
+        return [x - y for x, y in zip(output, infinite, strict=True)]
 
     def over(self, cell: Cell, norm: str) -> CellBound:
         """The deviation at the centre of a cell, and a bound of it over the cell."""
@@ -310,23 +334,21 @@ class Deviation:
     def expand(self, cell: Cell) -> Expansion:
         """The prompt as the centre of a cell sees it."""
         scale = scale_ball(self.prompt.scale)
-        weights = _softmax(_balls(self._keys @ cell.centre.T, scale).entries())
+        weights = self._weights(cell.centre)
         tilts = _balls(self._keys @ cell.directions.T, scale)
         values = _balls(self._values, arb(1))
-        average = arb_mat(1, len(weights), weights)
-        mean_tilt, output = (average * tilts).entries(), (average * values).entries()
+        mean_tilt, output = (arb_mat(1, len(weights), weights) * tilts).entries(), self._output(weights)
         around = [[x - mean for x, mean in zip(row, mean_tilt, strict=True)] for row in tilts.tolist()]
         weighed = [
             [w * (v - mean) for w, v in zip(weights, column, strict=True)]
             for column, mean in zip(values.transpose().tolist(), output, strict=True)
         ]
-        (infinite,) = self.limit.from_point(self._mean, cell.centre)
         limit_slope = table_of_balls(self.limit.matrix @ cell.directions.T, scale_ball(self.limit.scale))
         return Expansion(
             weights,
             around,
             weighed,
-            [x - y for x, y in zip(output, infinite, strict=True)],
+            self._off(cell.centre, output),
             arb_mat(weighed) * arb_mat(around),
             arb_mat(limit_slope),
         )
@@ -337,7 +359,63 @@ def _balls(matrix: ExactMatrix, factor: arb) -> arb_mat:
     return arb_mat(matrix.numerators) * (factor / matrix.denominator)
 
 
-def _softmax(scores: Sequence[arb]) -> list[arb]:
-    powers = [score.exp() for score in scores]
-    total = sum(powers, arb(0))
-    return [power / total for power in powers]
+# -- the difference of two softmax means over a cell
+#
+# T and T' are two such means of the same query, of other keys and values. With a prime for what belongs to T', put
+# d = T'(c) - T(c), B = W' - W, 1 - theta = 1 / E e^u and 1 - theta' = 1 / E' e^{u'}. Then
+#
+#     T'(q) - T(q) = d + (1 - theta) (B x + E'[y' phi(u')] - E[y phi(u)]) + (theta - theta') (W' x + E'[y' phi(u')]).
+#
+# The two remainders are subtracted before they are bounded: one moment over the tokens of both, those of T with the
+# sign -. So is theta - theta', which is at most |E' phi(u') - E phi(u)|. Proof: docs/claims/attention/cache-error.md.
+
+
+@dataclass(frozen=True)
+class Difference:
+    """T' - T, of two prompts with outputs of the same dimension, both relative to one constant vector."""
+
+    first: Deviation
+    second: Deviation
+
+    @classmethod
+    def of(cls, prompt: Prompt, other: Prompt, times: Sequence[fmpq]) -> Difference:
+        """How far the softmax mean over `other`, whose tokens count so many times, is from that over `prompt`."""
+        origin = constant(prompt.values.mean_row(), prompt.keys.columns)
+        return cls(Deviation(other, origin, times), Deviation(prompt, origin))
+
+    def at(self, query: ExactMatrix) -> list[arb]:
+        """T'(q) - T(q) for a query, 1 x d."""
+        return [x - y for x, y in zip(self.first.at(query), self.second.at(query), strict=True)]
+
+    def over(self, cell: Cell, norm: str) -> CellBound:
+        """Its size at the centre of a cell, and a bound of it over the cell."""
+        unit, first, second = cell.unit, self.first.expand(cell), self.second.expand(cell)
+        tilts = first.tilts + second.tilts
+        reaches = [unit.reach(tilt) for tilt in tilts]
+        tails = [exp_tail(reach) for reach in reaches]
+        # Of the one, of the other, and of the first less the second; phi has the "values" 1.
+        none, own = [arb(0)] * len(first.weights), [arb(0)] * len(second.weights)
+        growing = [[w * tail for w, tail in zip(none + second.weights, tails, strict=True)]]
+        normalisers = [first.weights + [-w for w in second.weights]]
+        apart = [x + [-y for y in z] for x, z in zip(first.weighed, second.weighed, strict=True)]
+        alone = [[abs(y) * tail for y, tail in zip(x + own, tails, strict=True)] for x in first.weighed]
+        excess = [2 * tail - 1 for tail in tails]
+        rests = [
+            [[abs(y) * more for y, more in zip(row, excess, strict=True)] for row in rows]
+            for rows in (normalisers, apart)
+        ]
+        growth, *both, whole = moments(tilts, reaches, growing, normalisers, rests[0], apart, rests[1], alone)
+        eta = unit.form(growth.matrix(0))
+        delta = unit.forms(both[0], both[1], "linf") / 2
+        rho, rho_first = unit.forms(both[2], both[3], norm) / 2, unit.forms(whole, whole, norm) / 2
+        offset = [x - y for x, y in zip(first.offset, second.offset, strict=True)]
+        slopes, rest = first.slope - second.slope, 1 / (eta + 1)
+        most = unit.affine(offset, slopes, norm) + rho
+        least = unit.affine(offset, slopes * rest, norm) + rest * rho
+        moved = delta * (unit.affine([arb(0)] * len(offset), first.slope, norm) + rho_first)
+        return CellBound(NORMS[norm](offset), most.max(least) + moved)
+
+
+def constant(value: ExactMatrix, dimension: int) -> AffineMap:
+    """The map of queries of this dimension that is 1 x d everywhere."""
+    return AffineMap(ExactMatrix.zero(value.columns, dimension), value, fmpq(1))
