@@ -13,7 +13,7 @@ from certattn.kernel.decide.obligation import DOUBLE
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import NUMBERS, TENSOR
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import Binary64Error, UsageError
+from certattn.kernel.errors import Binary64Error, NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.cache_error import (
@@ -26,12 +26,25 @@ from certattn.kernel.theorems.attention.cache_error import (
     AssertedCache,
     measures,
 )
+from certattn.kernel.theorems.attention.query_regions import CELLS as CELLS_FIELD
+from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, REGION
 from certattn.kernel.theorems.attention.stated_caches import HIGH_FIRST, KEPT, LOW_FIRST, MULTIPLICITIES, PACKED
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import Source, by_field, placed
+from certattn.provers.attention.cache_regions import Reached, hints, reached
+from certattn.provers.attention.deviation_search import BITS
+from certattn.provers.attention.region_options import (
+    BOX,
+    CELLS,
+    CENTRE,
+    MOST_CELLS_OF_EACH,
+    RADIUS,
+    REGION_FILE,
+    described_region,
+)
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
-from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
+from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -63,6 +76,8 @@ def generate(
     keep: Sequence[int] | None = None,
     packed: str | None = None,
     tokens: Sequence[int] | None = None,
+    region: Mapping[str, Any] | None = None,
+    cells: int = CELLS,
     states: Sequence[str] = (),
     at_most: Mapping[str, Any] = {},
     lower: bool = False,
@@ -92,11 +107,14 @@ def generate(
     keep : the tokens that the cache holds, for all heads, instead of an array `kept`.
     packed : "low-first" or "high-first" where a byte of the codes holds two.
     tokens : tokens whose softmax weight is stated as `mass`.
+    region : a region in the place of queries, of one head, as certificates write it under `given.region`.
+    cells : cut the region into at most so many cells; one subdivision, and one query, is for all that is stated.
     states : what is stated, of "error", "deviation", "relative", "evicted", "mass"; by default deviation and relative
-        where there is a cache, evicted where it keeps some tokens, and mass where tokens are named.
+        where there is a cache, evicted where it keeps some tokens, and mass where tokens are named. Over a region
+        there is no relative deviation.
     at_most : bounds to state, by these names, instead of the measured ones.
     lower : state lower bounds of the largest numbers too.
-    everywhere : state lower bounds for all queries.
+    everywhere : state lower bounds for all queries; over a region, of shares of the weight alone.
     per_query : state bounds for each query, of one head.
     digits : digits of measured bounds.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
@@ -106,11 +124,14 @@ def generate(
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
-    wanted = _Wanted(states, at_most, tokens, lower, everywhere, per_query, digits)
+    require_within(1, MOST_CELLS, cells, "cells")
+    wanted = _Wanted(states, at_most, tokens, lower, everywhere, per_query, digits, cells)
     if given is not None:
-        beside = (source, scale, causal, window, lengths, sequences, keep, packed)
+        beside = (source, scale, causal, window, lengths, sequences, keep, packed, region)
         if names or arrays or any(each is not None for each in beside):
-            raise UsageError("a head that is given whole takes no arrays, names, scale, mask or cache beside it")
+            raise UsageError(
+                "a head that is given whole takes no arrays, names, scale, mask, region or cache beside it"
+            )
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     if scale is None:
         raise UsageError("no scale; expected the factor of the scores, such as 1/sqrt(64): mostly it is 1/sqrt(d)")
@@ -123,7 +144,10 @@ def generate(
         stated["sequences"] = {
             name: [str(n) for n in each] for name, each in zip(("queries", "keys"), sequences, strict=True)
         }
-    sources = _sources(source, names, arrays)
+    fields: Sequence[str] = _FIELDS
+    if region is not None:
+        stated[REGION.name], fields = exact(region, REGION.name), (KEYS.name, VALUES.name)
+    sources = _sources(source, names, arrays, fields)
     if keep is not None:
         if KEPT.name in sources:
             raise UsageError("kept tokens, or an array of them, not both")
@@ -132,22 +156,25 @@ def generate(
         stated_kept = {}
     with placed(out, sources, data, dict.fromkeys(_BY_TOKEN, NUMBERS), TENSOR) as references:
         cache = {**stated_kept, **_cache(references, packed)}
-        described: dict[str, Plain] = {**{field: references[field] for field in _FIELDS}, **stated}
+        described: dict[str, Plain] = {**{field: references[field] for field in fields}, **stated}
         if cache:
             described["cache"] = cache
         return _write(Draft(THEOREM, out, described, note), wanted)
 
 
-def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
+def _sources(
+    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], fields: Sequence[str]
+) -> dict[str, Source]:
     unknown = sorted((set(arrays) | set(names)) - set(ARRAYS))
     if unknown:
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(ARRAYS)}")
     found = by_field(open_array_file(Path(source)), ARRAYS, names) if source is not None else {}
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
-    missing = [field for field in _FIELDS if field not in found]
+    missing = [field for field in fields if field not in found]
     if missing:
-        raise UsageError(f"no array {' and no '.join(missing)}; expected {', '.join(_FIELDS)} (--array keys=NAME)")
-    return found
+        raise UsageError(f"no array {' and no '.join(missing)}; expected {', '.join(fields)} (--array keys=NAME)")
+    # A region stands in the place of queries.
+    return {field: array for field, array in found.items() if field in fields or field not in _FIELDS}
 
 
 def _cache(references: Mapping[str, Plain], packed: str | None) -> dict[str, Plain]:
@@ -183,6 +210,7 @@ class _Wanted:
         everywhere: bool,
         per_query: bool,
         digits: int,
+        cells: int,
     ) -> None:
         self.states = list(dict.fromkeys([*states, *at_most]))
         if MASS.name in self.states and tokens is None:
@@ -191,7 +219,7 @@ class _Wanted:
             self.states.append(MASS.name)
         self.bounds = {name: exact_rational(bound, f"at_most of {name}") for name, bound in at_most.items()}
         self.tokens, self.lower, self.everywhere = tokens, lower, everywhere
-        self.per_query, self.digits = per_query, digits
+        self.per_query, self.digits, self.cells = per_query, digits, cells
 
     def probe(self, name: str) -> dict[str, Plain]:
         """A measure with a bound that everything reads."""
@@ -206,6 +234,10 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     if not states:
         raise UsageError("no cache, and no tokens whose mass is stated: there is nothing to state")
     stated = draft.read(THEOREM.read, {name: wanted.probe(name) for name in states})
+    if stated.over is not None:
+        return _over_region(draft, wanted, stated, states)
+    if wanted.cells != CELLS:
+        raise UsageError("cells are for a region of queries; none is given")
     if wanted.per_query and stated.heads.count > 1:
         raise UsageError("bounds for each query are stated of one head at a time")
     found = _measured(stated, states)
@@ -231,10 +263,39 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     return draft.write(asserts)
 
 
+def _over_region(draft: Draft, wanted: _Wanted, stated: AssertedCache, states: Sequence[str]) -> Certificate:
+    """The same over a region: search for cells, enclose with them, round outwards, write."""
+    if wanted.per_query:
+        raise UsageError("per_query is for listed queries; a region lists none")
+    probes = {name: wanted.probe(name) for name in states}
+    witness = hints(stated, states[0], wanted.cells)
+    found, bits = reached(draft.read(THEOREM.read, probes, witness), states)
+    if not wanted.lower:
+        witness = {name: words for name, words in witness.items() if name == CELLS_FIELD.name}
+    if bits != BITS[0]:
+        witness["bits"] = str(bits)
+    return draft.write({name: _ends(name, found[name], wanted) for name in states}, witness)
+
+
+def _ends(name: str, over: Reached, wanted: _Wanted) -> dict[str, Plain]:
+    most = wanted.bounds.get(name, round_up(over.highest, wanted.digits))
+    if over.highest > most:
+        nearly = arb(over.highest).str(6, radius=False)
+        raise NotProvedError(
+            f"at_most {format_rational(most)} of {name} is not proved: with {wanted.cells} cells {nearly} is"
+        )
+    ends: dict[str, Plain] = {**wanted.probe(name), "at_most": format_rational(most)}
+    if wanted.lower and over.some > 0:
+        ends["at_least"] = _down(over.some, wanted.digits)
+    if wanted.everywhere and over.lowest > 0:
+        ends["at_least_everywhere"] = _down(over.lowest, wanted.digits)
+    return ends
+
+
 def _by_default(given: Plain, wanted: _Wanted) -> list[str]:
     assert isinstance(given, dict)
     cache = given.get("cache")
-    states = [DEVIATION.name, RELATIVE.name] if cache is not None else []
+    states = [DEVIATION.name, *([] if REGION.name in given else [RELATIVE.name])] if cache is not None else []
     if isinstance(cache, dict) and KEPT.name in cache:
         states.append(EVICTED.name)
     return [*states, *([MASS.name] if wanted.tokens is not None else [])]
@@ -298,6 +359,11 @@ COMMAND = Command(
         sets="tokens",
         parse=_ranges("--mass"),
     ),
+    RADIUS,
+    CENTRE,
+    BOX,
+    REGION_FILE,
+    MOST_CELLS_OF_EACH,
     to_state("What to bound; deviation, relative and evicted by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
     Option("--lower", "State lower bounds too.", bool),
@@ -306,4 +372,5 @@ COMMAND = Command(
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),
     ARRAY,
     DATA_OR_AUTO,
+    inputs=described_region,
 )

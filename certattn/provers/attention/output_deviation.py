@@ -24,10 +24,15 @@ from certattn.kernel.theorems.attention.output_deviation import AT_MOST, THEOREM
 from certattn.provers.array_inputs import placed
 from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.attention.long_runs import Said
-from certattn.provers.attention.region_certificates import (
+from certattn.provers.attention.region_certificates import Wanted, over_regions
+from certattn.provers.attention.region_options import (
+    BOX,
     CELLS,
-    Wanted,
-    over_regions,
+    CENTRE,
+    MOST_CELLS_OF_EACH,
+    RADIUS,
+    REGION_FILE,
+    described_region,
 )
 from certattn.provers.commands import (
     ARRAY_OR_FILE,
@@ -40,7 +45,6 @@ from certattn.provers.commands import (
     Option,
     Whole,
     Yaml,
-    entries,
     in_arithmetic,
 )
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
@@ -197,46 +201,20 @@ def _listed(
 
 def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     """The region that one of the options describes. Raises UsageError for several."""
-    radius, centre, box, hull = (options.pop(name) for name in ("radius", "centre", "box", "hull"))
-    if centre is not None and radius is None:
-        raise UsageError("--centre is that of a ball, whose radius is missing: --radius R")
-    found = {
-        "--radius": _ball(radius, centre) if radius is not None else None,
-        "--box": _box(box) if box is not None else None,
-        "--hull": {"kind": "hull"} if hull else None,
-        "--region": options["region"],
-    }
-    given = {name: region for name, region in found.items() if region is not None}
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} describe a region each; expected one")
-    return {**options, "region": next(iter(given.values()), None)}
-
-
-def _ball(radius: str, centre: str | None) -> dict[str, Any]:
-    if centre is None:
-        return {"kind": "ball", "radius": radius}
-    return {"kind": "ball", "centre": entries(centre), "radius": radius}
-
-
-def _box(text: str) -> dict[str, Plain]:
-    ends = [[end.strip() for end in interval.split(":")] for interval in text.split(",")]
-    if any(len(pair) > 2 for pair in ends):
-        raise UsageError(
-            f"--box {text!r}: expected an interval A:B or a number for each coordinate, as in '-1:1, 0:1/2, 0'"
-        )
-    return {"kind": "box", "lower": [pair[0] for pair in ends], "upper": [pair[-1] for pair in ends]}
+    hull = options.pop("hull")
+    return described_region(options, {"--hull": {"kind": "hull"} if hull else None})
 
 
 COMMAND = Command(
     Argument("HEAD", Arrays()),
     SCORE_SCALE,
     QUERY_ROWS,
-    Option("--radius", "State it of a ball of this radius around each query that is meant.", metavar="R"),
-    Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'"),
-    Option("--box", "State it of a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'"),
+    RADIUS,
+    CENTRE,
+    BOX,
     Option("--hull", "State it of all convex combinations of the queries that are meant.", bool, default=False),
-    Option("--region", "State it of the region, or the list of them, in a YAML file.", Yaml("given.region"), "FILE"),
-    Option("--cells", "Most cells to cut each region into.", Whole(1)),
+    REGION_FILE,
+    MOST_CELLS_OF_EACH,
     Option("--lower-bound", "State too, as at_least, the largest deviation found in the region.", bool),
     Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
     Option("--norm", "", tuple(NORMS)),

@@ -20,7 +20,6 @@ from certattn.provers.exact_inputs import exact, require_within
 from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
-CELLS = 200
 # A bound above this is none. Written out, it could fill the memory.
 _MOST = arb(2) ** 4096
 # A bound that is so many times what was found says nothing that anybody wants to know.

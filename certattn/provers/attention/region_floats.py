@@ -15,7 +15,7 @@ from flint import fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.operator import AffineMap
 from certattn.kernel.mathematics.reals import Real, Surd
-from certattn.kernel.theorems.attention.cells import Cell, Deviation
+from certattn.kernel.theorems.attention.cells import Cell, Deviation, Difference
 from certattn.kernel.theorems.attention.quadratic_forms import SMALL
 from certattn.kernel.theorems.attention.unit_sets import ClippedCube, UnitBall, UnitSimplex
 
@@ -52,6 +52,10 @@ class FloatAffine:
         """With 0 for the entries that are all rounding."""
         return cls(_settled(offset, offset_terms), _settled(slopes, slopes_terms), offset_terms, slopes_terms)
 
+    def less(self, other: FloatAffine) -> FloatAffine:
+        offset_terms, slopes_terms = self.offset_terms + other.offset_terms, self.slopes_terms + other.slopes_terms
+        return self.settled(self.offset - other.offset, self.slopes - other.slopes, offset_terms, slopes_terms)
+
     def gradient(self) -> Array:
         """Half the gradient of the squared l2 norm at 0."""
         terms = np.abs(self.slopes).T @ self.offset_terms + self.slopes_terms.T @ np.abs(self.offset)
@@ -76,6 +80,10 @@ class FloatDeviation:
         return table(keys.centred(keys.take_rows([0]))) * number(self.exact.prompt.scale)
 
     @cached_property
+    def times(self) -> Array:
+        return np.array([1.0]) if self.exact.times is None else vector(tuple(self.exact.times))
+
+    @cached_property
     def values(self) -> Array:
         values = self.exact.prompt.values
         return table(values.centred(values.mean_row()))
@@ -90,14 +98,14 @@ class FloatDeviation:
     def size(self, vector: Array) -> float:
         return _size(vector, self.norm)
 
-    def at(self, query: Array) -> tuple[Array, FloatAffine]:
-        """Weights, and T - T_inf with its slope there."""
-        return self._seen(query, np.eye(len(query)))[:2]
+    def at(self, query: Array) -> FloatAffine:
+        """T - T_inf with its slope there."""
+        return self.seen(query, np.eye(len(query)))[1]
 
-    def _seen(self, query: Array, directions: Array) -> tuple[Array, FloatAffine, Array, Array, Array]:
+    def seen(self, query: Array, directions: Array) -> tuple[Array, FloatAffine, Array, Array, Array]:
         """Weights and T - T_inf at a query and along directions; tilts, w_i (v_i - T), and the slope of T."""
         scores = self.keys @ query
-        weights = np.exp(scores - scores.max())
+        weights = np.exp(scores - scores.max()) * self.times
         weights /= weights.sum()
         slope, offset = self.limit
         tilts = self.keys @ directions.T
@@ -115,7 +123,7 @@ class FloatDeviation:
 
     def over(self, cell: Cell) -> FloatBound:
         """The bound over a cell."""
-        weights, affine, tilts, weighed, turn = self._seen(table(cell.centre)[0], table(cell.directions))
+        weights, affine, tilts, weighed, turn = self.seen(table(cell.centre)[0], table(cell.directions))
         offset, slopes = affine.offset, affine.slopes
         unit = _unit(cell)
         tails = _tail(unit.reach(tilts))
@@ -129,6 +137,57 @@ class FloatDeviation:
         last = unit.affine(offset, slopes - theta * turn, self.norm) + (1 - theta) * rho
         bending = _moment(np.linalg.norm(weighed, axis=0), tilts)
         return FloatBound(max(first, last), unit.highest(affine), bending)
+
+
+@dataclass(frozen=True)
+class FloatDifference:
+    """T' - T in doubles."""
+
+    exact: Difference
+    norm: str
+
+    @cached_property
+    def parts(self) -> tuple[FloatDeviation, FloatDeviation]:
+        return FloatDeviation(self.exact.first, self.norm), FloatDeviation(self.exact.second, self.norm)
+
+    def size(self, vector: Array) -> float:
+        return _size(vector, self.norm)
+
+    def at(self, query: Array) -> FloatAffine:
+        """T' - T with its slope there."""
+        first, second = (part.at(query) for part in self.parts)
+        return first.less(second)
+
+    def over(self, cell: Cell) -> FloatBound:
+        """The bound over a cell."""
+        seen = [part.seen(table(cell.centre)[0], table(cell.directions)) for part in self.parts]
+        (w, own, a, y, turn), (v, others, b, z, _) = seen
+        affine = own.less(others)
+        unit, offset, slopes = _unit(cell), affine.offset, affine.slopes
+        first, second = _tail(unit.reach(a)), _tail(unit.reach(b))
+
+        def apart(row: Array, other: Array) -> Array:
+            return np.asarray(_moment(row, a) - _moment(other, b))
+
+        def together(row: Array, other: Array) -> Array:
+            rests = _moment(np.abs(row) * (2 * first - 1), a), _moment(np.abs(other) * (2 * second - 1), b)
+            return np.asarray(rests[0] + rests[1])
+
+        pairs = list(zip(y, z, strict=True))
+        curves, rests = (np.array([of(*pair) for pair in pairs]) for of in (apart, together))
+        rho = unit.forms(curves, rests, self.norm) / 2
+        delta = unit.forms(apart(w, v)[None], together(w, v)[None], "linf") / 2
+        whole = np.array([_moment(np.abs(row) * first, a) for row in y])
+        rest = 1 / (1 + unit.form(_moment(v * second, b)))
+        most = unit.affine(offset, slopes, self.norm) + rho
+        least = unit.affine(offset, rest * slopes, self.norm) + rest * rho
+        moved = delta * (unit.affine(0 * offset, turn, self.norm) + unit.forms(whole, whole, self.norm) / 2)
+        bending = _moment(np.linalg.norm(y, axis=0), a) + _moment(np.linalg.norm(z, axis=0), b)
+        return FloatBound(max(most, least) + moved, unit.highest(affine), bending)
+
+
+def in_doubles(around: Deviation | Difference, norm: str) -> FloatDeviation | FloatDifference:
+    return FloatDeviation(around, norm) if isinstance(around, Deviation) else FloatDifference(around, norm)
 
 
 def table(matrix: ExactMatrix) -> Array:

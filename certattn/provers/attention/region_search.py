@@ -21,13 +21,23 @@ from certattn.kernel.theorems.attention.cells import (
     Box,
     BoxPiece,
     Deviation,
+    Difference,
     Hull,
     Piece,
     SimplexPiece,
     box_pieces,
     simplex_pieces,
 )
-from certattn.provers.attention.region_floats import Array, FloatDeviation, coarse, first_largest, number, table
+from certattn.provers.attention.region_floats import (
+    Array,
+    FloatDeviation,
+    FloatDifference,
+    coarse,
+    first_largest,
+    in_doubles,
+    number,
+    table,
+)
 
 # A bound this close to a deviation that occurs is as good as the best one.
 _CLOSE = 1.001
@@ -70,15 +80,17 @@ class Found:
         return " ".join("." if b is None else "-".join(str(end) for end in b) for b in self.bisections)
 
 
-def search(region: Region, deviation: Deviation, norm: str, cells: int, enough: float | None) -> Found:
+def search(region: Region, deviation: Deviation | Difference, norm: str, cells: int, enough: float | None) -> Found:
     """At most `cells` cells; `enough` is a bound that need not be gone below, None for the smallest."""
     # What is too large for doubles becomes inf or nan, and that is no bound.
     with np.errstate(all="ignore"):
-        return _Search(region, FloatDeviation(deviation, norm), cells, enough).run()
+        return _Search(region, in_doubles(deviation, norm), cells, enough).run()
 
 
 class _Search:
-    def __init__(self, region: Region, deviation: FloatDeviation, cells: int, enough: float | None) -> None:
+    def __init__(
+        self, region: Region, deviation: FloatDeviation | FloatDifference, cells: int, enough: float | None
+    ) -> None:
         self.region, self.deviation, self.cells, self.enough = region, deviation, cells, enough
         self.suspect: Suspect = None
         self.lower = self._size(table(region.middle())[0])
@@ -153,7 +165,7 @@ class _Search:
     # -- a query that deviates much
 
     def _size(self, query: Array) -> float:
-        _, affine = self.deviation.at(query)
+        affine = self.deviation.at(query)
         return self.deviation.size(affine.offset)
 
     def _meet(self, query: Array, suspect: Suspect) -> bool:
@@ -168,7 +180,7 @@ class _Search:
         """From the middle to the query that is best to first order, as long as it is better."""
         query = table(self.region.middle())[0]
         for _ in range(_CLIMBS):
-            _, affine = self.deviation.at(query)
+            affine = self.deviation.at(query)
             uphill = affine.gradient() if self.deviation.norm == "l2" else affine.gradient_of_largest()
             query, suspect = self._furthest(uphill if uphill.any() else self._best_axis())
             if not self._meet(query, suspect):

@@ -30,9 +30,11 @@ from certattn.kernel.theorems.attention.cache_error import (
     AssertedCache,
     measures,
 )
+from certattn.kernel.theorems.attention.cache_regions import CacheOverRegion
 from certattn.kernel.theorems.attention.stated_caches import KEPT, MULTIPLICITIES, CachedArray, StatedCache
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.statements.attention.attention_error import heads_words, sight_words
+from certattn.statements.attention.query_regions import over_cell_words, regions_words
 from certattn.statements.digits import DOUBLE
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -44,18 +46,24 @@ _MEASURED: dict[str, tuple[str, str]] = {
     EVICTED.name: ("softmax weight on the tokens that are not kept", r"\sum_{j \text{ evicted}} p_{ij}"),
     MASS.name: ("softmax weight on stated tokens", r"\sum_{j \in M} p_{ij}"),
 }
+_BY_NAME = {field.name: field for field in MEASURES}
 _INDEX = re.compile(r"\[(\d+)\]")
 # So many tokens are written out.
 _SHOWN = 16
 
 
 def statement(stated: AssertedCache) -> Statement:
-    heads, given, said = stated.heads, stated.heads.given, list(_said(stated))
+    heads, given, said, over = stated.heads, stated.heads.given, list(_said(stated)), stated.over
     compared = "; ".join(words for words, _ in said)
+    arrays = f"keys: {given[KEYS].words()}, values: {given[VALUES].words()}"
+    if over is None:
+        whose, sees = f"{heads_words(heads)} (queries: {given[QUERIES].words()}, {arrays})", sight_words(given)
+    else:
+        whose = f"{regions_words([over.region])} and a head of {counted(heads.tokens, 'token')} ({arrays})"
+        sees = "all tokens" if over.region.sees is None else f"the first {counted(over.region.sees, 'token')}"
     words = (
-        f"For {heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
-        f"values: {given[VALUES].words()}), let T be the mean of the values that a query sees, weighted by "
-        f"e^({describe(heads.scale)} <q, k>), where a query sees {sight_words(given)}. "
+        f"For {whose}, let T be the mean of the values that a query sees, weighted by "
+        f"e^({describe(heads.scale)} <q, k>), where a query sees {sees}. "
         f"{_cache_words(stated.cache) + compared if stated.cache is not None else compared[0].upper() + compared[1:]}."
     )
     return Statement(words, r",\qquad ".join(latex for _, latex in said))
@@ -155,6 +163,8 @@ def _bounds_latex(bounds: Values, latex: str) -> str:
 
 def sentence(stated: AssertedCache, name: str) -> str:
     kind, _, rest = name.partition(".")
+    if stated.over is not None:
+        return _over_region(stated, stated.over, kind, rest)
     place = [int(index) for index in _INDEX.findall(rest)]
     of_head = f" of head {place[0]}, {place[1]}" if stated.heads.count > 1 and place else ""
     which = f"at query {place[2]}{of_head}" if rest.startswith(PER_QUERY.name) else f"at the worst query{of_head}"
@@ -163,8 +173,47 @@ def sentence(stated: AssertedCache, name: str) -> str:
     return f"the {_measure_words(stated, kind)} {which}"
 
 
+def _over_region(stated: AssertedCache, over: CacheOverRegion, kind: str, rest: str) -> str:
+    number, bounds = f"the {_measure_words(stated, kind)}", stated.asserts[_BY_NAME[kind]]
+    if rest == AT_LEAST.name:
+        short = over.suspected.get(kind, arb("nan")) < bounds[AT_LEAST]
+        return f"{number} at some query of the region{', here at the query of the witness' * short}"
+    end, index = rest.partition(".")[0], int(_INDEX.findall(rest)[0])
+    least = end == EVERYWHERE.name
+    bound = 1 - bounds[EVERYWHERE] if least else bounds[AT_MOST]
+    reached = over.reached.get(f"{kind}.{end}", {}).get(index)
+    return over_cell_words(number, over.region, index, reached, bound, least)
+
+
+def _reached_over_region(stated: AssertedCache, over: CacheOverRegion) -> list[str]:
+    """Of each measure what was reached over the region, where every cell was looked at."""
+    lines = []
+    for field in MEASURES:
+        number = _measure_words(stated, field.name) if field in stated.asserts else ""
+        ends = (AT_MOST, EVERYWHERE) if field in stated.asserts else ()
+        for end in ends:
+            reached = over.reached.get(f"{field.name}.{end.name}", {})
+            if end not in stated.asserts[field] or len(reached) < over.region.count:
+                continue
+            worst = max(reached, key=lambda index: _highest(reached[index].upper))
+            upper, where = reached[worst].upper, f" (cell {worst} of {len(reached)})" if len(reached) > 1 else ""
+            if upper.is_finite() is not True:
+                lines.append(f"the {number}: no bound over the region, because of cell {worst}")
+            elif end is AT_MOST:
+                lines.append(f"the {number} over the region is at most {show(upper)}{where}")
+            else:
+                lines.append(f"the {number} over the region is at least {show(1 - upper)}{where}")
+    return lines
+
+
+def _highest(upper: arb) -> float:
+    return float(upper.mid()) if upper.is_finite() else float("inf")
+
+
 def findings(stated: AssertedCache, obligations: Sequence[Answer]) -> list[str]:
-    """The worst head of each measure, and there the worst query."""
+    """The worst head of each measure, and there the worst query; over a region the worst cell."""
+    if stated.over is not None:
+        return _reached_over_region(stated, stated.over)
     worst: dict[str, tuple[int, arb]] = {}
     for field in MEASURES:
         named = [(o.name, o.left) for o in obligations if o.name.startswith(f"{field.name}.{AT_MOST.name}[")]

@@ -28,14 +28,13 @@ from certattn.kernel.theorems.attention.output_deviation import (
     AssertedDeviation,
 )
 from certattn.kernel.theorems.attention.query_regions import StatedRegion
-from certattn.statements.attention.query_regions import at_words, regions_latex, regions_words
+from certattn.statements.attention.query_regions import over_cell_words, regions_latex, regions_words
 from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import law_words, prompt_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # For numbers that only say how far a check came.
 _DIGITS = 6
-_FINER = "a finer subdivision may do (certattn generate --cells)"
 
 
 def statement(stated: AssertedDeviation) -> Statement:
@@ -159,15 +158,8 @@ def _cell_of(stated: AssertedDeviation, kind: str) -> tuple[StatedRegion, fmpq]:
 
 def _over_cell(stated: AssertedDeviation, region: StatedRegion, bound: fmpq, distance: str, index: int) -> str:
     """Which of the numbers that are known of a cell is compared."""
-    reached, where = stated.reached.get(region.name, {}).get(index), at_words(region, index)
-    if reached is None or reached.upper <= bound:
-        return f"a bound of {distance} over {where}"
-    if reached.centre > bound:
-        return f"{distance} at the centre of {where}"
-    if (reached.centre <= bound) is not True:
-        return f"the largest {distance} over {where}"
-    finer = f", where {_FINER}" if reached.upper > bound else ""
-    return f"a bound of {distance} over {where}{finer}"
+    reached = stated.reached.get(region.name, {}).get(index)
+    return over_cell_words(distance, region, index, reached, bound)
 
 
 # -- findings

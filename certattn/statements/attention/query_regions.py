@@ -9,6 +9,7 @@ from flint import fmpq
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.attention.cells import CellBound
 from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, UPPER, StatedRegion
 
 # Regions that a sentence describes.
@@ -63,6 +64,27 @@ def at_words(region: StatedRegion, index: int) -> str:
     if len(centre) > 8:
         return name
     return f"{name}, around ({', '.join(_short(entry) for entry in centre)})"
+
+
+FINER = "a finer subdivision may do (certattn generate --cells)"
+
+
+def over_cell_words(
+    number: str, region: StatedRegion, index: int, reached: CellBound | None, bound: fmpq, least: bool = False
+) -> str:
+    """Which of the numbers that are known of a cell is compared with a bound; `number` says what of.
+
+    least : it is a bound from below, and `reached` and `bound` are those of what is missing to 1.
+    """
+    where, a_bound = at_words(region, index), "a lower bound" if least else "a bound"
+    if reached is None or reached.upper <= bound:
+        return f"{a_bound} of {number} over {where}"
+    if reached.centre > bound:
+        return f"{number} at the centre of {where}"
+    if (reached.centre <= bound) is not True:
+        return f"the {'least' if least else 'largest'} {number.removeprefix('the ')} over {where}"
+    finer = f", where {FINER}" if reached.upper > bound else ""
+    return f"{a_bound} of {number} over {where}{finer}"
 
 
 def _short(entry: fmpq) -> str:

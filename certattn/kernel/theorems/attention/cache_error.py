@@ -48,6 +48,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
 from certattn.kernel.theorems.attention.cache_regions import CacheOverRegion, read_head, read_over_region
+from certattn.kernel.theorems.attention.cells import Deviation, Difference
 from certattn.kernel.theorems.attention.query_regions import CELLS, QUERY, REGION, WEIGHTS
 from certattn.kernel.theorems.attention.stated_caches import (
     CACHE,
@@ -138,6 +139,13 @@ class AssertedCache:
             assert self.cache is not None
             found[EVICTED.name] = frozenset(range(self.heads.tokens)) - set(self.cache.kept(key_head))
         return found
+
+    def over_region(self, name: str) -> tuple[Deviation | Difference, str]:
+        """A measure over the region as a deviation, and in which norm."""
+        assert self.over is not None
+        tokens = self.shares(0).get(name)
+        around = self.over.difference if tokens is None else self.over.share(tokens)
+        return around, "l2" if name == DEVIATION.name else "linf"
 
     @property
     def compares(self) -> bool:
@@ -245,14 +253,13 @@ def _over_region(stated: AssertedCache, over: CacheOverRegion) -> Iterator[Oblig
         if field not in asserts:
             continue
         bounds, name = asserts[field], field.name
-        tokens, norm = stated.shares(0).get(name), "l2" if field is DEVIATION else "linf"
-        around = over.difference if tokens is None else over.share(tokens)
+        around, norm = stated.over_region(name)
         if AT_MOST in bounds:
             for i in cells:
                 most = Shared(partial(over.largest, f"{name}.{AT_MOST.name}", around, norm, i))
                 yield Obligation(f"{name}.{AT_MOST.name}.cell[{i}]", most, "<=", bounds[AT_MOST])
         if EVERYWHERE in bounds:
-            assert tokens is not None
+            tokens = stated.shares(0)[name]
             for i in cells:
                 least = Shared(partial(over.least_share, f"{name}.{EVERYWHERE.name}", tokens, i))
                 yield Obligation(f"{name}.{EVERYWHERE.name}.cell[{i}]", least, ">=", bounds[EVERYWHERE])
