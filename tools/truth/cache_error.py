@@ -1,6 +1,7 @@
 """The part of `tools/truth/certificate.py` about `cache-error`: every output and every weight from the definition.
 
-Codes become numbers one by one, by fractions; a token of a cache is asked by itself whether a query sees it.
+Codes become numbers one by one, by fractions; a token of a cache is asked by itself whether a query sees it. Of a
+region of queries it searches in doubles for the one where a number is largest, and computes it there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tools.truth.attention_error import (
     tensor_of,
 )
 from tools.truth.judgement import Comparison, Judgement, judge_all
-from tools.truth.prompt import require_bits
+from tools.truth.prompt import Region, read_regions, require_bits, require_region_witness
 from tools.truth.reading import (
     Scale,
     Table,
@@ -47,10 +48,13 @@ ENDS = ("at_most", "at_least", "at_least_everywhere")
 
 
 def judge_cache_error(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    require_bits(witness)
+    if not (isinstance(given, dict) and "region" in given):
+        require_bits(witness)
     require_record(asserts, "asserts", set(), MEASURES)
     require(asserts != {}, "nothing is asserted")
     stated = read_caches(given, folder)
+    if stated.region is not None:
+        require_region_witness(witness, [stated.region], "region", folder)
     require(set(asserts) <= {"mass"} or "cache" in given, "no cache")
     require("cache" not in given or not set(asserts) <= {"mass"}, "a cache that nothing is said of")
     require("evicted" not in asserts or "kept" in given["cache"], "evicted, and nothing kept")
@@ -61,6 +65,11 @@ def judge_cache_error(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         require(any(key in bounds for key in (*ENDS, "per_query")), f"{name} without a bound")
         tokens = read_counts(bounds["tokens"]) if name == "mass" else []
         require(len(set(tokens)) == len(tokens) and all(t < stated.tokens for t in tokens), "tokens of the mass")
+        if stated.region is not None:
+            require("per_query" not in bounds and name != "relative", f"{name} over a region")
+            require("at_least_everywhere" not in bounds or name not in COMPARED, f"{name} everywhere over a region")
+            comparisons += _compared_over_region(name, bounds, tokens, stated)
+            continue
         comparisons += _compared(name, bounds, lambda name=name, tokens=tokens: stated.measured(name, tokens))
         if "per_query" in bounds:
             require_record(bounds["per_query"], "per_query", set(), {"at_most", "at_least"})
@@ -84,6 +93,27 @@ def _compared(name: str, bounds: Any, measured: Callable[[], list[mpf]]) -> Iter
             yield Comparison(f"{name}.{end}", lambda end=end: of[end](measured()), bound, upper=end == "at_most")
 
 
+def _compared_over_region(name: str, bounds: Any, tokens: list[int], stated: Caches) -> Iterator[Comparison]:
+    for end in ENDS:
+        if end not in bounds:
+            continue
+        bound = read_number(bounds[end])
+        require(bound >= 0, "a negative bound")
+        least = end == "at_least_everywhere"
+
+        @cache
+        def queries(least: bool = least) -> list[Vector]:
+            assert stated.region is not None
+            return [stated.region.search(lambda many: stated.many(name, tokens, many, least)), stated.region.middle()]
+
+        def largest(queries: Callable[[], list[Vector]] = queries, least: bool = least) -> mpf:
+            found = [stated.of(name, tokens, query) for query in queries()]
+            return 1 - min(found) if least else max(found)
+
+        upper = end != "at_least"
+        yield Comparison(f"{name}.{end}", largest, 1 - bound if least else bound, upper=upper, searched=True)
+
+
 @dataclass
 class Caches:
     """By batch and head queries, keys, values and, of a cache, kept tokens, keys, values and multiplicities."""
@@ -100,6 +130,33 @@ class Caches:
     cached_keys: Any = None
     cached_values: Any = None
     times: Any = None
+    # In the place of queries.
+    region: Region | None = None
+
+    def of(self, name: str, tokens: list[int], query: Vector) -> mpf:
+        """A number at a query of the region."""
+        return self._of_query(name, set(tokens), 0, 0, query, self.sees[0][0])
+
+    def many(self, name: str, tokens: list[int], queries: Array, least: bool) -> Array:
+        """The same of many queries in doubles; `least`: what is missing to 1."""
+        sees, scale = self.sees[0][0], float(root_of(self.scale))
+
+        def weights(keys: Table, times: list[Fraction]) -> Array:
+            scores = scale * queries @ _doubles(keys).T
+            masses = np.exp(scores - scores.max(1, keepdims=True)) * _doubles([times])
+            return np.asarray(masses / masses.sum(1, keepdims=True))
+
+        own = weights([self.keys[0][0][j] for j in sees], [Fraction(1)] * len(sees))
+        if name in ("evicted", "mass"):
+            inside = set(tokens) if name == "mass" else set(sees) - set(self.kept[0][0] if self.kept else ())
+            found = own @ np.array([float(j in inside) for j in sees])
+            return np.asarray(1 - found if least else found)
+        held = range(len(self.cached_keys[0][0]))
+        places = [c for c in held if self.kept is None or self.kept[0][0][c] in set(sees)]
+        cached = weights([self.cached_keys[0][0][c] for c in places], [self.times[0][0][c] for c in places])
+        off = cached @ _doubles([self.cached_values[0][0][c] for c in places])
+        off = off - own @ _doubles([self.values[0][0][j] for j in sees])
+        return np.asarray(np.abs(off).max(1) if name == "error" else np.sqrt((off**2).sum(1)))
 
     def __post_init__(self) -> None:
         self._at = cache(self._measured)
@@ -146,6 +203,10 @@ class Caches:
         ]
 
 
+def _doubles(rows: Table) -> Array:
+    return np.array([[float(x) for x in row] for row in rows])
+
+
 def _output(weights: list[mpf], values: Table) -> list[mpf]:
     return [mean_of(weights, list(column), mp.fsum(weights)) for column in zip(*values, strict=True)]
 
@@ -154,6 +215,8 @@ def _output(weights: list[mpf], values: Table) -> list[mpf]:
 
 
 def read_caches(given: Any, folder: Path) -> Caches:
+    if isinstance(given, dict) and "region" in given:
+        return _read_over_region(given, folder)
     masks = {"causal", "window", "lengths", "sequences"}
     require_record(given, "given", {"queries", "keys", "values", "scale"}, masks | {"cache"})
     tensors = {name: _finite(tensor_of(given[name], folder)) for name in ("queries", "keys", "values")}
@@ -174,6 +237,24 @@ def read_caches(given: Any, folder: Path) -> Caches:
     )
     if "cache" in given:
         _read_cache(found, given, tensors, folder)
+    return found
+
+
+def _read_over_region(given: Any, folder: Path) -> Caches:
+    require_record(given, "given", {"region", "keys", "values", "scale"}, {"cache"})
+    tensors = {name: _finite(tensor_of(given[name], folder)) for name in ("keys", "values")}
+    (*outer, n, d), (*other, count, _) = (array.shape for array in tensors.values())
+    require(outer == other and count == n and all(extent == 1 for extent in outer), "keys and values of one head")
+    (region,) = read_regions(given["region"], "region", d, folder)
+    seen = n if region.sees is None else region.sees
+    require(1 <= seen <= n, "a region that sees more tokens than there are")
+    by_head = {name: by_batch(array) for name, array in tensors.items()}
+    found = Caches(
+        [], **by_head, scale=read_scale(given), sees=[[list(range(seen))]], tokens=n, shape=(), region=region
+    )
+    if "cache" in given:
+        _read_cache(found, given, tensors, folder)
+        require(found.kept is not None or seen == n, "a cache without places, of which the first tokens are seen")
     return found
 
 

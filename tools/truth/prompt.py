@@ -156,8 +156,8 @@ def deviation_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) 
     prompt = read_prompt(given, {"limit", "causal"} if causal is not None else {"limit"}, folder, asked)
     keys, values, queries, scale = prompt.tokens, prompt.values, prompt.queries, prompt.scale
     U, V, outputs, attention = prompt.U, prompt.V, len(values[0]), prompt.attention
-    regions = _regions(given[asked], asked, len(U[0]), folder) if kinds else []
-    _deviation_witness(witness, regions, asked, folder)
+    regions = read_regions(given[asked], asked, len(U[0]), folder) if kinds else []
+    require_region_witness(witness, regions, asked, folder)
 
     limit = _limit(given["limit"], keys, values, (U, V), outputs, scale, folder)
     require_record(asserts, "asserts", {"deviation"})
@@ -425,12 +425,12 @@ def _stacked(node: Any, count: int, rows: int, columns: int, folder: Path) -> li
 
 
 # The deviation at many queries at once, one per row, in doubles.
-_Deviations = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+Deviations = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 
 
 def _in_doubles(
     keys: Table, values: Table, U: Table, scale: Scale, limit: Callable[[Vector], list[mpf]], norm: str
-) -> _Deviations:
+) -> Deviations:
     """T - T_inf in doubles; an affine T_inf is read off at 0 and along the axes."""
     width = len(U[0])
     with mp.workdps(40):
@@ -459,7 +459,7 @@ def _in_doubles(
 
 
 @dataclass(frozen=True)
-class _Region:
+class Region:
     """All queries that belong to parameters in [-1, 1]^n: `many` in doubles, `exact` in the region exactly."""
 
     kind: str
@@ -468,7 +468,7 @@ class _Region:
     exact: Callable[[Vector], Vector]
     sees: int | None = None
 
-    def search(self, deviations: _Deviations) -> Vector:
+    def search(self, deviations: Deviations) -> Vector:
         """The query of the largest deviation that a grid and steps from the best of it come across."""
         draw = np.random.default_rng(0)
         axis = np.linspace(-1, 1, {1: 101, 2: 25, 3: 9}.get(self.size, 3))
@@ -487,7 +487,7 @@ class _Region:
         return self.exact([Fraction(0)] * self.size)
 
 
-def _regions(node: Any, asked: str, width: int, folder: Path) -> list[_Region]:
+def read_regions(node: Any, asked: str, width: int, folder: Path) -> list[Region]:
     """One region, or a list of them; each may say how many tokens its queries see."""
     require(asked == "region" or (isinstance(node, list) and node != []), "no list of regions")
     found = []
@@ -499,7 +499,7 @@ def _regions(node: Any, asked: str, width: int, folder: Path) -> list[_Region]:
     return found
 
 
-def _region(node: Any, width: int, folder: Path) -> _Region:
+def _region(node: Any, width: int, folder: Path) -> Region:
     kind = require_mapping(node, "region").get("kind")
     if kind == "ball":
         require_record(node, "region", {"kind", "centre", "radius"})
@@ -512,7 +512,7 @@ def _region(node: Any, width: int, folder: Path) -> _Region:
         def in_balls(z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return _doubles(centre) + float(radius) * z / np.maximum(1, np.sqrt((z**2).sum(1, keepdims=True)))
 
-        return _Region(kind, width, in_balls, in_ball)
+        return Region(kind, width, in_balls, in_ball)
     if kind == "box":
         require_record(node, "region", {"kind", "lower", "upper"})
         lower, upper = _point(node["lower"], folder), _point(node["upper"], folder)
@@ -525,7 +525,7 @@ def _region(node: Any, width: int, folder: Path) -> _Region:
         def in_boxes(z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return _doubles(lower) + _doubles([b - a for a, b in zip(lower, upper, strict=True)]) * (z + 1) / 2
 
-        return _Region(kind, width, in_boxes, in_box)
+        return Region(kind, width, in_boxes, in_box)
     require(kind == "hull", f"the region {kind!r}")
     require_record(node, "region", {"kind", "points"})
     points = read_table(node["points"], folder)
@@ -537,7 +537,7 @@ def _region(node: Any, width: int, folder: Path) -> _Region:
         weights = np.where(total > 0, weights, np.eye(len(points))[0]) / np.where(total > 0, total, 1)
         return weights @ np.array([_doubles(point) for point in points])
 
-    return _Region("hull", len(points), in_hulls, lambda z: _combined(points, z))
+    return Region("hull", len(points), in_hulls, lambda z: _combined(points, z))
 
 
 def _doubles(entries: Vector) -> np.ndarray[Any, Any]:
@@ -572,7 +572,7 @@ def _point(node: Any, folder: Path) -> Vector:
     return read_vector(node, folder)
 
 
-def _deviation_witness(witness: Any, regions: list[_Region], asked: str, folder: Path) -> None:
+def require_region_witness(witness: Any, regions: list[Region], asked: str, folder: Path) -> None:
     """What a witness may say; none of it is used."""
     if asked != "regions":
         more = {"weights"} if regions and regions[0].kind == "hull" else {"query"}
@@ -593,7 +593,7 @@ def _deviation_witness(witness: Any, regions: list[_Region], asked: str, folder:
             require(_cells(hint["cells"].split(" "), region) == [], "cells that go on after the last one")
 
 
-def _cells(words: list[str], region: _Region) -> list[str]:
+def _cells(words: list[str], region: Region) -> list[str]:
     """The words that are left after a tree of bisections."""
     require(words != [], "cells that end too early")
     word, *rest = words

@@ -142,3 +142,46 @@ def check_measures(kernel: Kernel) -> Iterator[Check]:
     yield equal("a share", plain(module.share(weights, inside)), (y[0] + y[2]) / sum(y))
     yield equal("a share of all", plain(module.share(weights, [True] * 3)), 1)
     yield equal("a share of none", plain(module.share(weights, [False] * 3)), 0)
+
+
+def check_difference(kernel: Kernel) -> Iterator[Check]:
+    """T' - T at c + G x, from what the kernel knows at c of both means, and phi(u) = e^u - 1 - u."""
+    for shape in ((2, 1, 1, 1, 1), (1, 2, 1, 1, 1), (2, 2, 1, 2, 1), (2, 1, 2, 1, 2)):
+        yield from _difference(kernel, *shape)
+    a, b = positive_symbol("a"), positive_symbol("b")
+    yield equal("theta - theta' of two normalisers", (1 - 1 / a) - (1 - 1 / b), (a - b) / (a * b))
+
+
+def _difference(kernel: Kernel, n: int, held: int, d: int, d_v: int, count: int) -> Iterator[Check]:
+    s, times = positive_symbol("s"), sympy.Matrix(1, held, positive_vector("m", held))
+    k, v, own, new = matrix("k", n, d), matrix("v", n, d_v), matrix("x", held, d), matrix("y", held, d_v)
+    c, g, z = matrix("c", 1, d), matrix("g", count, d), matrix("z", 1, count)
+    stated = kernel.cells.Difference.of(
+        kernel.softmax.Prompt(kernel.exact(k, 2), kernel.exact(v, 3), SymbolicNumber(s)),
+        kernel.softmax.Prompt(kernel.exact(own, 5), kernel.exact(new, 7), SymbolicNumber(s)),
+        kernel.exact(times).row(0),
+    )
+    cell, query = kernel.cells.Cell(kernel.exact(c), kernel.exact(g), None, True), c + z * g
+    first, second = stated.first.expand(cell), stated.second.expand(cell)
+
+    def mean(at: sympy.Matrix, keys: sympy.Matrix, values: sympy.Matrix, m: sympy.Matrix) -> sympy.Matrix:
+        weights = sympy.Matrix([[t * sympy.exp(s * (keys[i, :] * at.T)[0]) for i, t in enumerate(m)]])
+        return weights * values / sum(weights)
+
+    def off(at: sympy.Matrix) -> list[Expr]:
+        return list(mean(at, own / 5, new / 7, times) - mean(at, k / 2, v / 3, sympy.ones(1, n)))
+
+    what = f"{n} tokens, {held} in the cache, {d} and {d_v} dimensions"
+    yield equal(f"T'(c) - T(c), {what}", plain(stated.at(kernel.exact(c))), off(c))
+    grown, rests, slopes = list[Expr](), list[sympy.Matrix](), list[sympy.Matrix]()
+    for part in (first, second):
+        u = [(row * z.T)[0] for row in (sympy.Matrix([tilt]) for tilt in plain(part.tilts))]
+        phi = sympy.Matrix([sympy.exp(x) - 1 - x for x in u])
+        grown.append((sympy.Matrix([plain(part.weights)]) * phi)[0])
+        rests.append(sympy.Matrix(plain(part.weighed)) * phi)
+        slopes.append(sympy.Matrix(plain(part.slope.tolist())))
+    theta, other = (growth / (1 + growth) for growth in reversed(grown))
+    centre = sympy.Matrix(plain(first.offset)) - sympy.Matrix(plain(second.offset))
+    moved = centre + (1 - theta) * ((slopes[0] - slopes[1]) * z.T + rests[0] - rests[1])
+    moved += (theta - other) * (slopes[0] * z.T + rests[0])
+    yield equal(f"T' - T at c + G x, {what}", list(moved), off(query))

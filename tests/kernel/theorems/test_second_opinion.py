@@ -43,12 +43,16 @@ def faults(case: Case, family: Family, folder: Path, truth: ModuleType) -> Itera
             yield f"no statement: {error}"
         return
     known = (truth.Truth.TRUE, truth.Truth.EQUAL)
+    # Of a region it looks at some queries, and for a witness not at all.
+    searched = "\n  region:" in case.text
     if case.verdict is ACCEPT:
-        if judgement.truth is truth.Truth.FALSE or (family.claim not in UNSURE and judgement.truth not in known):
+        unsure = searched or family.claim in UNSURE
+        if judgement.truth is truth.Truth.FALSE or (not unsure and judgement.truth not in known):
             yield f"accepted, and {judgement.truth}"
         if not judgement.provable:
             yield "accepted, and the witness does not show it"
     if case.verdict is REFUTED and judgement.truth is not truth.Truth.FALSE and family.title not in EDGES:
         yield f"refuted, and {judgement.truth}"
-    if case.verdict is REJECTED and judgement.provable and family.claim not in PICKY and family.title not in EDGES:
+    picky = searched or family.claim in PICKY or family.title in EDGES
+    if case.verdict is REJECTED and judgement.provable and not picky:
         yield "rejected, and the witness shows it"

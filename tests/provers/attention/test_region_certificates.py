@@ -88,7 +88,7 @@ def test_the_search_does_not_depend_on_the_last_digits_of_floats(
         def values(self) -> Any:
             return super().values * (1 + 1e-15 * rng.uniform(-1, 1, size=super().values.shape))
 
-    monkeypatch.setattr("certattn.provers.attention.region_search.FloatDeviation", Rounded)
+    monkeypatch.setattr("certattn.provers.attention.region_floats.FloatDeviation", Rounded)
     written = set()
     for machine in range(6):
         out = tmp_path / f"{machine}.yaml"
