@@ -169,9 +169,17 @@ class FloatDifference:
         def apart(row: Array, other: Array) -> Array:
             return np.asarray(_moment(row, a) - _moment(other, b))
 
+        there = np.array(self.exact.partners, int)
+        held = np.arange(len(there))
+        moves = unit.reach(a[held] - b[there]) * np.maximum(first[held], second[there])
+
         def together(row: Array, other: Array) -> Array:
-            rests = _moment(np.abs(row) * (2 * first - 1), a), _moment(np.abs(other) * (2 * second - 1), b)
-            return np.asarray(rests[0] + rests[1])
+            ours, theirs = np.abs(row) * (2 * first - 1), np.abs(other) * (2 * second - 1)
+            both = np.abs(other[there]) * moves
+            one = np.abs(row[held] - other[there]) * (2 * first[held] - 1) + both
+            near = one + both < ours[held] + theirs[there]
+            ours[held[near]], theirs[there[near]] = one[near], both[near]
+            return np.asarray(_moment(ours, a) + _moment(theirs, b))
 
         pairs = list(zip(y, z, strict=True))
         curves, rests = (np.array([of(*pair) for pair in pairs]) for of in (apart, together))

@@ -67,7 +67,10 @@ class CacheOverRegion:
             held = range(bisect_left(places, seen.stop))
         keys, values = cache.exact(0, whole.keys, whole.values)
         of_cache = Prompt(keys.take_rows(held), values.take_rows(held), whole.scale)
-        return Difference.of(whole.first(seen.stop), of_cache, [cache.multiplicities(0)[c] for c in held])
+        # A token that keeps its place is about that token; one without a place is about none.
+        partners = places[: len(held)] if KEPT in cache.given or cache.tokens == self.heads.tokens else ()
+        times = [cache.multiplicities(0)[c] for c in held]
+        return Difference.of(whole.first(seen.stop), of_cache, times, partners)
 
     def share(self, tokens: frozenset[int]) -> Deviation:
         """The softmax weight on some tokens, which is never below 0: as how far a mean of 0 and 1 is from 0."""
@@ -90,6 +93,9 @@ class CacheOverRegion:
         """
         cell = self.region.cell(index)
         reached = around.over(cell, norm)
+        if isinstance(around, Deviation):
+            # A share is at most 1, and all or nothing where every token is on the same side.
+            reached = CellBound(reached.centre, reached.centre if around.is_constant else reached.upper.min(arb(1)))
         if cell.inside is not True:
             # Its centre says nothing about the region.
             reached = CellBound(arb(0), reached.upper)

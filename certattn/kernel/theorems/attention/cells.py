@@ -294,6 +294,11 @@ class Deviation:
     def _values(self) -> ExactMatrix:
         return self.prompt.values.centred(self._mean)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are the same, so that T is."""
+        return self._values.is_zero() is True
+
     def at(self, query: ExactMatrix) -> list[arb]:
         """T(q) - T_inf(q) for a query, 1 x d."""
         return self._off(query, self._output(self._weights(query)))
@@ -367,21 +372,31 @@ def _balls(matrix: ExactMatrix, factor: arb) -> arb_mat:
 #     T'(q) - T(q) = d + (1 - theta) (B x + E'[y' phi(u')] - E[y phi(u)]) + (theta - theta') (W' x + E'[y' phi(u')]).
 #
 # The two remainders are subtracted before they are bounded: one moment over the tokens of both, those of T with the
-# sign -. So is theta - theta', which is at most |E' phi(u') - E phi(u)|. Proof: docs/claims/attention/cache-error.md.
+# sign -. So is theta - theta', which is at most |E' phi(u') - E phi(u)|. Where a token of T' is about one of T, with
+# factors f' and f of phi(u') and phi(u), what both have beyond the second order is at most the smaller of
+#
+#     |f'| (gamma' - 1/2) u'^2 + |f| (gamma - 1/2) u^2,
+#     |f' - f| (gamma' - 1/2) u'^2 + |f| tau max(gamma, gamma') (u^2 + u'^2) / 2       with tau >= |u' - u|.
+#
+# Proof: docs/claims/attention/cache-error.md.
 
 
 @dataclass(frozen=True)
 class Difference:
-    """T' - T, of two prompts with outputs of the same dimension, both relative to one constant vector."""
+    """T' - T, of two prompts with outputs of the same dimension, both relative to one constant vector.
+
+    `partners` has for each of the first tokens of T' one of T, each of them once; it helps where they are alike.
+    """
 
     first: Deviation
     second: Deviation
+    partners: Sequence[int]
 
     @classmethod
-    def of(cls, prompt: Prompt, other: Prompt, times: Sequence[fmpq]) -> Difference:
+    def of(cls, prompt: Prompt, other: Prompt, times: Sequence[fmpq], partners: Sequence[int] = ()) -> Difference:
         """How far the softmax mean over `other`, whose tokens count so many times, is from that over `prompt`."""
         origin = constant(prompt.values.mean_row(), prompt.keys.columns)
-        return cls(Deviation(other, origin, times), Deviation(prompt, origin))
+        return cls(Deviation(other, origin, times), Deviation(prompt, origin), partners)
 
     def at(self, query: ExactMatrix) -> list[arb]:
         """T'(q) - T(q) for a query, 1 x d."""
@@ -393,17 +408,15 @@ class Difference:
         tilts = first.tilts + second.tilts
         reaches = [unit.reach(tilt) for tilt in tilts]
         tails = [exp_tail(reach) for reach in reaches]
+        pairs = [(c, len(first.weights) + j) for c, j in enumerate(self.partners)]
+        moves = [unit.reach([x - y for x, y in zip(tilts[c], tilts[j], strict=True)]) for c, j in pairs]
         # Of the one, of the other, and of the first less the second; phi has the "values" 1.
         none, own = [arb(0)] * len(first.weights), [arb(0)] * len(second.weights)
         growing = [[w * tail for w, tail in zip(none + second.weights, tails, strict=True)]]
+        alone = [[abs(y) * tail for y, tail in zip(x + own, tails, strict=True)] for x in first.weighed]
         normalisers = [first.weights + [-w for w in second.weights]]
         apart = [x + [-y for y in z] for x, z in zip(first.weighed, second.weighed, strict=True)]
-        alone = [[abs(y) * tail for y, tail in zip(x + own, tails, strict=True)] for x in first.weighed]
-        excess = [2 * tail - 1 for tail in tails]
-        rests = [
-            [[abs(y) * more for y, more in zip(row, excess, strict=True)] for row in rows]
-            for rows in (normalisers, apart)
-        ]
+        rests = [[_beyond(row, tails, pairs, moves) for row in rows] for rows in (normalisers, apart)]
         growth, *both, whole = moments(tilts, reaches, growing, normalisers, rests[0], apart, rests[1], alone)
         eta = unit.form(growth.matrix(0))
         delta = unit.forms(both[0], both[1], "linf") / 2
@@ -414,6 +427,20 @@ class Difference:
         least = unit.affine(offset, slopes * rest, norm) + rest * rho
         moved = delta * (unit.affine([arb(0)] * len(offset), first.slope, norm) + rho_first)
         return CellBound(NORMS[norm](offset), most.max(least) + moved)
+
+
+def _beyond(
+    row: Sequence[arb], tails: Sequence[arb], pairs: Sequence[tuple[int, int]], moves: Sequence[arb]
+) -> list[arb]:
+    """For factors of the phi(u) of all tokens, twice those of their u^2 that bound what is beyond the second order."""
+    found = [abs(factor) * (2 * tail - 1) for factor, tail in zip(row, tails, strict=True)]
+    for (c, j), move in zip(pairs, moves, strict=True):
+        both = abs(row[j]) * move * tails[c].max(tails[j])
+        # Factors of the second have the sign -.
+        one = abs(row[c] + row[j]) * (2 * tails[c] - 1) + both
+        if one + both < found[c] + found[j]:
+            found[c], found[j] = one, both
+    return found
 
 
 def constant(value: ExactMatrix, dimension: int) -> AffineMap:

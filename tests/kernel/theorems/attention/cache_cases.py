@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from corpus import INCONCLUSIVE, MALFORMED, REFUTED, Case, Family, array
+from corpus import INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Case, Family, array
 
 NAME = "cache-error"
 family = partial(Family, NAME)
@@ -578,7 +578,240 @@ asserts:
     },
 )  # fmt: skip
 
+# -- over regions of queries
+#
+# Upper bounds of accepted cases are a little above the largest number over the region, which stands beside them as a
+# dense sampling has it; rejected ones are below it.
+
+AT = "ball, centre: [1, 1], radius: 1/4"
+REGION = PROMPT.replace(f"queries: {QUERIES}", f"region: {{kind: {AT}}}") + CACHE
+BALL_ERROR = "  error: {at_most: 0.6984, at_least: 0.6841}\n"
+BALL_DEVIATION = "  deviation: {at_most: 0.708, at_least: 0.7051}\n"
+BALL_EVICTED = "  evicted: {at_most: 0.3643, at_least: 0.3636, at_least_everywhere: 0.2296}\n"
+BALL_MASS = "  mass: {tokens: [0, 1], at_most: 0.6556, at_least: 0.6476, at_least_everywhere: 0.5306}\n"
+ALL = BALL_ERROR + BALL_DEVIATION + BALL_EVICTED + BALL_MASS
+UPPER = "  error: {at_most: 0.6984}\n  deviation: {at_most: 0.708}\n  evicted: {at_most: 0.3643}\n"
+HINTS = "witness: {cells: 0 1 . 0 1 . 0 . . 1 . 0 . . ., query: [0.8487, 1.1990]}\n"
+
+# Largest 0.684409, 0.705155, 0.363764 and 0.648760; smallest weights 0.234760 and 0.535954.
+BALL = family(
+    "a ball of queries",
+    REGION + "asserts:\n" + ALL + HINTS,
+    {
+        "only the largest entry": (BALL_DEVIATION + BALL_EVICTED + BALL_MASS, ""),
+        "only the deviation": (ALL, BALL_DEVIATION),
+        "only upper bounds of the deviation": (ALL + HINTS, "  deviation: {at_most: 0.7427}\n"),
+        "only the evicted weight": (
+            f"{CACHE}asserts:\n{ALL}", f"  cache: {{kept: [[0, 2, 3]]}}\nasserts:\n{BALL_EVICTED}"),
+        "only the mass, without a cache": (f"{CACHE}asserts:\n{ALL}", f"asserts:\n{BALL_MASS}"),
+        "only a lower bound everywhere": (
+            f"{CACHE}asserts:\n{ALL}",
+            "  cache: {kept: [[0, 2, 3]]}\nasserts:\n  evicted: {at_least_everywhere: 0.2296}\n"),
+        "the ball itself as the one cell": (
+            ALL + HINTS, "  error: {at_most: 0.7265}\n  deviation: {at_most: 0.7427}\n"
+            "  evicted: {at_most: 0.3663, at_least_everywhere: 0.2313}\nwitness: {cells: .}\n"),
+        "no witness, where the centre has enough": (
+            ALL + HINTS, "  deviation: {at_most: 0.7427, at_least: 0.5374}\n  evicted: {at_least: 0.2988}\n"),
+        "a region that says it sees all": ("radius: 1/4", "radius: 1/4, sees: 4"),
+        "a smaller ball": (
+            REGION + "asserts:\n" + ALL + HINTS,
+            f"{REGION.replace('1/4}', '0.2499}', 1)}asserts:\n" + UPPER
+            + HINTS.replace(", query: [0.8487, 1.1990]", "")),
+        "a ball that is a point": (
+            f"radius: 1/4}}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n{ALL}{HINTS}",
+            f"radius: 0}}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n{CACHE}asserts:\n"
+            "  deviation: {at_most: 0.537467, at_least: 0.537466}\n"
+            "  evicted: {at_most: 0.298845, at_least: 0.298844, at_least_everywhere: 0.298844}\n"),
+        "the numbers that the codes stand for": (STEPS, "[[3/8, 5/8], [-1, 1], [3/2, -3/4]]"),
+        "no zero point of the keys": ("zero: [[4, 1]], ", ""),
+        "multiplicities times the same": (TIMES, "[[2, 3, 4]]"),
+        "all keys moved": (KEYS, "[[1001, -7], [1000, -6], [999, -6.5], [1002, -8]]"),
+        "all values moved by the same": (
+            f"{VALUES}\n  scale: 1/sqrt(2)\n{CACHE}",
+            "[[101, 2], [100, -1], [103, 0.5], [98, 1]]\n  scale: 1/sqrt(2)\n"
+            + CACHE.replace(CACHED, "[[101, 2], [103, 1/2], [98, 1]]")),
+        "cells that are cut further": ("cells: 0 1 .", "cells: 0 1 0 . ."),
+        "a box inside of the ball": (
+            REGION + "asserts:\n" + ALL + HINTS,
+            f"{REGION.replace(AT, 'box, lower: [0.85, 0.9], upper: [1.1, 1.199]')}asserts:\n" + UPPER
+            + HINTS.replace(", query: [0.8487, 1.1990]", "")),
+        "many bits to begin with": ("witness: {", "witness: {bits: 300, "),
+    },
+    {
+        "at_most of the largest entry below it": (
+            "at_most: 0.6984", "at_most: 0.6843", REJECTED, "a finer subdivision"),
+        "at_most of the largest entry below that of the centre": (
+            "at_most: 0.6984", "at_most: 0.4", REFUTED, "at the centre of cell"),
+        "at_most of the deviation below it": ("at_most: 0.708", "at_most: 0.7051", REJECTED, "a finer subdivision"),
+        "at_most of the deviation below that of the centre": (
+            "at_most: 0.708", "at_most: 0.5", REFUTED, "the deviation |T' - T|_2 at the centre of cell"),
+        "at_most of the evicted weight below it": ("at_most: 0.3643", "at_most: 0.3637", REJECTED, "that are not kept"),
+        "at_most of the evicted weight below that of the centre": (
+            "at_most: 0.3643", "at_most: 0.3", REFUTED, "at the centre of cell"),
+        "at_most of the mass below it": ("at_most: 0.6556", "at_most: 0.6487", REJECTED, "on the tokens 0, 1"),
+        "at_most of the mass below that of the centre": ("at_most: 0.6556", "at_most: 0.59", REFUTED, "at the centre"),
+        "the least evicted weight above it": (
+            "at_least_everywhere: 0.2296", "at_least_everywhere: 0.2348", REJECTED, "a lower bound of the softmax"),
+        "the least evicted weight above that of the centre": (
+            "at_least_everywhere: 0.2296", "at_least_everywhere: 0.3", REFUTED, "at the centre of cell"),
+        "the least mass above it": (
+            "at_least_everywhere: 0.5306", "at_least_everywhere: 0.536", REJECTED, "lower bound"),
+        "the least mass above that of the centre": (
+            "at_least_everywhere: 0.5306", "at_least_everywhere: 0.6", REFUTED, "at the centre of cell"),
+        "more than all weight everywhere": (
+            "at_least_everywhere: 0.5306", "at_least_everywhere: 1.01", REFUTED, "is false"),
+        "at_least of the largest entry above it": (
+            "at_least: 0.6841", "at_least: 0.6845", REJECTED, "here at the query of the witness"),
+        "at_least of the deviation above it": (
+            "at_least: 0.7051", "at_least: 0.7052", REJECTED, "here at the query of the witness"),
+        "at_least of the evicted weight above it": (
+            "at_least: 0.3636", "at_least: 0.3638", REJECTED, "here at the query of the witness"),
+        "at_least of the mass above it": (
+            "at_least: 0.6476", "at_least: 0.6488", REJECTED, "here at the query of the witness"),
+        "another query": ("query: [0.8487, 1.1990]", "query: [1, 1]", REJECTED, "here at the query of the witness"),
+        "a query outside of the ball": (
+            "query: [0.8487, 1.1990]", "query: [0.8486, 1.1990]", REJECTED, "is not in the region"),
+        "fewer cells": ("0 1 . 0 1 . 0 . . 1 . 0 . . .", "0 . .", REJECTED, "a finer subdivision may do"),
+        "a larger ball": ("radius: 1/4}", "radius: 1/3}", REFUTED, "at the centre of cell"),
+        "a slightly larger ball": ("radius: 1/4}", "radius: 0.251}", REJECTED, "a finer subdivision may do"),
+        "a ball elsewhere": ("centre: [1, 1]", "centre: [1, 2]", REFUTED, "is false"),
+        "a box around the ball": (
+            AT, "box, lower: [0.75, 0.75], upper: [1.25, 1.25]", REFUTED, "at the centre of cell"),
+        "every token once": (f"    multiplicities: {TIMES}\n", "", REFUTED, "is false"),
+        "multiplicities exchanged": (TIMES, "[[3/2, 1, 2]]", REFUTED, "is false"),
+        "another scale of a channel": ("scale: [[1/4, 0.5]]", "scale: [[1/4, 0.25]]", REFUTED, "is false"),
+        "values of the cache exchanged": (CACHED, "[[3, 1/2], [1, 2], [-2, 1]]", REJECTED, "at the query of the"),
+        "another token kept": ("kept: [[0, 2, 3]]", "kept: [[1, 2, 3]]", REJECTED, "that are not kept"),
+        "the mass of another token": ("tokens: [0, 1]", "tokens: [0, 2]", REFUTED, "on the tokens 0, 2"),
+        "another scale of the scores": ("1/sqrt(2)", "1", REFUTED, "is false"),
+        "queries that see a token less": ("radius: 1/4", "radius: 1/4, sees: 3", REFUTED, "is false"),
+        "queries beside the region": (
+            "  region:", f"  queries: {QUERIES}\n  region:", MALFORMED, "queries or a region"),
+        "neither queries nor a region": (f"  region: {{kind: {AT}}}\n", "", MALFORMED, "no 'queries' and no 'region'"),
+        "several regions": (f"region: {{kind: {AT}}}", f"regions: [{{kind: {AT}}}]", MALFORMED, "'regions'"),
+        "a relative deviation": ("  error:", "  relative: {at_most: 1}\n  error:", MALFORMED, "bounds are absolute"),
+        "bounds for each query": (
+            "at_most: 0.6984", "per_query: {at_most: [[0.7]]}, at_most: 0.6984", MALFORMED,
+            "a region lists no queries"),
+        "a deviation that is large everywhere": (
+            "at_most: 0.708", "at_least_everywhere: 0.1, at_most: 0.708", MALFORMED,
+            "only shares of the softmax weight"),
+        "a causal mask": ("  cache:", "  causal: 0\n  cache:", MALFORMED, "sees in the region"),
+        "lengths": ("  cache:", "  lengths: [4]\n  cache:", MALFORMED, "sees in the region"),
+        "sequences": ("  cache:", "  sequences: {queries: [1], keys: [4]}\n  cache:", MALFORMED, "sees in the region"),
+        "queries that see more than there is": ("radius: 1/4", "radius: 1/4, sees: 5", MALFORMED, "at most 4"),
+        "queries that see no token": ("radius: 1/4", "radius: 1/4, sees: 0", MALFORMED, "an integer >= 1"),
+        "a centre of another dimension": ("centre: [1, 1]", "centre: [1]", MALFORMED, "2 numbers"),
+        "a negative radius": ("radius: 1/4", "radius: -1/4", MALFORMED, "a number >= 0"),
+        "another kind of region": ("kind: ball", "kind: sphere", MALFORMED, "sphere"),
+        "cells along an axis that is not there": ("cells: 0 1", "cells: 0 2", MALFORMED, "axes 0 to 1"),
+        "cells that end too early": ("1 . 0 . . .,", "1 . 0 . .,", MALFORMED, "ends before the last cell"),
+        "weights of a query of the ball": (
+            "query: [0.8487, 1.1990]", "weights: [1/2, 1/2]", MALFORMED, "weights belong to a hull"),
+        "a query of another dimension": ("query: [0.8487, 1.1990]", "query: [1]", MALFORMED, "2 numbers"),
+        "several witnesses": ("witness: {", "witness: {regions: [{}], ", MALFORMED, "'regions'"),
+        "no cache": (CACHE, "", MALFORMED, "given.cache beside it"),
+        "a key too few": (KEYS, "[[1, 0], [0, 1], [-1, 1/2]]", MALFORMED, "3 x 2 numbers (paired with the keys)"),
+    },
+)  # fmt: skip
+
+# Largest 1.081165, 1.435347, 0.468385 and 0.883190; smallest weights 0.382311 and 0.816443.
+SEES = family(
+    "a ball of queries that see three tokens, of which the cache holds two",
+    REGION.replace(AT, f"{AT}, sees: 3")
+    + "asserts:\n  error: {at_most: 1.091, at_least: 1.0811}\n  deviation: {at_most: 1.45, at_least: 1.4315}\n"
+    "  evicted: {at_most: 0.4725, at_least: 0.4664, at_least_everywhere: 0.3799}\n"
+    "  mass: {tokens: [0, 1], at_most: 0.8888, at_least_everywhere: 0.8161}\nwitness: {query: [0.833334, 1.186328]}\n",
+    {
+        "what is behind is not read": ("[2, -1]]", "[20, -1]]"),
+        "the radius as a decimal": ("radius: 1/4", "radius: 0.25"),
+    },
+    {
+        "queries that see all": (", sees: 3", "", REFUTED, "is false"),
+        "queries that see two": ("sees: 3", "sees: 2", REFUTED, "is false"),
+        "at_most of the largest entry below it": ("1.091", "1.081", REJECTED, "a finer subdivision may do"),
+        "at_most of the deviation below it": ("1.45,", "1.4353,", REJECTED, "a finer subdivision may do"),
+        "at_most of the evicted weight below it": ("0.4725", "0.4683", REJECTED, "a finer subdivision may do"),
+        "the least evicted weight above it": (": 0.3799}", ": 0.3824}", REJECTED, "a finer subdivision may do"),
+        "the least mass above it": ("0.8161", "0.8165", REJECTED, "a finer subdivision may do"),
+        "a value that is seen": ("[3, 0.5], [-2, 1]]\n  scale", "[4, 0.5], [-2, 1]]\n  scale", REJECTED, "at the"),
+        "a multiplicity that is seen": (TIMES, "[[1, 5/2, 2]]", REFUTED, "is false"),
+        "a cache of which nothing is seen": (
+            "sees: 3", "sees: 1", REFUTED, "is false"),
+        "a cache that begins behind": (
+            f"sees: 3}}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n  cache:\n    kept: [[0, 2, 3]]",
+            f"sees: 1}}\n  keys: {KEYS}\n  values: {VALUES}\n  scale: 1/sqrt(2)\n  cache:\n    kept: [[1, 2, 3]]",
+            MALFORMED, "a cache of which every query sees a token"),
+        "a cache without places": (
+            f"    kept: [[0, 2, 3]]\n    keys: {STEPS}\n    values: {CACHED}\n    multiplicities: {TIMES}\nasserts:\n"
+            "  error: {at_most: 1.091, at_least: 1.0811}\n  deviation: {at_most: 1.45, at_least: 1.4315}\n"
+            "  evicted: {at_most: 0.4725, at_least: 0.4664, at_least_everywhere: 0.3799}\n",
+            f"    keys: {STEPS}\n    values: {CACHED}\n    multiplicities: {TIMES}\nasserts:\n"
+            "  error: {at_most: 1.091, at_least: 1.0811}\n", MALFORMED,
+            "which tokens of the cache are among the first"),
+    },
+)  # fmt: skip
+
+# Largest 0.439265, 0.475646, 0.234727 and 0.514842; smallest weights 0.101868 and 0.348415.
+BOX = family(
+    "a box of queries, and a cache without places",
+    REGION.replace(AT, "box, lower: [0.5, -1/4], upper: [1, 1/4]").replace("    kept: [[0, 2, 3]]\n", "")
+    + "asserts:\n  error: {at_most: 0.454, at_least: 0.4392}\n  deviation: {at_most: 0.4855, at_least: 0.4618}\n"
+    "  mass: {tokens: [1, 0], at_most: 0.521, at_least: 0.3889, at_least_everywhere: 0.347}\n"
+    "witness: {cells: 0 1 0 1 . . 1 . . . 1 0 . . ., query: [0.75, -0.25]}\n",
+    {
+        "a smaller box": ("upper: [1, 1/4]", "upper: [0.999, 0.249]"),
+        "an interval that is a point": ("lower: [0.5, -1/4], upper: [1, 1/4]", "lower: [0.5, -1/4], upper: [1, -1/4]"),
+        "the axes in another order": (
+            "cells: 0 1 0 1 . . 1 . . . 1 0 . . .", "cells: 1 0 0 1 . . 1 . . 0 1 . . . 0 . ."),
+    },
+    {
+        "at_most of the largest entry below it": ("0.454,", "0.4391,", REJECTED, "a finer subdivision may do"),
+        "at_most of the deviation below it": ("0.4855", "0.4756", REJECTED, "a finer subdivision may do"),
+        "at_most of the mass below it": ("0.521", "0.5148", REJECTED, "a finer subdivision may do"),
+        "the least mass above it": ("0.347}", "0.3485}", REJECTED, "a finer subdivision may do"),
+        "at_least above what is there": ("at_least: 0.4392", "at_least: 0.4394", REJECTED, "here at the query"),
+        "a larger box": ("upper: [1, 1/4]", "upper: [2, 1/4]", REFUTED, "at the centre of cell"),
+        "a box around it": (
+            "lower: [0.5, -1/4], upper: [1, 1/4]", "lower: [0.4, -0.4], upper: [1.2, 0.4]", REFUTED, "at the centre"),
+        "a query outside of the box": (
+            "query: [0.75, -0.25]", "query: [0.75, -0.26]", REJECTED, "is not in the region"),
+        "an empty interval": ("upper: [1, 1/4]", "upper: [1, -1/3]", MALFORMED, "not below the lower ones"),
+        "a radius": ("upper: [1, 1/4]", "upper: [1, 1/4], radius: 1", MALFORMED, "'radius'"),
+        "one cell": ("0 1 0 1 . . 1 . . . 1 0 . . .", ".", REJECTED, "a finer subdivision may do"),
+    },
+)  # fmt: skip
+
+# One token, and a copy of everything: nothing deviates, and shares are all or nothing.
+COPY = family(
+    "a hull of queries, and a cache that is a copy",
+    PROMPT.replace(f"queries: {QUERIES}", "region: {kind: hull, points: [[1, 1], [-2, 0.5], [0, 1/2]]}")
+    + f"  cache: {{kept: [[0, 1, 2, 3]], keys: {KEYS}, values: {VALUES}}}\nasserts:\n"
+    "  error: {at_most: 1e-12}\n  evicted: {at_most: 0}\n"
+    "  mass: {tokens: [3, 2, 1, 0], at_least_everywhere: 1, at_least: 1, at_most: 1}\n",
+    {
+        "some of the hull": ("points: [[1, 1], [-2, 0.5], [0, 1/2]]", "points: [[1, 1], [-1/2, 3/4]]"),
+        "weights of a query": ("at_most: 1}\n", "at_most: 1}\nwitness: {weights: [1/2, 1/3, 1/6]}\n"),
+    },
+    {
+        "an evicted token": (
+            "kept: [[0, 1, 2, 3]]", "kept: [[0, 1, 2]]", MALFORMED, "3 x 2 numbers (tokens of the cache"),
+        "weights that are none": (
+            "at_most: 1}\n", "at_most: 1}\nwitness: {weights: [1/2, 1/2, 1/2]}\n", REJECTED, "is not in the region"),
+        "no deviation": ("error: {at_most: 1e-12}", "error: {at_most: 0}", INCONCLUSIVE, "undecided"),
+        "a value of the cache moved": (
+            f"values: {VALUES}}}", "values: [[1, 2], [0, -1], [3, 0.5], [-2, 1.01]]}", REFUTED, "is false"),
+        "a query with coordinates": (
+            "at_most: 1}\n", "at_most: 1}\nwitness: {query: [1, 1]}\n", MALFORMED, "weights, which give a query"),
+        "some evicted weight": ("evicted: {at_most: 0}", "evicted: {at_least: 0.1}", REJECTED, "that are not kept"),
+        "some evicted weight everywhere": (
+            "evicted: {at_most: 0}", "evicted: {at_least_everywhere: 1e-9}", REFUTED, "that are not kept"),
+        "the mass of three tokens": ("tokens: [3, 2, 1, 0]", "tokens: [3, 2, 1]", REFUTED, "on the tokens 3, 2, 1"),
+    },
+)  # fmt: skip
+
 FAMILIES: list[Family] = [
-    WHOLE, CAUSAL, WINDOW, SEQUENCES, LENGTHS, MERGED, ONE_TOKEN, SINKS, ARRAYS, SIGNED, LONG, EIGHTS
+    WHOLE, CAUSAL, WINDOW, SEQUENCES, LENGTHS, MERGED, ONE_TOKEN, SINKS, ARRAYS, SIGNED, LONG, EIGHTS,
+    BALL, SEES, BOX, COPY,
 ]  # fmt: skip
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]
