@@ -1,14 +1,19 @@
 """The family `cache-error` of the gallery: caches of two real heads, evicted, in eight and in four bits, and merged.
 
+Of one of the heads also a ball of queries, around the last one, which sees all tokens.
+
 `cache_arrays.py` has made the arrays.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import certattn
+from certattn.provers.array_files import open_array_file
+from certattn.provers.exact_inputs import exact
 
 HEADS = (
     "heads 6 of layer 0 and 9 of layer 1 of all-MiniLM-L6-v2, the last 64 of the first 512 tokens of the GNU GPL "
@@ -65,8 +70,34 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 
 
+BALL = (
+    "head 9 of layer 1 of all-MiniLM-L6-v2, all queries around the one of the last of the first 512 tokens of the GNU "
+    "GPL version 3: {}"
+)
+BALLS: dict[str, dict[str, Any]] = {
+    "int8": {"tokens": [0], "note": "codes of eight bits, and the weight on the first token"},
+    "streaming": {"note": "the first four tokens and the last 128 are kept"},
+}
+
+
 def write(folder: Path) -> None:
     source = folder / "data" / "caches.safetensors"
     for name, inputs in CACHES.items():
         options = {"causal": "bottom-right", **inputs, "note": HEADS.format(inputs["note"])}
         certattn.generate("cache-error", folder / f"{name}.yaml", source=source, scale="1/sqrt(32)", **options)
+    last = open_array_file(source).read("queries")[1, -1]
+    region = {"kind": "ball", "centre": [Fraction(float(x)) for x in last], "radius": "1/4"}
+    for name, inputs in BALLS.items():
+        given = of_head(certattn.load(folder / f"{name}.yaml").plain["given"])
+        parts = {part: given[part] for part in ("keys", "values", "scale", "cache")}
+        options = {**inputs, "note": BALL.format(inputs["note"]), "lower": True, "everywhere": True}
+        given = {"region": exact(region, "region"), **parts}
+        certattn.generate("cache-error", folder / f"{name}-ball.yaml", given=given, **options)
+
+
+def of_head(node: Any) -> Any:
+    """The same of the second of two heads."""
+    if not isinstance(node, dict):
+        return node
+    found = {key: of_head(item) for key, item in node.items()}
+    return {**found, "rows": "1:2"} if "file" in node else found

@@ -14,6 +14,7 @@ from decisions import at_most
 from fields import fields, listed, one_of, optional, present, refuse, some, starting_bits
 from intervals import I, largest, summed
 from matrices import transposed
+from outcomes import NotCovered
 from scalars import natural, rational
 from softmax import Prompt, means
 from vectors import minus, norm2
@@ -24,8 +25,11 @@ BOUNDS = "at_most at_least at_least_everywhere per_query"
 
 def cache_error(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/attention/cache-error.md. Norms are compared by their squares."""
+    given = fields(g, "given", "keys values scale", "queries region causal window lengths sequences cache")
+    if given["region"] is not None:
+        raise NotCovered("caches over regions of queries")
+    refuse(given["queries"] is None, "given: no queries")
     starting_bits(w)
-    given = fields(g, "given", "queries keys values scale", "causal window lengths sequences cache")
     asserts = some(a, "asserts", "error deviation relative evicted mass")
     stated = {name: bounds_of(node, name) for name, node in asserts.items() if node is not None}
     about = [name for name in stated if name != "mass"]
