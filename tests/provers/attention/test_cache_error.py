@@ -68,3 +68,61 @@ def test_what_does_not_fit_together_is_said(inputs: dict[str, Any], words: str, 
     with pytest.raises(UsageError, match=words):
         generate(tmp_path, **inputs)
     assert not list(tmp_path.iterdir())
+
+
+# -- over regions
+
+
+REGION: dict[str, Any] = {
+    "keys": K[0],
+    "values": V[0],
+    "region": {"kind": "ball", "centre": [0, 1, 0, 1], "radius": "1/4"},
+}
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [{"keep": [0, 3, 11]}, {"keep": [1, 2, 5], "tokens": [0, 1]}, {"tokens": [4]},
+     {"cached_values": V[0] + np.float16(0.25)},
+     {"cached_keys": K[0, ::2], "cached_values": V[0, ::2], "multiplicities": np.full((1, 6), 2, np.int32)}],
+)  # fmt: skip
+def test_over_a_region_what_is_written_verifies(inputs: dict[str, Any], tmp_path: Path) -> None:
+    certificate = generate(tmp_path, queries=None, **REGION, **inputs, lower=True, everywhere=True, cells=20)
+    report = certattn.check(tmp_path / "cache.yaml")
+    assert report.verdict is Verdict.VERIFIED, report.reason
+    asserts = certificate.plain["asserts"]
+    assert set(asserts) == {
+        *({"deviation"} if set(inputs) != {"tokens"} else ()),
+        *({"evicted"} if "keep" in inputs else ()),
+        *({"mass"} if "tokens" in inputs else ()),
+    }
+    for name, bounds in asserts.items():
+        assert float(bounds["at_least"]) <= float(bounds["at_most"]) < 1.2 * float(bounds["at_least"])
+        assert ("at_least_everywhere" in bounds) == (name != "deviation")
+    assert "queries" not in certificate.plain["given"]
+
+
+def test_a_copy_over_a_region_deviates_by_nothing(tmp_path: Path) -> None:
+    certificate = generate(tmp_path, queries=None, **REGION, cached_keys=K[0], cached_values=V[0])
+    assert float(certificate.plain["asserts"]["deviation"]["at_most"]) < 1e-12
+    assert certattn.check(tmp_path / "cache.yaml").verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [({"per_query": True, "keep": [0]}, "a region lists none"),
+     ({"states": ["relative"], "keep": [0]}, "bounds are absolute"),
+     ({"causal": 0, "keep": [0]}, "sees in the region"),
+     ({"keys": K[[0, 0]], "values": V[[0, 0]], "keep": [0]}, "the keys of one head beside a region"),
+     ({"at_most": {"deviation": "1/1000"}, "keep": [0]}, "is not proved"),
+     ({"cells": 0, "keep": [0]}, "cells")],
+)  # fmt: skip
+def test_over_a_region_what_does_not_fit_is_said(inputs: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(certattn.CertattnError, match=words):
+        generate(tmp_path, **{**REGION, "queries": None, **inputs})
+    assert not (tmp_path / "cache.yaml").exists()
+
+
+def test_cells_are_of_a_region(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="none is given"):
+        generate(tmp_path, keep=[0], cells=3)

@@ -810,8 +810,9 @@ COPY = family(
     },
 )  # fmt: skip
 
-FAMILIES: list[Family] = [
-    WHOLE, CAUSAL, WINDOW, SEQUENCES, LENGTHS, MERGED, ONE_TOKEN, SINKS, ARRAYS, SIGNED, LONG, EIGHTS,
-    BALL, SEES, BOX, COPY,
+LISTED: list[Family] = [
+    WHOLE, CAUSAL, WINDOW, SEQUENCES, LENGTHS, MERGED, ONE_TOKEN, SINKS, ARRAYS, SIGNED, LONG, EIGHTS
 ]  # fmt: skip
+REGIONS: list[Family] = [BALL, SEES, BOX, COPY]
+FAMILIES: list[Family] = [*LISTED, *REGIONS]
 CASES: list[Case] = [case for each in FAMILIES for case in each.cases()]
