@@ -84,8 +84,8 @@ def _proof(claim: str, command: str) -> str:
     # Nothing has been checked here: the sentence must be right for a certificate that is false, too.
     paper = paper_of(claim)
     theory = "" if paper is None else rf" The theory is that of~\cite{{{paper}}}."
-    how = rf"{code(command)} proves this by interval arithmetic, or says why not (certattn~{__version__}"
-    return rf"\certifiedproof{{{how}~\cite{{{SOFTWARE}}}).{theory}}}"
+    how = rf"{code(command)} proves this, or says why not (certattn~{__version__}~\cite{{{SOFTWARE}}})."
+    return rf"\certifiedproof{{{how}{theory}}}"
 
 
 def _section(title: str, certificate: Certificate, section: Node) -> Iterator[str]:
@@ -110,8 +110,9 @@ def _rows(certificate: Certificate, node: Node) -> Iterator[tuple[Node, str]]:
         for item in value:
             yield from _rows(certificate, item)
     else:
-        digest = hashlib.sha256(json.dumps(canonical(node.plain()), sort_keys=True).encode("ascii")).hexdigest()
-        yield node, f"{_count(node)} values in the certificate, sha256 {code(digest[:_HASH_DIGITS])}"
+        text = json.dumps(canonical(node.plain()), sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+        yield node, f"{_count(node)} values in the certificate, {_hash(digest)}"
 
 
 def _reference(certificate: Certificate, node: Node) -> str:
@@ -120,14 +121,18 @@ def _reference(certificate: Certificate, node: Node) -> str:
     shape = r" \times ".join(map(str, reference.extents))
     first, stop = reference.rows
     rows = "" if (first, stop) == (0, reference.shape[0]) else f", rows {first}:{stop}"
-    hashed = code(reference.sha256[:_HASH_DIGITS])
-    return f"${shape}$, {escaped(reference.dtype)}, {code(reference.words)}{rows}, sha256 {hashed}"
+    return f"${shape}$, {escaped(reference.dtype)}, {code(reference.words)}{rows}, {_hash(reference.sha256)}"
+
+
+def _hash(digest: str) -> str:
+    return rf"sha256~\texttt{{{digest[:_HASH_DIGITS]}}}"
 
 
 def _written(node: Node) -> str:
     """A value, or a list of values in parentheses."""
     if isinstance(node.value, str):
         return number(node.value)
+    assert isinstance(node.value, list)
     return f"({', '.join(map(_written, node.value))})"
 
 
@@ -135,7 +140,8 @@ def _count(node: Node) -> int:
     """How many values stand below a node."""
     if isinstance(node.value, str):
         return 1
-    return sum(map(_count, node.value.values() if isinstance(node.value, dict) else node.value))
+    items = node.value if isinstance(node.value, list) else list(node.value.values())
+    return sum(map(_count, items))
 
 
 def _wrapped(text: str) -> str:

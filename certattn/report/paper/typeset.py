@@ -14,7 +14,7 @@ _ESCAPES = {
     "|": r"\textbar{}", '"': r"{\char34}", "`": r"{\char96}",
 }  # fmt: skip
 # Longer numbers may go on in the next line.
-_LONGEST_UNBROKEN = 20
+_LONGEST_UNBROKEN = 40
 _DIGITS_TOGETHER = 10
 
 _NUMBER = r"-?\d+(?:/\d+|(?:\.\d+)?(?:[eE][-+]?\d+)?)"
