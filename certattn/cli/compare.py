@@ -129,7 +129,7 @@ def compare(
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
     from certattn.testing.comparing import FIELDS, compared, read_task
-    from certattn.testing.heads import exact_bound
+    from certattn.testing.exact_numbers import exact_bound
     from certattn.testing.heat_map import HeatMap
 
     stated = {name: options.pop(name) for name in FIELDS}
@@ -184,7 +184,11 @@ def compare(
 def _causal(text: str | None) -> bool | int | str:
     if text is None:
         return False
-    return int(text) if text.isascii() and text.isdecimal() else text
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    if text not in ("top-left", "bottom-right"):
+        raise UsageError(f"--causal {text!r}: expected top-left, bottom-right, or an offset, such as 3")
+    return text
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -246,10 +250,11 @@ def _status(outcomes: Iterable[bool | None]) -> int:
 def _lines(result: Compared) -> list[str]:
     found, heads = result.found, result.task.heads
     tokens, dimension = heads.keys.shape[2:]
-    what = " x ".join(map(str, heads.shape))
+    batches, each = heads.shape
+    what = counted(each, "head") if batches == 1 else f"{batches} x {each} heads"
+    sizes = f"{counted(heads.queries.shape[2], 'query')} and {counted(tokens, 'key')} in dimension {dimension}"
     lines = [
-        f"{on_one_line(str(result.task.path))}: {found.dtype}, {what} heads of {heads.queries.shape[2]} queries and "
-        f"{tokens} keys in dimension {dimension}, proved errors, rounded up",
+        f"{on_one_line(str(result.task.path))}: {found.dtype}, {what} of {sizes}, proved errors, rounded up",
         "",
         *_table(result),
         "",
@@ -297,11 +302,11 @@ def _left_out(heads: Sequence[object]) -> list[str]:
 
 
 def _smallest(result: Compared) -> list[str]:
+    from certattn.testing.errors import unbounded
+
     rows = []
     for name, least in result.least.items():
-        why = "not bounded: a row of the exact output is nearly or exactly 0" if least is None else least.words
-        if least is None and result.worst[name].lower == math.inf:
-            why = "NaN or infinite"
+        why = unbounded(result.worst[name], name == "relative") if least is None else least.words
         rows.append((name, "-" if least is None else str(least), why))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     shown = [f"  {name.ljust(widths[0])}  {least.rjust(widths[1])}  {why}".rstrip() for name, least, why in rows]
@@ -332,9 +337,14 @@ def _side_by_side(result: Compared) -> list[str]:
 
 
 def _verdicts(result: Compared) -> list[str]:
+    from certattn.testing.errors import unbounded
+
     lines = []
     for name, outcome in result.outcomes.items():
-        found = "unbounded" if result.worst[name].lower == math.inf else str(result.worst[name])
+        worst = result.worst[name]
+        found = str(worst) if worst.lower < math.inf else ""
+        if worst.upper == math.inf:
+            found += f"{', ' if found else ''}{unbounded(worst, name == 'relative')}"
         bound = result.bounds[name]
         stated = describe(fmpq(bound.numerator, bound.denominator))
         lines.append(f"{_WORDS[outcome]}: {name} at most {stated}; it is {found}")

@@ -93,7 +93,7 @@ def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
 def _beside(heads: Heads) -> dict[str, InMemory]:
     """Arrays that not every kernel has."""
     by_head = ((ALIBI, heads.rules.alibi), (SINKS, heads.rules.sinks))
-    found = {field.name: InMemory(x.bits, x.dtype) for field, x in by_head if x is not None}
+    found = {field.name: InMemory(x.bits.reshape(-1), x.dtype) for field, x in by_head if x is not None}
     if heads.stated_mask is not None:
         mask = heads.stated_mask.astype(np.uint8)
         of_one = mask.shape[:2] == (1, 1)
