@@ -24,7 +24,6 @@ from certattn.report.text import on_one_line, printable
 
 if TYPE_CHECKING:
     from certattn.fast.output_errors import OutputErrors
-    from certattn.kernel.document.certificate import Certificate
     from certattn.testing.comparing import Compared, Task
     from certattn.testing.errors import Enclosed
     from certattn.testing.heat_map import HeatMap
@@ -160,12 +159,7 @@ def compare(
         result = compared(task, bounds, digits, _Heads(task, picture).tell)
     except Binary64Error as error:
         return _left_to_arb(task, bounds, out, form, error)
-    done, status, refused = [], _status(result.outcomes.values()), ""
-    if out is not None:
-        try:
-            done += _wrote(task.write(out, result.to_state()), out)
-        except NotProvedError as error:
-            status, refused = 1, f"certattn: no certificate is written: {error}"
+    done, refused = ([], "") if out is None else _written(task, out, result.to_state)
     if picture is not None and plot is not None:
         picture.draw(plot, result.found)
         done.append(f"drew {on_one_line(str(plot))}")
@@ -176,9 +170,7 @@ def compare(
         if out is None and None in result.outcomes.values():
             done.append("a certificate of it (-o CERT) may be decided by certattn check, which goes on in Arb")
         click.echo("\n".join([*_lines(result), *done]))
-    if refused:
-        click.echo(refused, err=True)
-    return status
+    return _refused(refused) if refused else _status(result.outcomes.values())
 
 
 def _causal(text: str | None) -> bool | int | str:
@@ -219,10 +211,11 @@ class _Heads:
 
 def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, form: str, error: Binary64Error) -> int:
     """Nothing is decided here, but a certificate of bounds may be: its check goes on in Arb."""
+    refused = ""
     if out is None:
         done = ["with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer"]
     elif bounds:
-        done = _wrote(task.write(out, bounds), out)
+        done, refused = _written(task, out, lambda: bounds)
     else:
         done = ["no certificate is written: state bounds, such as --relative 1e-3"]
     if form == "json":
@@ -230,13 +223,23 @@ def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, f
         click.echo(json.dumps({"file": str(task.path), "undecided": str(error), "bounds": undecided}, indent=2))
     else:
         click.echo(printable("\n".join([f"undecided: binary64 bounds nothing here ({error})", *done])))
-    return 3
+    return _refused(refused) if refused else 3
 
 
-def _wrote(certificate: Certificate, out: Path) -> list[str]:
+def _written(task: Task, out: Path, bounds: Callable[[], Mapping[str, Fraction]]) -> tuple[list[str], str]:
+    """Write a certificate; what is said of it, and why there is none."""
+    try:
+        task.write(out, bounds())
+    except NotProvedError as error:
+        return [], f"certattn: no certificate is written: {error}"
     path = on_one_line(str(out))
     shown = shlex.quote(f"./{path}" if path.startswith("-") else path)
-    return [f"wrote {path}", f"now prove it: certattn check {shown}"]
+    return [f"wrote {path}", f"now prove it: certattn check {shown}"], ""
+
+
+def _refused(why: str) -> int:
+    click.echo(why, err=True)
+    return 1
 
 
 def _status(outcomes: Iterable[bool | None]) -> int:

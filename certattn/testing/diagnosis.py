@@ -83,10 +83,18 @@ def _scaled(output: Floats, exact: Floats, limit: float) -> list[str]:
 def _wrong_outputs(heads: Heads, head: Head, worst: Entry) -> Iterator[tuple[str, Floats, Rows]]:
     """What mistakes make of the head, and for which queries."""
     for words, wrong, rows in _mistakes(heads, head, worst.batch, worst.head):
-        yield words, attended(wrong).means.middle, rows
+        yield words, _mean(wrong), rows
     if head.rule is not None and head.rule.cap is not None:
         words = "the soft cap comes after the mask: what is hidden has the score -c, and is seen"
         yield words, _capped_after_mask(head, head.rule.cap), np.ones(len(head.queries), bool)
+
+
+def _mean(head: Head) -> Floats:
+    """NaN, which explains nothing, where binary64 bounds nothing."""
+    try:
+        return attended(head).means.middle
+    except Binary64Error:
+        return np.full((len(head.queries), head.values.shape[1]), np.nan)
 
 
 def _capped_after_mask(head: Head, cap: float) -> Floats:
@@ -96,7 +104,7 @@ def _capped_after_mask(head: Head, cap: float) -> Floats:
     if head.mask is not None:
         seen &= ~head.mask
     rest = {"first": [0] * len(seen), "last": [len(tokens)] * len(seen), "mask": seen, "rule": None}
-    hidden = attended(replace(head, queries=0 * head.queries, radius=0 * head.radius, **rest)).means.middle
+    hidden = _mean(replace(head, queries=0 * head.queries, radius=0 * head.radius, **rest))
     moments = attended(head)
     weight = (~seen).sum(axis=1) * np.exp(-cap - log(2) * moments.exponent) / moments.normaliser.middle
     found: Floats = (moments.means.middle + weight[:, None] * hidden) / (1 + weight[:, None])
@@ -159,7 +167,7 @@ def _of_other_keys(heads: Heads, head: Head, worst: Entry) -> Iterator[tuple[str
         if other != own:
             words = f"the keys and values are those of key head {other}, where query head {worst.head} has {own}"
             wrong = replace(head, keys=heads.keys[worst.batch, other], values=heads.values[worst.batch, other])
-            yield words, attended(wrong).means.middle, everyone
+            yield words, _mean(wrong), everyone
 
 
 def _rules(heads: Heads, rule: ScoreRule | None, index: int) -> Iterator[tuple[str, ScoreRule]]:
