@@ -65,10 +65,10 @@ def booleans(mask: Any, what: str) -> NDArray[np.bool_]:
 def booleans_of_bits(bits: NDArray[Any], dtype: str, what: str) -> NDArray[np.bool_]:
     """The same of one that is held so."""
     if dtype == "bool":
-        return bits.astype(np.bool_, copy=False)
+        return np.asarray(bits, np.bool_)
     if dtype.startswith(("int", "uint")):
         _require(bits, (bits == 0) | (bits == 1), what, "0 or 1: 1 where a query sees a key")
-        return bits == 1
+        return np.asarray(bits, np.bool_)
     advice = "; of a mask that is added to scores: mask == 0" if "float" in dtype else ""
     raise UsageError(
         f"{what} has the number type {dtype}, expected booleans, or whole numbers that are 0 or 1: True where a query "

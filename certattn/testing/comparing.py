@@ -23,11 +23,11 @@ from certattn.provers.array_inputs import InFile, InMemory, Source
 from certattn.provers.rounding import decimal_exponent, last_place, round_up
 from certattn.testing.array_names import INPUTS, Found, booleans_of, numbers_of
 from certattn.testing.arrays import Numbers
-from certattn.testing.certificates import write_certificate
+from certattn.testing.certificates import stated_rows, write_certificate
 from certattn.testing.diagnosis import likely_causes
 from certattn.testing.errors import AttentionError, Enclosed, HeadError
 from certattn.testing.exact_numbers import exact_scale
-from certattn.testing.heads import Heads, Masks, heads_of, in_rows_by_head
+from certattn.testing.heads import Heads, Masks, heads_of
 from certattn.testing.measuring import Told, measured
 from certattn.testing.rules import Rules
 from certattn.testing.threads import one_thread_each
@@ -138,12 +138,13 @@ class Task:
             if field == LSE.name and field not in bounds:
                 continue
             numbers = self.arrays[field]
-            bits = numbers.bits if field == LSE.name else in_rows_by_head(numbers.bits, self.layout)
             if field == LSE.name:
-                bits = bits.reshape(self._shape_of_lse())
-            in_order = self.layout == "bhsd" or field == LSE.name or bits.ndim == 2
-            as_it_stands = in_order and bits.shape == numbers.shape and source.header.dtype == numbers.dtype
-            placed[field] = source if as_it_stands else InMemory(bits, numbers.dtype)
+                bits = numbers.bits.reshape(self._shape_of_lse())
+            else:
+                bits = stated_rows(field, numbers, self.heads, self.layout)
+            unchanged = np.shares_memory(bits, numbers.bits) and bits.flags.c_contiguous
+            as_it_stands = (source.header.dtype, source.header.shape) == (numbers.dtype, bits.shape)
+            placed[field] = source if unchanged and as_it_stands else InMemory(bits, numbers.dtype)
         stated = {FIELDS[name]: bound for name, bound in bounds.items()}
         # Copies take the certificate's name, unless that is the name of what they are from.
         stem = f"{out.stem}-arrays" if out.stem == self.path.stem else out.stem

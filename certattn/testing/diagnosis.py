@@ -49,11 +49,11 @@ def likely_causes(found: AttentionError, heads: Heads) -> list[str]:
         limit = _limit(off[finite], output[finite], heads.dtype)
         lines = _concentrated(found, off) if finite.all() else []
         for mistakes in (_wrong_outputs(heads, head, worst), _of_other_keys(heads, head, worst)):
-            best, cause = inf, ""
+            best, cause = limit, ""
             for words, wrong, rows in mistakes:
                 told = finite & rows
                 left = float(np.abs(output - wrong)[told].max()) if told.any() else inf
-                if left <= limit and left < best:
+                if left < best:
                     best, cause = left, words
             if cause:
                 return [*lines, f"looks like this mistake: {cause}"]
@@ -63,17 +63,17 @@ def likely_causes(found: AttentionError, heads: Heads) -> list[str]:
 
 
 def _limit(off: Floats, output: Floats, dtype: str) -> float:
-    """How far an output may be from that of the mistake which explains it."""
+    """An output is nearer than this to that of the mistake which explains it; 0 where rounding explains enough."""
     largest, size, (precision, least) = float(off.max()), float(np.abs(output).max()), FORMATS[dtype]
     exponent = max(frexp(size)[1] - 1, least) if size > 0 else least
     last_place = ldexp(1.0, exponent - precision + 1)
-    return min(_LEFT * largest + last_place, _MOST_LEFT * largest)
+    return min(_LEFT * largest + last_place, _MOST_LEFT * largest) if largest > last_place else 0.0
 
 
 def _scaled(output: Floats, exact: Floats, limit: float) -> list[str]:
     size = float((exact * exact).sum())
     factor = float((output * exact).sum()) / size if size > 0 else 1.0
-    if output.size < _FEW_ENTRIES or float(np.abs(output - factor * exact).max()) > limit:
+    if output.size < _FEW_ENTRIES or float(np.abs(output - factor * exact).max()) >= limit:
         return []
     if not output.any():
         return ["looks like this mistake: the output is 0 everywhere"]
@@ -103,8 +103,8 @@ def _capped_after_mask(head: Head, cap: float) -> Floats:
     seen = (tokens >= np.array(head.first)[:, None]) & (tokens < np.array(head.last)[:, None])
     if head.mask is not None:
         seen &= ~head.mask
-    rest = {"first": [0] * len(seen), "last": [len(tokens)] * len(seen), "mask": seen, "rule": None}
-    hidden = _mean(replace(head, queries=0 * head.queries, radius=0 * head.radius, **rest))
+    queries, first, last = 0 * head.queries, [0] * len(seen), [len(tokens)] * len(seen)
+    hidden = _mean(Head(queries, 0 * head.radius, head.keys, head.values, first, last, mask=seen))
     moments = attended(head)
     weight = (~seen).sum(axis=1) * np.exp(-cap - log(2) * moments.exponent) / moments.normaliser.middle
     found: Floats = (moments.means.middle + weight[:, None] * hidden) / (1 + weight[:, None])
@@ -192,7 +192,7 @@ def _rules(heads: Heads, rule: ScoreRule | None, index: int) -> Iterator[tuple[s
 def _swapped(heads: Heads, worst: Entry, output: Floats, limit: float) -> list[str]:
     for other in range(min(heads.shape[1], _MOST_HEADS)):
         means = attended(heads.head(worst.batch, other)).means
-        if other != worst.head and float(np.abs(output - means.middle).max()) <= limit:
+        if other != worst.head and float(np.abs(output - means.middle).max()) < limit:
             return [f"looks like this mistake: it is the output of head {other}; heads are swapped"]
     return []
 

@@ -16,7 +16,7 @@ import pytest
 import certattn
 from certattn.provers import figures
 from certattn.provers.safetensors import file_bytes
-from certattn.testing import attention_error
+from certattn.testing import assert_attention_close, attention_error
 from certattn.testing.arrays import Numbers
 
 Run = Callable[..., Any]
@@ -249,6 +249,8 @@ def test_entries_that_are_no_numbers(certattn_run: Run, folder: Path, found: Any
     assert done.status == 1
     assert "NaN or infinite: 1 entry of the output\n" in done.out
     assert "worst entry at batch 1, head 3, query 2, coordinate 4: nan" in done.out
+    # The others are as near as they can be.
+    assert "mistake" not in done.out
     content = found(path)
     assert content["smallest_bounds"]["max_abs"] is None
     assert content["max_abs"] == {"lower": None, "upper": None}
@@ -401,6 +403,27 @@ def test_log_sum_exps_of_nothing_are_in_no_certificate(
     done = certattn_run("compare", path, "--empty", "zero", "-o", "c.yaml", "--max-abs", "1e-9")
     assert done.status == (0 if size == 1 else 3)
     assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_padding_that_is_no_number_is_zero_in_a_certificate(certattn_run: Run, folder: Path, layout: str) -> None:
+    keys, values, output = K.copy(), V.copy(), HALF.copy()
+    keys[0, :, 7:], values[0, :, 7:] = np.nan, np.inf
+    output[0] = attention(Q[:1], K[:1, :, :7], V[:1, :, :7])[0]
+    arrays = {"q": Q, "k": keys, "v": values, "output": output}
+    if layout == "bshd":
+        arrays = {field: array.swapaxes(1, 2) for field, array in arrays.items()}
+    how = ("--lengths", "7,12", "--layout", layout)
+    assert certattn_run("compare", save(folder, **arrays), *how, "--max-abs", "1e-3", "-o", "c.yaml").status == 0
+    assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+    named = [arrays[field] for field in ("output", "q", "k", "v")]
+    assert_attention_close(*named, lengths=[7, 12], layout=layout, max_abs=1e-3, keep=folder / "kept")
+    (kept,) = (folder / "kept").glob("*.yaml")
+    assert certattn.check(kept).verdict.value == "verified"
+    # An output that is none is stated as it is.
+    arrays["output"] = np.where(arrays["output"] == output[0, 0, 0, 0], np.nan, arrays["output"])
+    assert certattn_run("compare", save(folder, **arrays), *how, "--max-abs", "1", "-o", "d.yaml").status == 1
+    assert certattn.check(folder / "d.yaml").verdict.value == "refuted"
 
 
 def test_a_certificate_is_not_written_over_its_arrays(certattn_run: Run, folder: Path) -> None:
