@@ -55,7 +55,7 @@ def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: 
     require_figure(out)
     if not check:
         draw(loaded, out)
-        click.echo(f"drew {on_one_line(str(out))}; nothing is checked by that")
+        click.echo(f"drew {on_one_line(str(out))}; a picture is not a proof")
         return 0
     (report,) = check_files([Path(certificate)], options)
     if report.verdict is not Verdict.VERIFIED:

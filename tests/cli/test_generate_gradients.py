@@ -18,7 +18,7 @@ test_mean_squares = states(
 test_tails = states(
     TAIL,
     [
-        ([LAW, "--probability", "0.01"], "smallest height found: 0."),
+        ([LAW, "--probability", "0.01"], "smallest threshold found: 0."),
         ([LAW, "--exceeds", "0.4", "--gradient", "V"], "smallest probability found: "),
     ],
 )

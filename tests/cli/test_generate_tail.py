@@ -35,7 +35,7 @@ test_what_is_left_out_is_found_and_said = states(
     "output-tail",
     [
         ([LAW, *ASK], "smallest length found: 40"),
-        ([LAW, "--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest height found: 0.319"),
+        ([LAW, "--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest threshold found: 0.319"),
         (
             [LAW, "--direction", "1,0", "--direction", "-1, 0", "--exceeds", "1/2", "--length", "1000"],
             "smallest probability found: 0.00086",
@@ -43,7 +43,7 @@ test_what_is_left_out_is_found_and_said = states(
         ([LAW, "--norm", "l2", "--exceeds", "1/2", "--length", "1000"], "smallest probability found: 0.0041"),
         (
             [LAW, "--norm", "linf", "--direction", "0, 1", "--probability", "0.1", "--length", "99", "--note", "n"],
-            "smallest height found: 0.",
+            "smallest threshold found: 0.",
         ),
     ],
 )

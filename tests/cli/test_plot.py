@@ -30,7 +30,7 @@ QUICK = {
 @pytest.mark.parametrize("claim", QUICK)
 def test_a_picture_of_a_claim(certattn_run: Any, folder: Path, claim: str) -> None:
     done = certattn_run("plot", next(GALLERY.glob(f"*/{claim}/{QUICK[claim]}.yaml")), "-o", "picture.svg")
-    assert (done.status, done.out) == (0, "drew picture.svg; nothing is checked by that\n")
+    assert (done.status, done.out) == (0, "drew picture.svg; a picture is not a proof\n")
     assert "</svg>" in (folder / "picture.svg").read_text()
 
 

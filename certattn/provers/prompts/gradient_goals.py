@@ -1,8 +1,8 @@
 """What is sought for a gradient's tail: levels and rules that bound the norm of its error.
 
 For the gradient in V that is the l2 norm of the softmax mean, sought as for `output-tail`. For the gradient in U
-a height x of |V (C_L - C)|_F is shared out: entries get e_ij = s_ij (1 - r) x with sum s_ij^2 = 1, and the two frames
-get levels a and b with |a| |b| = r x, so that the norm of the table e_ij + a_i b_j is at most x.
+a threshold x of |V (C_L - C)|_F is shared out: entries get e_ij = s_ij (1 - r) x with sum s_ij^2 = 1, and the two
+frames get levels a and b with |a| |b| = r x, so that the norm of the table e_ij + a_i b_j is at most x.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from certattn.provers.rounding import round_down
 
 _LEVEL_DIGITS = 5
 _LEAST_SHARE = 1e-3
-# Shares of the height that the product of the outputs' errors may take.
+# Shares of the threshold that the product of the outputs' errors may take.
 _REMAINDERS = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6)
 # Levels for which a sum of powers of bounds is smallest grow like deviations to this power: p / (p + 2), p about 6.
 _GROWTH = 0.75
-# Rounding levels down leaves the stated height provable.
+# Rounding levels down leaves the stated threshold provable.
 _SAFE = 1 - 1e-9
 
 
 class Search(Protocol):
-    """A bound of the norm's tail as a function of the height and the length."""
+    """A bound of the norm's tail as a function of the threshold and the length."""
 
     @property
     def deviation(self) -> float:
-        """The natural unit of heights, for one token."""
+        """The natural unit of thresholds, for one token."""
 
     def log_bound(self, eps: float, length: float) -> float: ...
     def tuned(self, eps: float, length: float) -> Search: ...
@@ -124,10 +124,10 @@ class SearchInU:
         rules = [candidate.rule for candidate in self._of_entries(entries, length)]
         return {**found, "entries": {"levels": [list(row) for row in rows], "bounds": list(rules)}}
 
-    def _levels(self, height: float) -> tuple[Array, Array, Array]:
+    def _levels(self, threshold: float) -> tuple[Array, Array, Array]:
         """Of the entries, the outputs and the tokens."""
-        entries = self.shares * (1 - self.remainder) * height
-        reach = math.sqrt(self.remainder * height)
+        entries = self.shares * (1 - self.remainder) * threshold
+        reach = math.sqrt(self.remainder * threshold)
         if self.outputs is None:
             return entries, self.tokens.shares * reach, self.tokens.shares * reach
         # Each frame is given what its deviations ask for.

@@ -62,15 +62,15 @@ def generate(
 ) -> Certificate:
     """Write a certificate of `gradient-tail` to `out` and return it.
 
-    Of the height that the norm of the gradient's error exceeds rarely, the probability and the length, at least
-    two are given; the third is found as small as the rules allow.
+    Give at least two of the threshold that the norm of the gradient's error exceeds rarely, the probability and the
+    length; the third is found, as small as the rules allow.
 
     Parameters
     ----------
     given : the section as certificates write it, with or without `length`: `law`, `query` with `U`, or with `K`
         and `Q`, `scale`, `V`; for the gradient in V also `tilt`; with exact numbers.
     gradient : "U" (Hilbert-Schmidt norm) or "V" (operator norm).
-    exceeds : the height eps that the norm exceeds rarely.
+    exceeds : the threshold eps that the norm exceeds rarely.
     probability : how rarely, above 0 and below 1.
     length : the number of tokens, unless it stands in `given`.
     note : a line about the certificate for its readers, kept under `provenance`.
@@ -109,17 +109,17 @@ def _solved(search: Search, wanted: Wanted) -> Found:
     if wanted.eps is not None:
         return Found(search.tuned(_float(wanted.eps), tokens), wanted.eps, wanted.delta, wanted.length)
     assert wanted.delta is not None
-    log_delta, height = _log(wanted.delta), 3 * search.deviation / math.sqrt(tokens)
-    if not height > 0:
-        raise UsageError("the gradient is the same for every prompt: its error exceeds no height")
+    log_delta, threshold = _log(wanted.delta), 3 * search.deviation / math.sqrt(tokens)
+    if not threshold > 0:
+        raise UsageError("the gradient is the same for every prompt: its error exceeds no threshold")
     for _ in range(2):
-        height = _smallest_height(search, tokens, log_delta, height)
-        search = search.tuned(height, tokens)
-    height = _smallest_height(search, tokens, log_delta, height)
-    return Found(search, round_up(fmpq(*height.as_integer_ratio()), _EPS_DIGITS), wanted.delta, wanted.length)
+        threshold = _smallest_threshold(search, tokens, log_delta, threshold)
+        search = search.tuned(threshold, tokens)
+    threshold = _smallest_threshold(search, tokens, log_delta, threshold)
+    return Found(search, round_up(fmpq(*threshold.as_integer_ratio()), _EPS_DIGITS), wanted.delta, wanted.length)
 
 
-def _smallest_height(search: Search, length: float, log_delta: float, unit: float) -> float:
+def _smallest_threshold(search: Search, length: float, log_delta: float, unit: float) -> float:
     return smallest_eps(lambda eps: search.log_bound(eps, length), log_delta, unit)
 
 
@@ -136,7 +136,7 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
             if not 0 < delta < 1:
                 raise NotProvedError(
                     f"no rule proves a probability below 1 for exceeding {describe(found.eps)}: "
-                    "expected a larger height, or a longer prompt"
+                    "expected a larger threshold, or a longer prompt"
                 )
             return draft.write(_asserts(gradient, found.eps, delta), witness)
         if bound < stated:
@@ -172,7 +172,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """Which number was found."""
     plain: Any = certificate.plain
     stated = {**plain["asserts"], **plain["given"]}
-    words = {"exceeds": "height", "probability": "probability", "length": "length"}
+    words = {"exceeds": "threshold", "probability": "probability", "length": "length"}
     return "; ".join(f"smallest {words[name]} found: {stated[name]}" for name in left_out(inputs))
 
 

@@ -1,4 +1,4 @@
-"""Cantelli's bound, even moments, and Chernoff's bound by moments, for any height at once.
+"""Cantelli's bound, even moments, and Chernoff's bound by moments, for any threshold at once.
 
 The kernel computes the moments of a token for one eps. A search asks for many: here E[w^k y^j] is computed
 once, with the kernel's series, and the moments of D = w (y - eps) + eps follow by two products of series.
@@ -40,7 +40,7 @@ class TokenMoments:
     parts: Sequence[BoundedPart] | None
 
     def at(self, eps: float) -> tuple[Summand, Series]:
-        """The summand D of a height, and E D^j / j!."""
+        """The summand D of a threshold, and E D^j / j!."""
         summand = replace(self.summand, eps=arb(eps))
         shift = linear_exponential(-summand.eps, _MOST)
         powers = [product(row, shift[: len(row)])[-1] for row in self.table]

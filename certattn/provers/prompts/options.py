@@ -18,12 +18,12 @@ DIRECTION = Option(
     many=True,
     parse=entries,
 )
-HEIGHT = Option("--exceeds", "The height that is exceeded rarely; the smallest, if left out.", metavar="EPS")
+THRESHOLD = Option("--exceeds", "The threshold that is exceeded rarely; the smallest, if left out.", metavar="EPS")
 PROBABILITY = Option("--probability", "How rarely; the smallest probability, if left out.", metavar="DELTA")
 LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", metavar="L")
 
 
 def left_out(inputs: Mapping[str, Any]) -> list[str]:
-    """Which of the height, the probability and the length are to be found."""
+    """Which of the threshold, the probability and the length are to be found."""
     stated = {**inputs, "length": inputs["length"] or inputs["given"].get("length")}
     return [name for name in ("exceeds", "probability", "length") if stated[name] is None]

@@ -1,6 +1,6 @@
 """Bound how rarely the output over a random prompt is far from that over an infinite one.
 
-Find what a certificate of `output-tail` states: the height, the probability or the length of the prompt.
+Find what a certificate of `output-tail` states: the threshold, the probability or the length of the prompt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.heavy_scores import require_light_scores
-from certattn.provers.prompts.options import DIRECTION, HEIGHT, LENGTH, PROBABILITY, left_out
+from certattn.provers.prompts.options import DIRECTION, LENGTH, PROBABILITY, THRESHOLD, left_out
 from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
@@ -42,7 +42,7 @@ _SLACK = fmpq(1, 4000)
 _BITS = (DEFAULT_LIMITS.start_bits, 2 * DEFAULT_LIMITS.start_bits, 4 * DEFAULT_LIMITS.start_bits)
 # A bound is known well enough to so many bits.
 _ACCURATE = 12
-# The smallest height that is sought; and stated where the probability is 0, for a certificate's is positive.
+# The smallest threshold that is sought; and stated where the probability is 0, for a certificate's is positive.
 _LEAST = fmpq(1, 10**100)
 # Stands where a draft has to have a probability.
 _SOME = fmpq(1, 2)
@@ -81,8 +81,8 @@ def generate(
     """Write a certificate of `output-tail` to `out` and return it.
 
     It states `P(<u, T_L - T> > exceeds) <= probability` in each direction u, and
-    `P(|T_L - T| > exceeds) <= probability` in a norm. Of the height that is exceeded, the probability and
-    the length, at least two are given; the third is found as small as the rules allow.
+    `P(|T_L - T| > exceeds) <= probability` in a norm. Give at least two of the threshold, the
+    probability and the length; the third is found, as small as the rules allow.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def generate(
         `U`, or with `K` and `Q`, and `scale`), `V`, with exact numbers.
     directions : directions u of outputs, each a list of exact numbers.
     norm : "l2" or "linf".
-    exceeds : the height eps that is exceeded rarely.
+    exceeds : the threshold eps that is exceeded rarely.
     probability : how rarely, above 0 and below 1.
     length : the number of tokens, unless it stands in `given`.
     method : "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp
@@ -177,7 +177,7 @@ def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: 
 
 
 def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
-    """The smallest length for a height and a probability."""
+    """The smallest length for a threshold and a probability."""
     assert wanted.eps is not None
     assert wanted.delta is not None
     eps, log_delta = as_float(wanted.eps), _log(wanted.delta)
@@ -190,17 +190,17 @@ def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
 
 
 def _solve_at(goal: Goal, wanted: Wanted, length: int) -> Found:
-    """The smallest height for a probability at that length, or rules for a given height."""
+    """The smallest threshold for a probability at that length, or rules for a given threshold."""
     if wanted.eps is not None:
         return Found(goal.tuned(as_float(wanted.eps), float(length)), wanted.eps, wanted.delta)
     assert wanted.delta is not None
     log_delta, unit = _log(wanted.delta), goal.target.deviation / math.sqrt(length)
     if unit == 0:
-        raise UsageError(f"{goal.words} the output is the same for every prompt: it exceeds no height")
-    eps = smallest_eps(lambda height: goal.target.log_bound(height, float(length)), log_delta, 3 * unit)
+        raise UsageError(f"{goal.words} the output is the same for every prompt: it exceeds no threshold")
+    eps = smallest_eps(lambda threshold: goal.target.log_bound(threshold, float(length)), log_delta, 3 * unit)
     tuned = goal.tuned(eps, float(length))
     if tuned is not goal:
-        eps = smallest_eps(lambda height: tuned.target.log_bound(height, float(length)), log_delta, eps)
+        eps = smallest_eps(lambda threshold: tuned.target.log_bound(threshold, float(length)), log_delta, eps)
     return Found(tuned, round_up(fmpq(*eps.as_integer_ratio()), _EPS_DIGITS), wanted.delta)
 
 
@@ -216,7 +216,7 @@ def _read_off(parts: list[Found], bounds: list[fmpq]) -> list[Found]:
         if not delta < 1:
             raise NotProvedError(
                 f"{part.goal.words} no rule proves a probability below 1 for exceeding {describe(part.eps)}: "
-                "expected a larger height, or a longer prompt"
+                "expected a larger threshold, or a longer prompt"
             )
         found.append(replace(part, delta=delta))
     return found
@@ -286,7 +286,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """What was found, in a sentence; "" where nothing was to be found."""
     plain: Any = certificate.plain
     parts = [*plain["asserts"].get("directions", []), *filter(None, [plain["asserts"].get("norm")])]
-    words = {"exceeds": "height", "probability": "probability"}
+    words = {"exceeds": "threshold", "probability": "probability"}
     found = next(iter(left_out(inputs)), "")
     if found == "length":
         return f"smallest length found: {plain['given']['length']} tokens"
@@ -297,7 +297,7 @@ COMMAND = Command(
     Argument("LAW", Yaml("given")),
     DIRECTION,
     Option("--norm", "Bound a norm of the deviation.", NORMS),
-    HEIGHT,
+    THRESHOLD,
     PROBABILITY,
     LENGTH,
     Option(

@@ -77,7 +77,7 @@ def _lengths(length: int) -> list[int]:
 
 
 def _bounds(goal: Goal, counts: list[int], log_delta: float) -> list[tuple[int, float]]:
-    """The smallest height that the rules give at each length."""
+    """The smallest threshold that the rules give at each length."""
     found = []
     for count in counts:
         try:

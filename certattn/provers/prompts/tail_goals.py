@@ -25,7 +25,7 @@ from certattn.provers.rounding import as_float, round_down
 
 NORMS = ("l2", "linf")
 _LEVEL_DIGITS = 5
-# A direction in which the output hardly varies still gets this share of the height.
+# A direction in which the output hardly varies still gets this share of the threshold.
 _LEAST_SHARE = 1e-3
 
 
@@ -56,7 +56,7 @@ class Goal:
         return {"norm": self.norm or "", **stated}
 
     def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
-        """The best rules at that height and length, as certificates write them."""
+        """The best rules at that threshold and length, as certificates write them."""
         rules: list[Rule] = [found.rule for found in self.target.candidates(as_float(eps), float(length))]
         if self.direction is not None or self.whole:
             (rule,) = rules

@@ -1,4 +1,4 @@
-"""The rules of `output-tail` as a search sees them: for a height eps and a length L, the best bound of each.
+"""The rules of `output-tail` as a search sees them: for a threshold eps and a length L, the best bound of each.
 
 A family of rules answers `best(eps, length)` with the logarithm of the smallest bound that it finds and the
 rule, as certificates write it. Everything is in floats; the kernel proves what is stated in the end.
@@ -43,7 +43,7 @@ class Candidate:
 
 
 class Family(Protocol):
-    """Rules of one kind for one direction; `deviation` is (E Y^2)^{1/2} for eps = 0, the natural unit of heights."""
+    """Rules of one kind for one direction; `deviation` is (E Y^2)^{1/2} for eps = 0, the natural unit of thresholds."""
 
     @property
     def deviation(self) -> float: ...

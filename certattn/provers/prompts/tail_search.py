@@ -1,4 +1,4 @@
-"""Given two of the height eps, the probability delta and the length L of a tail bound, find the third.
+"""Given two of the threshold eps, the probability delta and the length L of a tail bound, find the third.
 
 A bound is a function of (eps, L) that falls in both; its logarithm comes from rules in floats. The
 functions here know nothing of rules: they look for the point at which the bound passes log delta.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from certattn.kernel.errors import NotProvedError
 
-# Lengths are sought up to here, heights within these factors of the unit.
+# Lengths are sought up to here, thresholds within these factors of the unit.
 MOST_TOKENS = 10**12
 _NEAREST, _FARTHEST = 2.0**-60, 2.0**60
 # Found to so many digits: a little finer than what is stated.
@@ -67,10 +67,10 @@ def _narrowed(log_bound: LogBound, log_delta: float, low: float, high: float) ->
 
 
 def smallest_eps(log_bound: LogBound, log_delta: float, unit: float) -> float:
-    """The least eps with log_bound(eps) <= log delta. `unit` is a height of about the right size."""
+    """The least eps with log_bound(eps) <= log delta. `unit` is a threshold of about the right size."""
     found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST)
     if found is None:
-        raise NotProvedError("no rule gives that probability at any height: expected a longer prompt")
+        raise NotProvedError("no rule gives that probability at any threshold: expected a longer prompt")
     return found
 
 
@@ -79,7 +79,7 @@ def smallest_length(log_bound: LogBound, log_delta: float, start: float = 100.0)
     found = passing(log_bound, log_delta, start, 1.0, float(MOST_TOKENS))
     if found is None:
         raise NotProvedError(
-            f"no length up to {MOST_TOKENS:.0e} gives that probability: expected a larger height or probability"
+            f"no length up to {MOST_TOKENS:.0e} gives that probability: expected a larger threshold or probability"
         )
     length = math.ceil(found * (1 - _PRECISION))
     return length if log_bound(float(length)) <= log_delta else math.ceil(found)

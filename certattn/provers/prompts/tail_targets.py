@@ -34,7 +34,7 @@ class Target:
 
     @property
     def deviation(self) -> float:
-        """The natural unit of heights for one token: that of the largest group, in its share."""
+        """The natural unit of thresholds for one token: that of the largest group, in its share."""
         return max(group[0].deviation / share for group, share in zip(self.groups, self.shares, strict=True))
 
     def log_bound(self, eps: float, length: float) -> float:

@@ -22,7 +22,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import Draft, require_place, text_rows
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.prompts import output_tail
-from certattn.provers.prompts.options import DIRECTION, HEIGHT, PROBABILITY
+from certattn.provers.prompts.options import DIRECTION, PROBABILITY, THRESHOLD
 from certattn.provers.prompts.tail_goals import NORMS
 
 
@@ -55,7 +55,7 @@ def generate(
     query : which of the queries, counted from 0.
     directions : directions u of outputs, each a list of exact numbers.
     norm : "l2" or "linf"; "l2" where there are no directions.
-    exceeds : the height that is exceeded rarely; left out, it is found as small as the rules allow.
+    exceeds : the threshold that is exceeded rarely; left out, it is found as small as the rules allow.
     probability : how rarely; left out, it is found. One of the two is given, or both.
     data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
     note : a line about the certificate for its readers, kept under `provenance`.
@@ -123,7 +123,7 @@ COMMAND = Command(
     SCORE_SCALE,
     DIRECTION,
     Option("--norm", "The norm; l2 where no direction is given.", NORMS),
-    HEIGHT,
+    THRESHOLD,
     PROBABILITY,
     ARRAY_OR_FILE,
     DATA,

@@ -354,7 +354,7 @@ def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
             f"left out --angle {', '.join(missing)}: no bound of 1 - cos below 1, a right angle, is proved there"
         )
     if RATE not in problem.asserts and problem.rate_begins is not None:
-        said.append("left out the rate: none is proved that is below 1 within 10^30 steps (--late-rate states it)")
+        said.append("left out the rate: no rate below 1 is proved within 10^30 steps (--late-rate states one)")
     return "\n".join(said)
 
 

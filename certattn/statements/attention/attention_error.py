@@ -111,8 +111,8 @@ def _more_words(given: Values) -> str:
         offset = BOTTOM_RIGHT if stated is None else stated
         sizes = " of m, n tokens" if offset == BOTTOM_RIGHT else ""
         words.append(
-            f"a is the slope of its head among {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} for query "
-            f"i{sizes}, counted from 0"
+            f"a is the slope of its head among {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} "
+            f"for query i{sizes}, counted from 0"
         )
     if SINKS in given:
         words.append(

@@ -37,10 +37,10 @@ def _heights(stated: StatedPromptBesideLaw) -> Iterator[_Height]:
 
 
 def statement(stated: StatedPromptBesideLaw) -> Statement:
-    compared, heights = stated.compared, list(_heights(stated))
-    here = " and ".join(f"{one.words} is at most {describe(one.eps)}" for one in heights)
+    compared, thresholds = stated.compared, list(_heights(stated))
+    here = " and ".join(f"{one.words} is at most {describe(one.eps)}" for one in thresholds)
     there = " and ".join(
-        f"{one.words} exceeds {describe(one.eps)} with probability at most {describe(one.delta)}" for one in heights
+        f"{one.words} exceeds {describe(one.eps)} with probability at most {describe(one.delta)}" for one in thresholds
     )
     words = (
         f"For a prompt of {prompt_words(compared.prompt)}, let T be softmax attention at the query and T_inf attention "
@@ -72,7 +72,7 @@ def findings(stated: StatedPromptBesideLaw, obligations: Sequence[Answer]) -> li
 
 
 def _exceptional(stated: _Height, length: int, proved: bool) -> str:
-    """What it means that this prompt exceeds a height."""
+    """What it means that this prompt exceeds a threshold."""
     tokens = counted(length, "independent token")
     if not proved:
         return f"this prompt exceeds {describe(stated.eps)}; how rarely {tokens} of the law do so is not proved"
