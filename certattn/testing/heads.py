@@ -227,7 +227,7 @@ def _require_finite(name: str, array: Floats, masks: Masks) -> None:
 
 def _whole(number: Any, what: str, least: int) -> int:
     try:
-        found = operator.index(number)
+        found = least - 1 if isinstance(number, bool) else operator.index(number)
     except TypeError:
         found = least - 1
     if found < least:
@@ -241,8 +241,9 @@ def _wholes(numbers: Any, what: str) -> list[int]:
     except TypeError:
         raise UsageError(f"{what} is {numbers!r}, expected lengths, such as [3, 5]") from None
     plain = [number.item() if hasattr(number, "item") else number for number in each]
-    ends = [number for number in plain if isinstance(number, int)]
-    if len(plain) > 1 and plain[0] == 0 and ends == plain and all(end > start for start, end in pairwise(ends)):
+    if what == "sequences" and len(plain) > 1 and plain[0] == 0:
+        ends = [0, *(_whole(number, what, 1) for number in plain[1:])]
         lengths = [end - start for start, end in pairwise(ends)]
-        raise UsageError(f"{what} is {plain}, expected lengths, not cumulative sums: {lengths}")
+        if min(lengths) > 0:
+            raise UsageError(f"{what} is {ends}, expected lengths, not cumulative sums: {lengths}")
     return [_whole(number, what, 1) for number in plain]

@@ -258,6 +258,13 @@ def test_tensors_arrive_by_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         output = attention(getattr(ml_dtypes, dtype, dtype))
         tensors = (Tensor(array, array.dtype.name) for array in (output, Q, K, V))
         assert attention_error(*tensors).to_dict() == attention_error(output, Q, K, V).to_dict()
+    output, mask, sinks = attention(), np.tri(9, 12, dtype=bool), np.array([1, 2, 3, 4])
+    expected = attention_error(output, Q, K, V, mask=mask, sinks=sinks).to_dict()
+    for seen in (Tensor(mask, "bool"), Tensor(mask.astype(np.int64), "int64")):
+        assert attention_error(output, Q, K, V, mask=seen, sinks=Tensor(sinks, "int64")).to_dict() == expected
+    for added in ("bfloat16", "float32"):
+        with pytest.raises(UsageError, match="mask == 0"):
+            attention_error(output, Q, K, V, mask=Tensor(mask.astype(getattr(ml_dtypes, added, added)), added))
 
 
 def test_arrays_in_other_orders() -> None:
@@ -327,7 +334,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "sequences is [0, 4, 9], expected lengths, not cumulative sums: [4, 5]",
     ),
     "a sequence of nothing": ({"sequences": ([0, 9], [5, 7, 0])}, "sequences is [0, 9], expected lengths, not"),
-    "no lengths": ({"lengths": [0, 0]}, "lengths is 0, expected a whole number >= 1"),
+    "a length of nothing": ({"lengths": [0, 7]}, "lengths is 0, expected a whole number >= 1"),
+    "sequences of nothing": ({"sequences": ([0, 5, 4], [5, 7, 0])}, "sequences is 0, expected a whole number >= 1"),
     "masked numbers": ({"q": np.ma.masked_array(Q)}, "q is a masked array, of which numbers may be hidden"),
     "whole numbers that are no doubles": ({"q": Q.astype(int) + 2**60}, "at [0, 0, 0, 0], expected numbers"),
     "a scale that is a truth value": ({"scale": True}, "scale is True, expected a number other than 0"),
@@ -458,6 +466,7 @@ def test_a_mistake_under_a_mask_is_named(wrong: Any, how: dict[str, Any], cause:
 
 @pytest.mark.parametrize(("how", "message"), [
     ({"window": 2.5, "causal": "top-left"}, "expected a whole number >= 1"),
+    ({"window": True, "causal": "top-left"}, "window is True, expected a whole number >= 1"),
     ({"lengths": [3.5, 4]}, "expected a whole number >= 1"),
     ({"lengths": 3}, "expected lengths, such as"),
     ({"sequences": 5}, "not a pair"),
