@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
         names = set(wheel.namelist())
     package = {
         path.relative_to(ROOT).as_posix()
-        for pattern in ("*.py", "*.v", "*.sh", "py.typed", "templates/*", "codes/**/*.yaml", "*/*/*.yaml")
+        for pattern in ("*.py", "*.v", "*.sh", "py.typed", "templates/*", "codes/**/*.yaml", "cli/*.yaml", "*/*/*.yaml")
         for path in (ROOT / "certattn").rglob(pattern)
     }
     information = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
