@@ -26,7 +26,7 @@ _GREEK = (
 )
 _INDEX = r"inf|[A-Za-z0-9]{1,4}|\([\w+ -]{1,12}\)"
 # A name ends where a word does, and is no part of a file's.
-_BEFORE, _AFTER = r"(?<![\w\\./\[-])", r"(?![\w\[]|[./-]\w)"
+_BEFORE, _AFTER = r"(?<![\w\\-])", r"(?![\w\[]|-\w|\.[A-Za-z]{2})"
 _SIGNS = {
     "<=": r"$\le$", ">=": r"$\ge$", "->": r"$\to$", " < ": " $<$ ", " > ": " $>$ ", " ~ ": r" $\sim$ ",
     " * ": r" $\cdot$ ", " - ": " $-$ ", " x ": r" $\times$ ", "e^(": "exp(", "v_bar": r"$\bar v$", "l2": r"$\ell_2$",
@@ -36,10 +36,10 @@ _KNOWN = re.compile(
     "|".join(
         (
             r"(?P<file>(?<![\w/])[\w./-]+\.(?:npz|npy|safetensors)(?:\[[\w./-]*\])?)",
-            rf"(?P<root>{_BEFORE}sqrt\({_NUMBER}\))",
+            rf"(?P<root>{_BEFORE}sqrt\((?:{_NUMBER}|[A-Za-z])\))",
             rf"(?P<number>(?<![^\s(]){_NUMBER}(?=[\s,;:)]|\.?(?:\s|$)))",
             r"(?P<sign><=|>=|->| [<>~*-] |(?<=\d) x (?=\d)|(?<!\w)e\^\(|(?<!\w)(?:v_bar|l2|linf)(?!\w))",
-            rf"{_BEFORE}(?P<letter>{_GREEK}|sum|sup|[A-Za-z])_(?P<below>{_INDEX}){_AFTER}",
+            rf"{_BEFORE}(?P<letter>{_GREEK}|sum|sup|max|min|[a-z]bar|[A-Za-z])_(?P<below>{_INDEX}){_AFTER}",
             rf"{_BEFORE}(?P<greek>{_GREEK}){_AFTER}",
             r"(?<=[|)])_(?P<norm>l2|linf|2|F)(?!\w)",
             r"\^(?P<above>inf|-?\d+|-?[A-Za-z](?!\w))",
@@ -115,6 +115,9 @@ def _typeset(match: re.Match[str]) -> str:
 
 
 def _letter(name: str) -> str:
+    """A letter, one with a bar, or the sign of this name."""
+    if name[1:] == "bar":
+        return rf"\bar {name[0]}"
     return name if len(name) == 1 else f"\\{name}"
 
 

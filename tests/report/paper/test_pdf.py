@@ -104,6 +104,15 @@ def test_the_gallery_compiles_and_its_pages_have_every_asserted_number(programs:
             assert run in section, (certificate.path, run)
 
 
+def test_other_digits_are_noticed() -> None:
+    tree: Plain = {"at_most": "0.053", "scale": "sqrt(2)", "power": "-2.5e-12", "exact": "0x1.8p-3"}
+    assert list(digits(tree)) == ["0.053", "2", "2.5", "12"]
+    shown = flat("deviation.at most: 0.05\n3 scale: √2 −2.5 · 10−12")
+    assert all(run in shown for run in digits(tree))
+    for other in ("0.0532", "0.153", "2.51e-3", "13", "2.5e-13"):
+        assert not all(run in shown for run in digits(other))
+
+
 def written_out(tree: Plain, shown: dict[str, str], path: str = "") -> Plain:
     """What is asserted, without the lists that are named by their hash."""
     if "values in the certificate" in shown.get(path, ""):

@@ -79,6 +79,7 @@ def test_a_name_keeps_its_spaces() -> None:
         ("the l2 distance of p_mm and T_inf", r"the $\ell_2$ distance of $p_{mm}$ and $T_{\infty}$"),
         ("theta^L, Sigma^-1, e^-x", r"$\theta ^L$, $\Sigma ^{-1}$, e$^{-x}$"),
         ("e^(1 <q, k>)", r"exp(1 $\langle$q, k$\rangle$)"),
+        ("d^-1 tbar_i/m_2, sqrt(d) max_i x_i.k_j", r"d$^{-1}$ $\bar t_i$/$m_2$, $\sqrt{d}$ $\max_i$ $x_i$.$k_j$"),
         ("v_bar + scale * Cov", r"$\bar v$ + scale $\cdot$ Cov"),
         ("keys: 2 x 3 from a/p_1.npz[k_1], rows 0:1",
          r"keys: 2 $\times$ 3 from \certifiedcode{a/p\_1.npz[k\_1]}, rows 0:1"),
@@ -90,7 +91,19 @@ def test_what_a_statement_writes_is_mathematics_again(text: str, latex: str) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["at_most", "per_query", "x_alphabet", "a.b_c", "alphabet", "beta-test", "layer0-head6", "1.2.3", "12th", "p[0]"],
+    [
+        "at_most",
+        "per_query",
+        "x_alphabet",
+        "x_1.other",
+        "x-a_1",
+        "alphabet",
+        "beta-test",
+        "layer0-head6",
+        "1.2.3",
+        "12th",
+        "p[0]",
+    ],
 )
 def test_what_is_not_recognised_stands_as_it_is_written(text: str) -> None:
     assert words(text) == escaped(text)
