@@ -35,7 +35,7 @@ _SIGNS = {
 _KNOWN = re.compile(
     "|".join(
         (
-            r"(?P<file>(?<![\w/])[\w./-]+\.(?:npz|npy|safetensors)(?:\[[\w./-]*\])?)",
+            r"(?P<file>(?<![\w/.-])[\w./-]+\.(?:npz|npy|safetensors)(?:\[[\w./-]*\])?)",
             rf"(?P<root>{_BEFORE}sqrt\((?:{_NUMBER}|[A-Za-z])\))",
             rf"(?P<number>(?<![^\s(]){_NUMBER}(?=[\s,;:)]|\.?(?:\s|$)))",
             r"(?P<sign><=|>=|->| [<>~*-] |(?<=\d) x (?=\d)|(?<!\w)e\^\(|(?<!\w)(?:v_bar|l2|linf)(?!\w))",
