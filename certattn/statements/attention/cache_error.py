@@ -34,7 +34,7 @@ from certattn.kernel.theorems.attention.cache_regions import CacheOverRegion
 from certattn.kernel.theorems.attention.stated_caches import KEPT, MULTIPLICITIES, CachedArray, StatedCache
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.statements.attention.attention_error import heads_words, sight_words
-from certattn.statements.attention.query_regions import over_cell_words, regions_words
+from certattn.statements.attention.query_regions import over_cell_words, regions_latex, regions_words
 from certattn.statements.digits import DOUBLE
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -45,6 +45,13 @@ _MEASURED: dict[str, tuple[str, str]] = {
     RELATIVE.name: ("relative deviation |T' - T|_2 / |T|_2", r"\| T'_i - T_i \|_2 / \| T_i \|_2"),
     EVICTED.name: ("softmax weight on the tokens that are not kept", r"\sum_{j \text{ evicted}} p_{ij}"),
     MASS.name: ("softmax weight on stated tokens", r"\sum_{j \in M} p_{ij}"),
+}
+# Over a region, as formulas.
+_OF_REGION: dict[str, str] = {
+    ERROR.name: r"\| T'(q) - T(q) \|_\infty",
+    DEVIATION.name: r"\| T'(q) - T(q) \|_2",
+    EVICTED.name: r"\sum_{j \text{ evicted}} p_j(q)",
+    MASS.name: r"\sum_{j \in M} p_j(q)",
 }
 _BY_NAME = {field.name: field for field in MEASURES}
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -117,8 +124,11 @@ def _said(stated: AssertedCache) -> Iterator[tuple[str, str]]:
     """What is asserted, every number in it; and the same as a formula."""
     for field in MEASURES:
         if field in stated.asserts:
-            bounds, latex = stated.asserts[field], _MEASURED[field.name][1]
-            yield f"the {_measure_words(stated, field.name)} is {_bounds_words(bounds)}", _bounds_latex(bounds, latex)
+            bounds, latex, among = stated.asserts[field], _MEASURED[field.name][1], "i"
+            if stated.over is not None:
+                latex, among = _OF_REGION[field.name], f"{{{regions_latex([stated.over.region])}}}"
+            words = f"the {_measure_words(stated, field.name)} is {_bounds_words(bounds)}"
+            yield words, _bounds_latex(bounds, latex, among)
 
 
 def _measure_words(stated: AssertedCache, name: str) -> str:
@@ -148,12 +158,13 @@ def _bounds_words(bounds: Values) -> str:
     return " and ".join(said)
 
 
-def _bounds_latex(bounds: Values, latex: str) -> str:
+def _bounds_latex(bounds: Values, latex: str, among: str) -> str:
+    """The formulas for queries that run over `among`, written as a subscript."""
     low = rf"{describe(bounds[EVERYWHERE])} \le " if EVERYWHERE in bounds else ""
     high = rf" \le {describe(bounds[AT_MOST])}" if AT_MOST in bounds else ""
     said = [f"{low}{latex}{high}"] if low or high else []
     if AT_LEAST in bounds:
-        said.append(rf"\max_i {latex} \ge {describe(bounds[AT_LEAST])}")
+        said.append(rf"\max_{among} {latex} \ge {describe(bounds[AT_LEAST])}")
     if PER_QUERY in bounds:
         each = bounds[PER_QUERY]
         low = r"a_i \le " if EACH_AT_LEAST in each else ""
