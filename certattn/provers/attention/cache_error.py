@@ -34,16 +34,8 @@ from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import Source, by_field, placed
 from certattn.provers.attention.cache_regions import Reached, hints, reached
 from certattn.provers.attention.deviation_search import BITS
-from certattn.provers.attention.region_options import (
-    BOX,
-    CELLS,
-    CENTRE,
-    MOST_CELLS_OF_EACH,
-    RADIUS,
-    REGION_FILE,
-    described_region,
-)
-from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
+from certattn.provers.attention.region_options import BOX, CELLS, CENTRE, MOST_CELLS_OF_EACH, described_region
+from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, Yaml, to_state
 from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -359,10 +351,10 @@ COMMAND = Command(
         sets="tokens",
         parse=_ranges("--mass"),
     ),
-    RADIUS,
+    Option("--radius", "State it of a ball of this radius around a centre, for one head.", metavar="R"),
     CENTRE,
     BOX,
-    REGION_FILE,
+    Option("--region", "State it of the region in a YAML file.", Yaml("given.region"), "FILE"),
     MOST_CELLS_OF_EACH,
     to_state("What to bound; deviation, relative and evicted by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
