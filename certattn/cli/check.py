@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,7 @@ from certattn.isolation.sandbox import active_layers
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
+from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
@@ -26,6 +27,9 @@ from certattn.report.screen import is_coloured
 from certattn.report.text import summary_line, text_of
 from certattn.statements.reports import Report, exit_status
 from certattn.strict import check_strictly, strict_options
+
+if TYPE_CHECKING:
+    from certattn.cli.locked import Held
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -39,6 +43,7 @@ Examples:
   certattn check paper/ --strict               for a paper: by everything that there is
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
+  certattn check certificates/ --locked        and only what certattn.lock promises
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -71,6 +76,11 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     is_flag=True,
     help="For papers: Arb alone, an interpreter of its own for each, and the second checker where it covers the claim.",
 )
+@click.option("--locked", is_flag=True, help="Reject what states something else than certattn.lock promises.")
+@click.option(
+    "--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="The same with another lock."
+)
+@click.option("--no-unlocked", is_flag=True, help="With a lock: reject what is not in it, too.")
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
@@ -84,6 +94,9 @@ def check(
     files: list[tuple[str, str]],
     arithmetic: str,
     strict: bool,
+    locked: bool,
+    lock_file: Path | None,
+    no_unlocked: bool,
     explain: bool,
     only: str | None,
     verbose: bool,
@@ -95,18 +108,24 @@ def check(
 
     A folder stands for all .yaml and .yml files in it and below, except hidden ones.
     """
-    if not paths:
+    if not paths and not locked and not lock_file:
         raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
+    if no_unlocked and not locked and not lock_file:
+        raise click.UsageError("--no-unlocked is for --locked or --lock FILE")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     if strict:
         options = strict_options(options)
-    certificates = find_certificates(paths)
+    certificates, held = find_certificates(paths), None
+    if locked or lock_file:
+        certificates, held = _held(certificates, lock_file, options, exact=no_unlocked)
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
-            checks = _check_all(certificates, options, jobs, form, strict=strict, verbose=verbose, fail_fast=fail_fast)
+            checks = _check_all(
+                certificates, options, jobs, form, held, strict=strict, verbose=verbose, fail_fast=fail_fast
+            )
             # What has been printed and is in no other report is not kept: a process that is forked for the next
             # certificate costs more, the more memory there is.
             kept = _counted if form == "text" and not files else _whole
@@ -125,6 +144,22 @@ def check(
         with suppress(OSError):
             click.echo(f"certattn: {refused_by_the_system(error)[0]}", err=True)
     return exit_status(reports)
+
+
+def _held(named: list[Path], lock_file: Path | None, options: CheckOptions, *, exact: bool) -> tuple[list[Path], Held]:
+    """The files that are named or promised, those that are missing last, and what holds their reports."""
+    from certattn.bundle.lock import LOCK
+    from certattn.cli.locked import Held, lock_of, read_bytes
+
+    path = lock_file or Path(LOCK)
+    lock = lock_of(read_bytes(path, options.limits), str(path), path.parent, options.limits)
+    files = [*named, *lock.also(named)]
+    missing = [file for file in files if lock.promise(file) is not None and not os.path.lexists(file)]
+    return [file for file in files if file not in missing] + missing, Held(lock, missing, exact, options, _read)
+
+
+def _read(path: Path, options: CheckOptions) -> Certificate:
+    return load(path, root=options.root, limits=options.limits)
 
 
 def _whole(report: Report) -> Report:
@@ -151,6 +186,7 @@ def _check_all(
     options: CheckOptions,
     jobs: int | None,
     form: str,
+    held: Held | None,
     *,
     strict: bool,
     verbose: bool,
@@ -159,16 +195,17 @@ def _check_all(
     """The reports, in the order of the files; the text format is printed as they come."""
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
+    present = files if held is None else files[: len(files) - len(held.missing)]
     with Progress(len(files)) as progress:
         if strict:
             from certattn.isolation.fresh import check_in_new_interpreters
 
             checks = check_in_new_interpreters(
-                files, options, jobs=jobs or processors(), check=check_strictly, started=progress.started
+                present, options, jobs=jobs or processors(), check=check_strictly, started=progress.started
             )
         else:
             checks = check_files(
-                files,
+                present,
                 options,
                 jobs=jobs or processors(),
                 started=progress.started,
@@ -176,7 +213,7 @@ def _check_all(
                 left=progress.left,
             )
         with closing(checks):
-            for report in checks:
+            for report in checks if held is None else held.apply(checks):
                 progress.finished()
                 yield report
                 if form == "text":

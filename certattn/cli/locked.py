@@ -1,0 +1,119 @@
+"""`certattn check --locked`: a verdict is kept only where the statement is the one that a lock promises.
+
+A lock can only take a verdict away: a certificate that states something else is `rejected`, whether that is true or
+not, and so is one that is promised and not there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from certattn.bundle.lock import Promise, difference, parse_lock
+from certattn.cli.confined import find
+from certattn.kernel.decide.checker import CheckOptions
+from certattn.kernel.decide.proof import Verdict
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.regular_files import reason, regular_file
+from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import Limits
+from certattn.statements.reports import Report
+
+# How a certificate is read: from a file, or out of an archive.
+Read = Callable[[Path, CheckOptions], Certificate]
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Promises by the absolute path of their files; `name` is what a reader calls the lock."""
+
+    name: str
+    folder: Path
+    promises: Mapping[Path, Promise]
+
+    def promise(self, path: Path) -> Promise | None:
+        return self.promises.get(absolute(path))
+
+    def also(self, files: Sequence[Path]) -> list[Path]:
+        """Promised files that are not among these."""
+        named = set(map(absolute, files))
+        return [self.folder / promise.path for path, promise in self.promises.items() if path not in named]
+
+
+def absolute(path: Path) -> Path:
+    """One spelling of a path. Links are not followed: what is promised is a name."""
+    return Path(os.path.normpath(path.absolute()))
+
+
+def lock_of(data: bytes, name: str, folder: Path, limits: Limits) -> Lock:
+    """A lock whose paths begin at `folder`. Raises MalformedError or UsageError."""
+    promises = parse_lock(data, name, limits)
+    return Lock(name, folder, {absolute(folder / path): promise for path, promise in promises.items()})
+
+
+def read_bytes(path: Path, limits: Limits) -> bytes:
+    """The bytes of a lock. Raises UsageError."""
+    try:
+        with regular_file(path, follow_link=True) as file:
+            return file.read(limits.max_document_bytes + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {reason(error)}; `certattn lock PATH...` writes a lock") from None
+
+
+@dataclass
+class Held:
+    """Reports held against a lock.
+
+    `missing` are promised files that are not there; `exact` makes what is not promised an error, too.
+    """
+
+    lock: Lock
+    missing: Sequence[Path]
+    exact: bool
+    options: CheckOptions
+    read: Read
+    # Where statements stand that are not promised, by their digest: a missing one may have moved there.
+    others: dict[str, str] = field(default_factory=dict)
+
+    def apply(self, reports: Iterable[Report]) -> Iterator[Report]:
+        """The reports, as the lock leaves them, and one for each missing file."""
+        yield from map(self._judge, reports)
+        yield from map(self._missing, self.missing)
+
+    def _judge(self, report: Report) -> Report:
+        promise = self.lock.promise(Path(report.path))
+        if promise is None:
+            return self._not_promised(report)
+        if not report.digest or report.digest == promise.digest:
+            return report  # without a digest no check came to its end, and nothing is verified
+        return self._another(report, promise)
+
+    def _not_promised(self, report: Report) -> Report:
+        if report.digest:
+            self.others.setdefault(report.digest, report.path)
+        why = f"not in {self.lock.name}"
+        if self.exact and report.verdict is Verdict.VERIFIED:
+            return replace(report, verdict=Verdict.REJECTED, reason=f"{why} (--no-unlocked); `certattn lock` adds it")
+        return replace(report, findings=(*report.findings, why))
+
+    def _another(self, report: Report, promise: Promise) -> Report:
+        def question(path: Path, options: CheckOptions) -> dict[str, Any]:
+            return difference(promise, self.read(path, options)).to_dict()
+
+        (found,) = find([Path(report.path)], self.options, 1, question)
+        first, *rest = found.get("lines") or ["another statement", f"promised {promise.digest}"]
+        why = "\n".join((f"not as {self.lock.name} promises: {first}", *rest))
+        if report.verdict is not Verdict.VERIFIED:
+            return replace(report, reason=f"{report.reason}\n{why}")
+        place = (report.path, found.get("line", 0), found.get("key_path", ""))
+        return replace(report, verdict=Verdict.REJECTED, reason=why, place=place)
+
+    def _missing(self, path: Path) -> Report:
+        promise = self.lock.promises[absolute(path)]
+        why = f"promised by {self.lock.name}, and not there"
+        if promise.digest in self.others:
+            why += f"; {self.others[promise.digest]} states the same"
+        return Report(str(path), Verdict.REJECTED, statement=promise.says, reason=why)
