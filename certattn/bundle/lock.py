@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
+from certattn.bundle.names import is_inner
 from certattn.kernel.document.certificate import (
     ASSERTS,
     CLAIM,
@@ -90,13 +91,6 @@ SAYS = Field("says", Text(), "the statement in words; never compared")
 ENTRY = Record(PATH, DIGEST, SAYS, CLAIM, GIVEN, ASSERTS)
 CERTIFICATES = Field("certificates", Listing(ENTRY), "what is promised")
 _LOCK = Record(VERSION, CERTIFICATES)
-
-
-def is_inner(path: str) -> bool:
-    """Whether a path leads down from where it begins, is written in the one way there is, and can be printed."""
-    parts = path.split("/")
-    plain = all(part not in ("", ".", "..") for part in parts) and str(PurePosixPath(path)) == path
-    return plain and path.isprintable() and "\\" not in path
 
 
 def promise_of(certificate: Certificate, path: str, words: str) -> Promise:

@@ -14,12 +14,12 @@ import click
 from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
+from certattn.cli.sources import Files, Source
 from certattn.cli.statuses import refused_by_the_system
 from certattn.isolation.sandbox import active_layers
 from certattn.isolation.worker import check_files
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.document.certificate import Certificate, load
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
@@ -43,6 +43,7 @@ Examples:
   certattn check paper/ --strict               for a paper: by everything that there is
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
+  certattn check paper.zip                     what certattn bundle has packed
   certattn check certificates/ --locked        and only what certattn.lock promises
 
 \b
@@ -104,9 +105,9 @@ def check(
     root: Path | None,
     **limits: Any,
 ) -> int:
-    """Prove, refute or reject the certificates in files, folders or globs.
+    """Prove, refute or reject the certificates in files, folders or globs, or in an archive.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
+    A folder or a .zip archive stands for all .yaml and .yml files in it and below, except hidden ones.
     """
     if not paths and not locked and not lock_file:
         raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
@@ -115,16 +116,19 @@ def check(
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     if strict:
         options = strict_options(options)
-    certificates, held = find_certificates(paths), None
+    source = _source(paths, options, strict=strict)
+    certificates, promised = list(source.certificates), None
     if locked or lock_file:
-        certificates, held = _held(certificates, lock_file, options, exact=no_unlocked)
+        from certattn.cli.locked import hold
+
+        certificates, promised = hold(source, lock_file, options, exact=no_unlocked)
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
             checks = _check_all(
-                certificates, options, jobs, form, held, strict=strict, verbose=verbose, fail_fast=fail_fast
+                certificates, source, options, jobs, form, promised, strict=strict, verbose=verbose, fail_fast=fail_fast
             )
             # What has been printed and is in no other report is not kept: a process that is forked for the next
             # certificate costs more, the more memory there is.
@@ -146,20 +150,20 @@ def check(
     return exit_status(reports)
 
 
-def _held(named: list[Path], lock_file: Path | None, options: CheckOptions, *, exact: bool) -> tuple[list[Path], Held]:
-    """The files that are named or promised, those that are missing last, and what holds their reports."""
-    from certattn.bundle.lock import LOCK
-    from certattn.cli.locked import Held, lock_of, read_bytes
+def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> Source:
+    """The files that are named, or the members of the one archive that is. Raises UsageError or MalformedError."""
+    archives = [path for path in map(Path, paths) if path.suffix.lower() == ".zip" and path.is_file()]
+    if not archives:
+        return Files(find_certificates(paths))
+    from certattn.cli.members import members_of
 
-    path = lock_file or Path(LOCK)
-    lock = lock_of(read_bytes(path, options.limits), str(path), path.parent, options.limits)
-    files = [*named, *lock.also(named)]
-    missing = [file for file in files if lock.promise(file) is not None and not os.path.lexists(file)]
-    return [file for file in files if file not in missing] + missing, Held(lock, missing, exact, options, _read)
-
-
-def _read(path: Path, options: CheckOptions) -> Certificate:
-    return load(path, root=options.root, limits=options.limits)
+    if len(paths) > 1:
+        raise UsageError(f"{archives[0]}: an archive is checked by itself; name nothing beside it")
+    if strict:
+        raise UsageError(
+            f"{archives[0]}: the second checker reads no archives; unpack it, and check the folder with --strict"
+        )
+    return members_of(archives[0], SUFFIXES, options)
 
 
 def _whole(report: Report) -> Report:
@@ -183,10 +187,11 @@ def _conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) ->
 
 def _check_all(
     files: list[Path],
+    source: Source,
     options: CheckOptions,
     jobs: int | None,
     form: str,
-    held: Held | None,
+    promised: Held | None,
     *,
     strict: bool,
     verbose: bool,
@@ -195,7 +200,7 @@ def _check_all(
     """The reports, in the order of the files; the text format is printed as they come."""
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
-    present = files if held is None else files[: len(files) - len(held.missing)]
+    present = files if promised is None else files[: len(files) - len(promised.missing)]
     with Progress(len(files)) as progress:
         if strict:
             from certattn.isolation.fresh import check_in_new_interpreters
@@ -208,12 +213,13 @@ def _check_all(
                 present,
                 options,
                 jobs=jobs or processors(),
+                check=source.check,
                 started=progress.started,
                 waited=progress.waited,
                 left=progress.left,
             )
         with closing(checks):
-            for report in checks if held is None else held.apply(checks):
+            for report in checks if promised is None else promised.apply(checks):
                 progress.finished()
                 yield report
                 if form == "text":

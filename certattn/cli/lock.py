@@ -83,7 +83,7 @@ def promises_of(files: Sequence[Path], folder: Path, options: CheckOptions) -> d
 
 def path_below(file: Path, folder: Path) -> str:
     """The path of a file from a folder down. Raises UsageError where it leads elsewhere."""
-    from certattn.bundle.lock import is_inner
+    from certattn.bundle.names import is_inner
     from certattn.cli.locked import absolute
     from certattn.kernel.errors import UsageError
 

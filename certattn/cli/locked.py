@@ -7,23 +7,20 @@ not, and so is one that is promised and not there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from certattn.bundle.lock import Promise, difference, parse_lock
 from certattn.cli.confined import find
+from certattn.cli.sources import Source
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
-from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.regular_files import reason, regular_file
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import Limits
 from certattn.statements.reports import Report
-
-# How a certificate is read: from a file, or out of an archive.
-Read = Callable[[Path, CheckOptions], Certificate]
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,15 @@ def read_bytes(path: Path, limits: Limits) -> bytes:
         raise UsageError(f"{path}: {reason(error)}; `certattn lock PATH...` writes a lock") from None
 
 
+def hold(source: Source, named: Path | None, options: CheckOptions, *, exact: bool) -> tuple[list[Path], Held]:
+    """The files that are found or promised, those that are missing last, and what holds their reports."""
+    lock = source.lock(named, options.limits)
+    files = [*source.certificates, *lock.also(source.certificates)]
+    missing = {file: None for file in files if lock.promise(file) is not None and not source.is_there(file)}
+    there = [file for file in files if file not in missing]
+    return [*there, *missing], Held(lock, list(missing), exact, options, source)
+
+
 @dataclass
 class Held:
     """Reports held against a lock.
@@ -74,7 +80,7 @@ class Held:
     missing: Sequence[Path]
     exact: bool
     options: CheckOptions
-    read: Read
+    source: Source
     # Where statements stand that are not promised, by their digest: a missing one may have moved there.
     others: dict[str, str] = field(default_factory=dict)
 
@@ -101,7 +107,7 @@ class Held:
 
     def _another(self, report: Report, promise: Promise) -> Report:
         def question(path: Path, options: CheckOptions) -> dict[str, Any]:
-            return difference(promise, self.read(path, options)).to_dict()
+            return difference(promise, self.source.read(path, options)).to_dict()
 
         (found,) = find([Path(report.path)], self.options, 1, question)
         first, *rest = found.get("lines") or ["another statement", f"promised {promise.digest}"]
