@@ -93,8 +93,10 @@ class Held:
         promise = self.lock.promise(Path(report.path))
         if promise is None:
             return self._not_promised(report)
-        if not report.digest or report.digest == promise.digest:
-            return report  # without a digest no check came to its end, and nothing is verified
+        if report.digest == promise.digest:
+            return report
+        if not report.digest and report.verdict is not Verdict.VERIFIED:
+            return report  # no check came to its end, and what the file states is not known
         return self._another(report, promise)
 
     def _not_promised(self, report: Report) -> Report:

@@ -395,6 +395,7 @@ def test_nothing_to_check(pack: Pack, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--report", "json=paper.zip"], "would be an input by its name"),
         (["--root", "."], "leave out --root"),
         (["--strict"], "the second checker reads no archives"),
         (["other.yaml"], "an archive is checked by itself"),

@@ -264,3 +264,32 @@ def test_what_cannot_be_locked(write: Write, certattn_run: Run, tmp_path_factory
     assert "or below" in done.err
     assert certattn_run("lock", "verified.yaml", "-o", "verified.yaml").status == 2
     assert not Path("certattn.lock").exists()
+
+
+def test_no_report_takes_the_place_of_a_lock(locked: Path, certattn_run: Run) -> None:
+    before = Path("certattn.lock").read_bytes()
+    assert certattn_run("check", "--locked", "--report", "json=certattn.lock").status == 2
+    assert Path("certattn.lock").read_bytes() == before
+
+
+def test_reports_for_machines(locked: Path, certattn_run: Run) -> None:
+    (locked / "operator.yaml").unlink()
+    reports = [f"{form}=report.{form}" for form in ("json", "junit", "markdown", "github")]
+    options = [word for report in reports for word in ("--report", report)]
+    assert certattn_run("check", "--locked", *options).status == 1
+    assert json.loads(Path("report.json").read_text())["exit_status"] == 1
+    assert 'tests="2" failures="1" errors="0"' in Path("report.junit").read_text()
+    assert "| **rejected** | <code>certificates/operator.yaml</code>" in Path("report.markdown").read_text()
+
+
+def test_a_strict_check_holds_to_the_lock(locked: Path, certattn_run: Run) -> None:
+    assert certattn_run("check", "--locked", "--strict").status == 0
+    change(locked / "head.yaml", "at_most: 50", "at_most: 51")
+    assert certattn_run("check", "--locked", "--strict").status == 1
+
+
+def test_the_first_that_is_not_as_promised_stops_a_check(locked: Path, certattn_run: Run) -> None:
+    change(locked / "head.yaml", "at_most: 50", "at_most: 51")
+    done = certattn_run("check", "--locked", "--fail-fast", "-j1")
+    assert done.status == 1
+    assert "1 rejected, 1 not checked" in done.out
