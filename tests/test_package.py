@@ -19,6 +19,9 @@ Tool = Callable[[str], ModuleType]
 DIST_INFO = f"certattn-{certattn.__version__}.dist-info"
 # What a checkout collects, and no package may hold.
 STRAY = ("head.yaml", "certattn/kernel/__pycache__/old.cpython-311.pyc", "docs/_build/html/index.html", ".venv/bin/x")
+PACKAGED = (
+    "*.py", "*.v", "*.sh", "py.typed", "templates/*", "*.sty", "*.bib", "codes/**/*.yaml", "cli/*.yaml", "*/*/*.yaml",
+)  # fmt: skip
 TOP = ("certattn", "certificates", "docs", "tests", "tools", "pyproject.toml", ".gitignore")
 FILES = ("CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md")
 
@@ -57,11 +60,7 @@ def wheel_of(built: Path) -> zipfile.ZipFile:
 def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     with wheel_of(built) as wheel:
         names = set(wheel.namelist())
-    package = {
-        path.relative_to(ROOT).as_posix()
-        for pattern in ("*.py", "*.v", "*.sh", "py.typed", "templates/*", "codes/**/*.yaml", "*/*/*.yaml")
-        for path in (ROOT / "certattn").rglob(pattern)
-    }
+    package = {path.relative_to(ROOT).as_posix() for pattern in PACKAGED for path in (ROOT / "certattn").rglob(pattern)}
     information = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
     # The second checker is a tool, and goes along for `check --strict`.
     second = {

@@ -184,7 +184,8 @@ COLUMNS = (
     Column(
         "off (half)",
         PROVED,
-        "at half of the queries the head is at most so far from a linear map of the query, in units of its output",
+        "at half of the queries the head is at most so far from the linear map that has the prompt's moments, in units "
+        "of its output; another linear map may be nearer",
         _off("relative_median"),
     ),
     Column("off (all)", PROVED, "the same at all queries", _off("relative_at_most")),
@@ -217,9 +218,7 @@ COLUMNS = (
         "the distance of its singular values from the law of random queries and keys, of at most 1",
         _range(spectrum.DISTANCE, "law"),
     ),
-    Column(
-        "distance", PROVED, "how far the head is from the linear map at any query, in units of the values", _distance
-    ),
+    Column("distance", PROVED, "how far the head is from that map at any query, in units of the values", _distance),
     Column(
         "enough",
         PROVED,
@@ -243,6 +242,8 @@ class Advice:
     value: Callable[[Mapping[str, Any], Mapping[str, Figures]], Decimal | None]
     bound: Decimal
     at_least: bool = False
+    # Of keys that later queries see again: those of a causal model.
+    cached: bool = False
 
 
 def _bound(statement: str, name: str) -> Callable[[Any, Mapping[str, Figures]], Decimal | None]:
@@ -267,7 +268,7 @@ _MOST_NAMED = 5
 ADVICE = (
     Advice(
         "matter little beside a linear map",
-        "replace these first, and measure what the model loses",
+        "by the column change, which is a guess: replace these first, and measure what the model loses",
         change,
         Decimal("0.02"),
     ),
@@ -279,14 +280,14 @@ ADVICE = (
     ),
     Advice(
         "pick one token",
-        "a lookup may stand in; margins and tokens are in selection.yaml",
+        "that is weight and not output: generate cache-error --keep bounds what the token alone would leave out",
         _bound(selection.NAME, "median_weight"),
         Decimal("0.9"),
         at_least=True,
     ),
     Advice(
         "have a sink",
-        "most of their weight goes to one token: keep it in every cache, and read little into their pictures",
+        "one token takes most of the weight of all queries: where keys are cached keep it, whatever else goes",
         _number("sink"),
         Decimal("0.5"),
         at_least=True,
@@ -294,18 +295,21 @@ ADVICE = (
     Advice("add little", "candidates for pruning; measure the loss", _number("share"), Decimal("0.01")),
     Advice(
         "fit a small cache",
-        "the tokens that it evicts have hardly any weight here",
+        "that is weight and not output: generate cache-error --keep proves what such a cache changes",
         _number("evicted"),
         Decimal("0.01"),
+        cached=True,
     ),
 )
 
 
 def advice(found: dict[str, Any]) -> list[str]:
-    """For each kind of head, which they are and what may be done with them; nothing where there is none."""
+    """For each kind of head, which they are and what may be done with them."""
     several = len(found["prompts"]) > 1
     lines = []
     for kind in ADVICE:
+        if kind.cached and not found["model"]["causal"]:
+            continue
         valued = [(kind.value(head, _figures(head)), _name(head, several=several)) for head in found["heads"]]
         sign = -1 if kind.at_least else 1
         fits = sorted(
@@ -315,7 +319,7 @@ def advice(found: dict[str, Any]) -> list[str]:
             named = ", ".join(f"{name} ({_percent(f'{sign * value:.3g}')})" for value, name in fits[:_MOST_NAMED])
             more = f" and {len(fits) - _MOST_NAMED} more" if len(fits) > _MOST_NAMED else ""
             lines.append(f"{kind.what}: {named}{more}; {kind.then}")
-    return lines
+    return lines or ["no head stands out by the measures that docs/audit.md lists"]
 
 
 def shown(found: dict[str, Any]) -> Sequence[tuple[str, Sequence[str]]]:

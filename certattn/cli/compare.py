@@ -24,7 +24,6 @@ from certattn.report.text import on_one_line, printable
 
 if TYPE_CHECKING:
     from certattn.fast.output_errors import OutputErrors
-    from certattn.kernel.document.certificate import Certificate
     from certattn.testing.comparing import Compared, Task
     from certattn.testing.errors import Enclosed
     from certattn.testing.heat_map import HeatMap
@@ -129,7 +128,7 @@ def compare(
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
     from certattn.testing.comparing import FIELDS, compared, read_task
-    from certattn.testing.heads import exact_bound
+    from certattn.testing.exact_numbers import exact_bound
     from certattn.testing.heat_map import HeatMap
 
     stated = {name: options.pop(name) for name in FIELDS}
@@ -160,12 +159,7 @@ def compare(
         result = compared(task, bounds, digits, _Heads(task, picture).tell)
     except Binary64Error as error:
         return _left_to_arb(task, bounds, out, form, error)
-    done, status, refused = [], _status(result.outcomes.values()), ""
-    if out is not None:
-        try:
-            done += _wrote(task.write(out, result.to_state()), out)
-        except NotProvedError as error:
-            status, refused = 1, f"certattn: no certificate is written: {error}"
+    done, refused = ([], "") if out is None else _written(task, out, result.to_state)
     if picture is not None and plot is not None:
         picture.draw(plot, result.found)
         done.append(f"drew {on_one_line(str(plot))}")
@@ -176,15 +170,17 @@ def compare(
         if out is None and None in result.outcomes.values():
             done.append("a certificate of it (-o CERT) may be decided by certattn check, which goes on in Arb")
         click.echo("\n".join([*_lines(result), *done]))
-    if refused:
-        click.echo(refused, err=True)
-    return status
+    return _refused(refused) if refused else _status(result.outcomes.values())
 
 
 def _causal(text: str | None) -> bool | int | str:
     if text is None:
         return False
-    return int(text) if text.isascii() and text.isdecimal() else text
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    if text not in ("top-left", "bottom-right"):
+        raise UsageError(f"--causal {text!r}: expected top-left, bottom-right, or an offset, such as 3")
+    return text
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -215,10 +211,11 @@ class _Heads:
 
 def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, form: str, error: Binary64Error) -> int:
     """Nothing is decided here, but a certificate of bounds may be: its check goes on in Arb."""
+    refused = ""
     if out is None:
         done = ["with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer"]
     elif bounds:
-        done = _wrote(task.write(out, bounds), out)
+        done, refused = _written(task, out, lambda: bounds)
     else:
         done = ["no certificate is written: state bounds, such as --relative 1e-3"]
     if form == "json":
@@ -226,13 +223,23 @@ def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, f
         click.echo(json.dumps({"file": str(task.path), "undecided": str(error), "bounds": undecided}, indent=2))
     else:
         click.echo(printable("\n".join([f"undecided: binary64 bounds nothing here ({error})", *done])))
-    return 3
+    return _refused(refused) if refused else 3
 
 
-def _wrote(certificate: Certificate, out: Path) -> list[str]:
+def _written(task: Task, out: Path, bounds: Callable[[], Mapping[str, Fraction]]) -> tuple[list[str], str]:
+    """Write a certificate; what is said of it, and why there is none."""
+    try:
+        task.write(out, bounds())
+    except NotProvedError as error:
+        return [], f"certattn: no certificate is written: {error}"
     path = on_one_line(str(out))
     shown = shlex.quote(f"./{path}" if path.startswith("-") else path)
-    return [f"wrote {path}", f"now prove it: certattn check {shown}"]
+    return [f"wrote {path}", f"now prove it: certattn check {shown}"], ""
+
+
+def _refused(why: str) -> int:
+    click.echo(why, err=True)
+    return 1
 
 
 def _status(outcomes: Iterable[bool | None]) -> int:
@@ -246,10 +253,11 @@ def _status(outcomes: Iterable[bool | None]) -> int:
 def _lines(result: Compared) -> list[str]:
     found, heads = result.found, result.task.heads
     tokens, dimension = heads.keys.shape[2:]
-    what = " x ".join(map(str, heads.shape))
+    batches, each = heads.shape
+    what = counted(each, "head") if batches == 1 else f"{batches} x {each} heads"
+    sizes = f"{counted(heads.queries.shape[2], 'query')} and {counted(tokens, 'key')} in dimension {dimension}"
     lines = [
-        f"{on_one_line(str(result.task.path))}: {found.dtype}, {what} heads of {heads.queries.shape[2]} queries and "
-        f"{tokens} keys in dimension {dimension}, proved errors, rounded up",
+        f"{on_one_line(str(result.task.path))}: {found.dtype}, {what} of {sizes}, proved errors, rounded up",
         "",
         *_table(result),
         "",
@@ -297,11 +305,11 @@ def _left_out(heads: Sequence[object]) -> list[str]:
 
 
 def _smallest(result: Compared) -> list[str]:
+    from certattn.testing.errors import unbounded
+
     rows = []
     for name, least in result.least.items():
-        why = "not bounded: a row of the exact output is nearly or exactly 0" if least is None else least.words
-        if least is None and result.worst[name].lower == math.inf:
-            why = "NaN or infinite"
+        why = unbounded(result.worst[name], name == "relative") if least is None else least.words
         rows.append((name, "-" if least is None else str(least), why))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     shown = [f"  {name.ljust(widths[0])}  {least.rjust(widths[1])}  {why}".rstrip() for name, least, why in rows]
@@ -332,9 +340,14 @@ def _side_by_side(result: Compared) -> list[str]:
 
 
 def _verdicts(result: Compared) -> list[str]:
+    from certattn.testing.errors import unbounded
+
     lines = []
     for name, outcome in result.outcomes.items():
-        found = "unbounded" if result.worst[name].lower == math.inf else str(result.worst[name])
+        worst = result.worst[name]
+        found = str(worst) if worst.lower < math.inf else ""
+        if worst.upper == math.inf:
+            found += f"{', ' if found else ''}{unbounded(worst, name == 'relative')}"
         bound = result.bounds[name]
         stated = describe(fmpq(bound.numerator, bound.denominator))
         lines.append(f"{_WORDS[outcome]}: {name} at most {stated}; it is {found}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,37 @@ from certattn.report.text import on_one_line, printable
 EPILOG = """\b
 Examples:
   certattn show cert.yaml                  the statement in words and LaTeX
-  certattn show cert.yaml --format latex   only the formula, to paste into a paper
+  certattn show cert.yaml --format latex   a numbered statement, to paste into a paper
+  certattn show --style > certattn.sty     the package that defines its environment
+  certattn show --bibtex > certattn.bib    the keys that it cites
   certattn show cert.yaml --format json    the certificate as JSON, keys sorted
 """
+
+
+def _print(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Print a file that the package holds, instead of showing a certificate."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            from certattn.report.paper.theorem import shipped
+
+            click.echo(shipped(name), nl=False)
+            ctx.exit()
+
+    return callback
 
 
 @click.command(epilog=EPILOG)
 @click.argument("certificate", metavar="CERT")
 @click.option("--format", "form", type=click.Choice(["text", "latex", "json"]), default="text", show_default=True)
+@click.option(
+    "--style", is_flag=True, expose_value=False, is_eager=True, callback=_print("certattn.sty"),
+    help="Print the LaTeX package that --format latex is for.",
+)  # fmt: skip
+@click.option(
+    "--bibtex", is_flag=True, expose_value=False, is_eager=True, callback=_print("certattn.bib"),
+    help="Print the BibTeX entries that --format latex cites.",
+)  # fmt: skip
 @root_option
 @reading_limits
 def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
@@ -36,7 +60,9 @@ def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
     if form == "json":
         click.echo(json.dumps(loaded.plain, indent=2, sort_keys=True))
     elif form == "latex":
-        click.echo(printable(statement.latex))
+        from certattn.report.paper.theorem import as_latex
+
+        click.echo(as_latex(loaded, statement))
     else:
         count = len(list(theorem.obligations(theorem.read(loaded))))
         rows = [

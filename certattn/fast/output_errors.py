@@ -99,8 +99,13 @@ class OutputErrors:
         """The mean of |o - T|^2 over all entries."""
         rows, columns = self.low.shape
         off = gamma(columns + 4)
-        low, high = (math.fsum((side * side).sum(axis=1).tolist()) / (rows * columns) for side in (self.low, self.high))
-        return _rounded(low * (1 - off), high * (1 + off))
+        squares = [(side * side).sum(axis=1).tolist() for side in (self.low, self.high)]
+        try:
+            low, high = (math.fsum(some) / (rows * columns) for some in squares)
+        except OverflowError:
+            return Interval(0.0, math.inf)
+        # A sum that overflows is no bound from below.
+        return _rounded(low * (1 - off) if math.isfinite(low) else 0.0, high * (1 + off))
 
     def beyond(self, number: fmpq) -> Interval:
         """How many entries have an error above a number."""

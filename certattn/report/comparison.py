@@ -105,7 +105,7 @@ class _Walk:
         a, b = old.value, new.value
         if canonical(old.plain()) == canonical(new.plain()):
             return
-        if isinstance(a, dict) and isinstance(b, dict) and not (_is_array(old) or _is_array(new)):
+        if isinstance(a, dict) and isinstance(b, dict) and not (is_array(old) or is_array(new)):
             for key in dict.fromkeys((*a, *b)):
                 if key in a and key in b:
                     yield from self.changes(a[key], b[key])
@@ -115,14 +115,14 @@ class _Walk:
             return
         if direction := _direction(old, new):
             yield Change(new.path, _shown(old), _shown(new), direction, _count(old, new))
-        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and not _is_matrix(new):
+        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and not is_matrix(new):
             for one, other in zip(a, b, strict=True):
                 yield from self.changes(one, other)
         else:
             yield Change(new.path, _shown(old), _shown(new), "", self._note(old, new))
 
     def _note(self, old: Node, new: Node) -> str:
-        if not (_is_array(old) and _is_array(new)):
+        if not (is_array(old) and is_array(new)):
             return _count(old, new)
         if not self.entries:
             return ""
@@ -140,14 +140,15 @@ def _section(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
 
-def _is_array(node: Node) -> bool:
+def is_array(node: Node) -> bool:
+    """A reference to an array file."""
     return isinstance(node.value, dict) and "file" in node.value
 
 
-def _is_matrix(node: Node) -> bool:
-    """A list of numbers, or of such lists: one thing to compare."""
+def is_matrix(node: Node) -> bool:
+    """A list of numbers, or of such lists: one thing to compare and to show."""
     items = node.value if isinstance(node.value, list) else []
-    return all(isinstance(item.value, str) or (isinstance(item.value, list) and _is_matrix(item)) for item in items)
+    return all(isinstance(item.value, str) or (isinstance(item.value, list) and is_matrix(item)) for item in items)
 
 
 def _leaves(node: Node) -> Iterator[Any]:
@@ -206,11 +207,11 @@ def _numbers(node: Node) -> list[fmpq]:
 
 def _shown(node: Node) -> str:
     """What stands there, short."""
-    if _is_array(node):
+    if is_array(node):
         assert isinstance(node.value, dict)
         digest = node.value.get("sha256")
         return f"an array file, sha256 {quote(str(digest.value))[1:-1] if digest else '(none)'}"
-    if isinstance(node.value, list) and _is_matrix(node):
+    if isinstance(node.value, list) and is_matrix(node):
         leaves = sum(1 for _ in _leaves(node))
         return _flow(node) if leaves <= _MOST_SHOWN else f"{leaves} entries"
     return quote(node.value)[1:-1] if isinstance(node.value, str) else node.describe()

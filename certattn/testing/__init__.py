@@ -4,9 +4,10 @@
     assert_attention_close(kernel(q, k, v), q, k, v, causal=True, ulps=1.5)
 
 Arrays are those of numpy, torch, jax or anything with `__array__` or `__dlpack__`, in float64, float32, float16,
-bfloat16 or float8, shaped (batch, heads, rows, columns), or without batch, or without both; of fewer key heads, where
-query heads share them. What is measured is the distance from the mathematical value for exactly these inputs, enclosed
-in binary64 with proved bounds (docs/binary64.md): no reference implementation whose own error is unknown.
+bfloat16 or float8, inputs also of integers, shaped (batch, heads, rows, columns), or without batch, or without both; of
+fewer key heads, where query heads share them. What is measured is the distance from the mathematical value for exactly
+these inputs, enclosed in binary64 with proved bounds (docs/binary64.md): no reference implementation whose own error is
+unknown.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from flint import fmpq
+
 from certattn.kernel.decide.floating_point import default_floating_point
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Field
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import RefusedError as RefusedError
+from certattn.kernel.errors import UsageError as UsageError
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.attention_error import ERROR, RELATIVE, RMS, ULPS
 from certattn.testing.arrays import Numbers
 from certattn.testing.certificates import keep_certificate
@@ -29,12 +34,23 @@ from certattn.testing.errors import AttentionError as AttentionError
 from certattn.testing.errors import Enclosed as Enclosed
 from certattn.testing.errors import Entry as Entry
 from certattn.testing.errors import HeadError as HeadError
-from certattn.testing.heads import Bound, Heads, Masks, exact_bound, exact_scale, heads_of
+from certattn.testing.errors import unbounded
+from certattn.testing.exact_numbers import Bound, exact_bound, exact_scale
+from certattn.testing.heads import Heads, Masks, heads_of
 from certattn.testing.measuring import measured
 from certattn.testing.rules import Rules
 from certattn.testing.threads import one_thread_each
 
-__all__ = ["AttentionError", "Enclosed", "Entry", "HeadError", "assert_attention_close", "attention_error"]
+__all__ = [
+    "AttentionError",
+    "Enclosed",
+    "Entry",
+    "HeadError",
+    "RefusedError",
+    "UsageError",
+    "assert_attention_close",
+    "attention_error",
+]
 
 
 def attention_error(
@@ -68,10 +84,12 @@ def attention_error(
     window : how many keys a query sees at most under a causal mask, the last ones.
     lengths : how many keys each of the batch has; what follows is padding.
     sequences : lengths of packed sequences, those of queries and those of keys.
-    mask : booleans, True where a query sees a key: (queries, keys), or batches and heads before them, or 1 of these.
+    mask : booleans, or whole numbers 0 and 1, True or 1 where a query sees a key: (queries, keys), or batches and heads
+        before them, or 1 of these.
     empty : "zero", if that is what is expected of a query that sees no key; otherwise there must be none such.
     soft_cap : c, where scores x are made c tanh(x / c) (Gemma 2).
     alibi : a slope a for each query head: scores are lowered by a |r - j|, r the key on the diagonal of the query.
+        Axes of 1 do not matter, here and in sinks.
     sinks : a logit for each query head, of one more key whose value is 0 (gpt-oss).
     lse : the log-sum-exp of the scores that the kernel returned, a number for each query; lse_base "e" or "2".
     layout : "bhsd" for (batch, heads, rows, columns), "bshd" for (batch, rows, heads, columns).
@@ -86,9 +104,8 @@ def attention_error(
 
 
 def _arrays(output: Any, q: Any, k: Any, v: Any) -> list[Numbers]:
-    arrays = [Numbers.of(array, name) for array, name in ((output, "output"), (q, "q"), (k, "k"), (v, "v"))]
-    arrays[0].require_floats("output")
-    return arrays
+    inputs = (Numbers.of(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v")))
+    return [Numbers.of(output, "output", computed=True), *inputs]
 
 
 def _measured(heads: Heads, lse: Any, lse_base: str) -> AttentionError:
@@ -129,8 +146,8 @@ def assert_attention_close(
 
     A failure says which entries are worst, and which kind of mistake gives an output like this one, where one does.
     """
-    stated = {ERROR: max_abs, RELATIVE: relative, ULPS: ulps, RMS: rms}
-    bounds = {field: exact_bound(bound, field.name) for field, bound in stated.items() if bound is not None}
+    stated = {"max_abs": (ERROR, max_abs), "relative": (RELATIVE, relative), "ulps": (ULPS, ulps), "rms": (RMS, rms)}
+    bounds = {field: exact_bound(bound, name) for name, (field, bound) in stated.items() if bound is not None}
     if not bounds:
         raise UsageError("nothing to assert, expected max_abs, relative, ulps or rms")
     arrays = _arrays(output, q, k, v)
@@ -161,9 +178,8 @@ def _measure(found: AttentionError, field: Field[Any]) -> Enclosed:
 def _failure(measured: Enclosed, field: Field[Any], bound: Fraction) -> str:
     """What is wrong."""
     verdict = "exceeds" if measured.lower > bound else "is not proved to be at most"
-    zero = field is RELATIVE and measured.lower < measured.upper == inf
-    why = ": a row of the exact output is nearly or exactly 0; assert max_abs" if zero else ""
-    return f"{field.doc}: {measured} {verdict} {float(bound):.6g}{why}"
+    why = f": {unbounded(measured, field is RELATIVE)}" if measured.upper == inf else ""
+    return f"{field.doc}: {measured} {verdict} {describe(fmpq(bound.numerator, bound.denominator))}{why}"
 
 
 def _message(found: AttentionError, failures: Sequence[str], causes: Sequence[str], kept: str) -> str:

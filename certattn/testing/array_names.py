@@ -15,7 +15,7 @@ from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile
-from certattn.testing.arrays import Numbers
+from certattn.testing.arrays import Numbers, booleans_of_bits
 
 # What arrays are called, by field; of each the first is what a message asks for.
 NAMES = {
@@ -77,25 +77,17 @@ class Found:
         return found
 
 
-def numbers_of(source: InFile) -> Numbers:
-    """An array as it is stored. Raises UsageError."""
+def numbers_of(source: InFile, computed: bool = False) -> Numbers:
+    """An array as it is stored; see `Numbers.of_bits`. Raises UsageError."""
     dtype = source.header.dtype
     if dtype not in DTYPES and dtype.startswith("void"):
         raise UsageError(
             f"{source} has the number type {dtype}, which is what numpy writes for bfloat16 and float8; expected a "
             ".safetensors file, which says what they are"
         )
-    return Numbers.of_bits(source.file.bits(source.name), dtype, str(source))
+    return Numbers.of_bits(source.file.bits(source.name), dtype, str(source), computed)
 
 
 def booleans_of(source: InFile) -> NDArray[np.bool_]:
-    """A mask of booleans, or of whole numbers that are 0 or 1. Raises UsageError for any other."""
-    held = source.file.bits(source.name)
-    if held.dtype.kind in "iu" and not ((held != 0) & (held != 1)).any():
-        held = held.astype(np.bool_)
-    if held.dtype != np.bool_:
-        raise UsageError(
-            f"{source} has the number type {source.header.dtype}, expected booleans, or whole numbers that are 0 or 1: "
-            "True where a query sees a key"
-        )
-    return held
+    """A mask. Raises UsageError."""
+    return booleans_of_bits(source.file.bits(source.name), source.header.dtype, str(source))

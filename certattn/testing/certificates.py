@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import NUMBERS, TENSOR, VECTOR
@@ -40,7 +41,7 @@ def keep_certificate(
     except OSError as error:
         raise UsageError(f"keep is {str(folder)!r}, expected a folder ({reason(error)})") from None
     held = {
-        name: (array.dtype, np.ascontiguousarray(in_rows_by_head(array.bits, layout)))
+        name: (array.dtype, np.ascontiguousarray(stated_rows(name, array, heads, layout)))
         for name, array in zip(_FIELDS, arrays, strict=True)
     }
     held |= {name: (each.dtype, each.bits) for name, each in _beside(heads).items()}
@@ -83,6 +84,17 @@ def write_certificate(
         return Draft(THEOREM, out, given).write(_at_most(bounds))
 
 
+def stated_rows(field: str, array: Numbers, heads: Heads, layout: str) -> NDArray[Any]:
+    """An array as certificates have it: heads before rows, and 0 for padding that is NaN or infinite."""
+    rows, lengths = in_rows_by_head(array.bits, layout), heads.masks.lengths
+    if field not in (KEYS.name, VALUES.name) or lengths is None or np.isfinite(array.doubles()).all():
+        return rows
+    rows = rows.copy()
+    for batch, length in zip(rows if rows.ndim == 4 else [rows], lengths, strict=True):
+        batch[..., length:, :] = 0
+    return rows
+
+
 def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
     return {
         field.name: {"at_most": format_rational(fmpq(bound.numerator, bound.denominator))}
@@ -93,7 +105,7 @@ def _at_most(bounds: Mapping[Field[Any], Fraction]) -> dict[str, Plain]:
 def _beside(heads: Heads) -> dict[str, InMemory]:
     """Arrays that not every kernel has."""
     by_head = ((ALIBI, heads.rules.alibi), (SINKS, heads.rules.sinks))
-    found = {field.name: InMemory(x.bits, x.dtype) for field, x in by_head if x is not None}
+    found = {field.name: InMemory(x.bits.reshape(-1), x.dtype) for field, x in by_head if x is not None}
     if heads.stated_mask is not None:
         mask = heads.stated_mask.astype(np.uint8)
         of_one = mask.shape[:2] == (1, 1)

@@ -23,10 +23,11 @@ from certattn.provers.array_inputs import InFile, InMemory, Source
 from certattn.provers.rounding import decimal_exponent, last_place, round_up
 from certattn.testing.array_names import INPUTS, Found, booleans_of, numbers_of
 from certattn.testing.arrays import Numbers
-from certattn.testing.certificates import write_certificate
+from certattn.testing.certificates import stated_rows, write_certificate
 from certattn.testing.diagnosis import likely_causes
 from certattn.testing.errors import AttentionError, Enclosed, HeadError
-from certattn.testing.heads import Heads, Masks, exact_scale, heads_of, in_rows_by_head
+from certattn.testing.exact_numbers import exact_scale
+from certattn.testing.heads import Heads, Masks, heads_of
 from certattn.testing.measuring import Told, measured
 from certattn.testing.rules import Rules
 from certattn.testing.threads import one_thread_each
@@ -126,23 +127,36 @@ class Task:
     other: Other | None
 
     def write(self, out: Path, bounds: Mapping[str, Fraction]) -> Certificate:
-        """A certificate that states these bounds of every head, by the names of FIELDS. Raises UsageError."""
+        """A certificate that states these bounds of every head, by the names of FIELDS.
+
+        Raises UsageError, and NotProvedError for what certificates do not hold.
+        """
+        if LSE.name in bounds:
+            self.require_finite_logarithms()
         placed: dict[str, Source] = dict(self.beside)
         for field, source in self.sources.items():
             if field == LSE.name and field not in bounds:
                 continue
             numbers = self.arrays[field]
-            bits = numbers.bits if field == LSE.name else in_rows_by_head(numbers.bits, self.layout)
             if field == LSE.name:
-                bits = bits.reshape(self._shape_of_lse())
-            as_it_stands = bits.shape == numbers.shape and (
-                self.layout == "bhsd" or field == LSE.name or bits.ndim == 2
-            )
-            placed[field] = source if as_it_stands else InMemory(bits, numbers.dtype)
+                bits = numbers.bits.reshape(self._shape_of_lse())
+            else:
+                bits = stated_rows(field, numbers, self.heads, self.layout)
+            unchanged = np.shares_memory(bits, numbers.bits) and bits.flags.c_contiguous
+            as_it_stands = (source.header.dtype, source.header.shape) == (numbers.dtype, bits.shape)
+            placed[field] = source if unchanged and as_it_stands else InMemory(bits, numbers.dtype)
         stated = {FIELDS[name]: bound for name, bound in bounds.items()}
         # Copies take the certificate's name, unless that is the name of what they are from.
         stem = f"{out.stem}-arrays" if out.stem == self.path.stem else out.stem
         return write_certificate(out, placed, self.heads, self.lse_base, stated, stem)
+
+    def require_finite_logarithms(self) -> None:
+        """Raises NotProvedError where one is not, be it of a query that sees nothing."""
+        bad = [] if LSE.name not in self.arrays else np.argwhere(~np.isfinite(self.arrays[LSE.name].doubles())).tolist()
+        if bad:
+            raise NotProvedError(
+                f"the log-sum-exp at {bad[0]} is NaN or infinite, and certificates hold finite log-sum-exps only"
+            )
 
     def _shape_of_lse(self) -> tuple[int, ...]:
         """A number for each query, with as many axes before as the other arrays have."""
@@ -169,8 +183,7 @@ def read_task(
     sources = {field: found.take(field) for field in (OUTPUT.name, *INPUTS)}
     logarithms = found.get(LSE.name)
     sources |= {} if logarithms is None else {LSE.name: logarithms}
-    arrays = {field: numbers_of(source) for field, source in sources.items()}
-    arrays[OUTPUT.name].require_floats(str(sources[OUTPUT.name]))
+    arrays = {field: numbers_of(source, computed=field == OUTPUT.name) for field, source in sources.items()}
     inputs = [arrays[field] for field in INPUTS]
     mask, alibi, sinks = (found.get(field.name) for field in (MASK, ALIBI, SINKS))
     seen = Masks.of(**masks, stated=None if mask is None else booleans_of(mask))
@@ -182,8 +195,10 @@ def read_task(
         output = _other_output(found, against, names, arrays)
         theirs = heads_of([output, *inputs], heads.scale, layout, seen, rules)
         other = Other(against, theirs, [np.array_equal(heads.output[p], theirs.output[p]) for p in heads.places()])
-    as_stated = mask if mask is not None and mask.header.dtype in MASK_TYPES else None
-    beside = {f.name: x for f, x in ((MASK, as_stated), (ALIBI, alibi), (SINKS, sinks)) if x is not None}
+    beside = {MASK.name: mask} if mask is not None and mask.header.dtype in MASK_TYPES else {}
+    for field, by_head, numbers in ((ALIBI, alibi, slopes), (SINKS, sinks, logits)):
+        if by_head is not None and numbers is not None and len(numbers.shape) == 1:
+            beside |= {field.name: by_head} if by_head.header.dtype == numbers.dtype else {}
     return Task(path, sources, beside, arrays, heads, lse_base, layout, other)
 
 
@@ -201,9 +216,7 @@ def _other_output(found: Found, path: Path, names: Mapping[str, str], arrays: Ma
                 or numbers.bits.tobytes() != ours.bits.tobytes()
             ):
                 raise UsageError(f"{path} holds other {field} than {found.path}; expected outputs of the same inputs")
-    output = numbers_of(source)
-    output.require_floats(str(source))
-    return output
+    return numbers_of(source, computed=True)
 
 
 # -- what is proved
@@ -245,11 +258,9 @@ class Compared:
 
     def to_state(self) -> dict[str, Fraction]:
         """The bounds of a certificate: those to be proved, or the smallest that hold. Raises NotProvedError."""
-        logarithms = self.found.lse
-        if logarithms is not None and logarithms.lower == inf and ("lse" in self.bounds or not self.bounds):
-            raise NotProvedError("there are log-sum-exps that are NaN or infinite, which certificates do not hold")
         if self.bounds:
             return dict(self.bounds)
+        self.task.require_finite_logarithms()
         if self.found.not_finite:
             raise NotProvedError("the output has entries that are NaN or infinite: no bound of its error holds")
         known = {name: least.bound for name, least in self.least.items() if least is not None}

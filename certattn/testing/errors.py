@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from certattn.fast.output_errors import Interval
+from certattn.kernel.document.quoting import counted
 
 _SHOWN_HEADS = 16
 
@@ -21,9 +22,9 @@ class Enclosed:
 
     @classmethod
     def of(cls, interval: Interval) -> Enclosed:
-        """Of a size >= 0; a NaN bounds nothing, and the largest of some numbers would hide it."""
+        """Of a size >= 0; an end that is NaN or has overflowed bounds nothing."""
         low, high = interval.low, interval.high
-        return cls(low if low >= 0 else 0.0, high if high >= 0 else math.inf)
+        return cls(low if 0 <= low < math.inf else 0.0, high if high >= 0 else math.inf)
 
     def __str__(self) -> str:
         """The digits that both ends have, or both."""
@@ -99,9 +100,10 @@ class AttentionError:
 
     @property
     def rms(self) -> Enclosed:
-        squares = [(head.rms.lower**2, head.rms.upper**2) for head in self.heads]
-        count, slack = len(squares), 2.0**-40
-        low, high = (math.sqrt(math.fsum(side) / count) for side in zip(*squares, strict=True))
+        # Not of squares, which overflow.
+        root, slack = math.sqrt(len(self.heads)), 2.0**-40
+        low = math.hypot(*(head.rms.lower / root for head in self.heads))
+        high = math.hypot(*(head.rms.upper / root for head in self.heads))
         return Enclosed(low * (1 - slack), high * (1 + slack))
 
     @property
@@ -131,7 +133,7 @@ class AttentionError:
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {each}" for name, each in self.measures().items())
-        bad = f", {self.not_finite} entries not finite" if self.not_finite else ""
+        bad = f", {counted(self.not_finite, 'entry')} not finite" if self.not_finite else ""
         worst = f"worst entry at {self.worst}"
         if self.worst_lse is not None:
             batch, head, query = self.worst_lse
@@ -149,7 +151,7 @@ class AttentionError:
             rows.append([str(each.batch), str(each.head), *(f"{one.upper:.3g}" for one in measured)])
         lines = aligned(rows)
         left = len(self.heads) - len(heads)
-        return "\n".join([*lines, *([f"and {left} heads with smaller errors"] if left else [])])
+        return "\n".join([*lines, *([f"and {counted(left, 'head')} with smaller errors"] if left else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -162,6 +164,15 @@ class AttentionError:
             "not_finite": self.not_finite,
             "heads": [asdict(head) for head in self.heads],
         }
+
+
+def unbounded(found: Enclosed, relative: bool) -> str:
+    """Why a measure has no upper bound."""
+    if found.lower == math.inf:
+        return "NaN or infinite"
+    if relative:
+        return "not bounded: a row of the exact output is nearly or exactly 0; state max_abs"
+    return "not bounded in doubles"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

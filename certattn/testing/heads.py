@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,8 @@ from certattn.fast.balls import rounded_scale
 from certattn.fast.heads import Head, scaled
 from certattn.fast.units import Floats
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.document.numbers import NumberError, parse_real
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.errors import UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Real, real_root
 from certattn.kernel.theorems.attention.stated_heads import BOTTOM_RIGHT, TOP_LEFT, Sight, blind_query, sight_of
 from certattn.testing.arrays import Numbers
@@ -57,7 +56,8 @@ class Masks:
                 raise UsageError("sequences is not a pair: the lengths of queries, and those of keys") from None
             parts = _wholes(queries, "sequences"), _wholes(keys, "sequences")
             if len(parts[0]) != len(parts[1]):
-                raise UsageError(f"sequences of {len(parts[0])} lengths of queries and {len(parts[1])} of keys")
+                found = f"{counted(len(parts[0]), 'length')} of queries and {len(parts[1])} of keys"
+                raise UsageError(f"sequences has {found}, expected as many of both")
         window = None if window is None else _whole(window, "window", 1)
         lengths = None if lengths is None else _wholes(lengths, "lengths")
         return cls(causal, window, lengths, parts, stated, empty)
@@ -82,7 +82,7 @@ class Masks:
         if isinstance(self.causal, str) and self.causal not in (TOP_LEFT, BOTTOM_RIGHT):
             raise UsageError(f"causal is {self.causal!r}, expected True, '{TOP_LEFT}', '{BOTTOM_RIGHT}' or an offset")
         if self.window is not None and self.causal is False:
-            raise UsageError("a window is one of a causal mask")
+            raise UsageError("window needs causal: it counts the last keys of a causal mask")
         if self.lengths is not None and self.sequences is not None:
             raise UsageError("lengths and sequences beside each other, expected one of them")
 
@@ -119,8 +119,11 @@ class Heads:
             queries, keys = [m], [n if masks.lengths is None else masks.lengths[batch]]
         blind = blind_query(queries, keys, masks.offset, masks.window)
         sight = sight_of(queries, keys, masks.offset, masks.window)
-        if len(sight.first) != m or sum(keys) > n or (masks.sequences is not None and sum(keys) != n):
-            raise UsageError(f"sequences or lengths that do not fit {m} queries and {n} keys")
+        if masks.sequences is not None and (sum(queries), sum(keys)) != (m, n):
+            found = f"{counted(sum(queries), 'query')} and {counted(sum(keys), 'key')} in all"
+            raise UsageError(f"sequences has {found}, expected {m} and {n}")
+        if sum(keys) > n:
+            raise UsageError(f"lengths has {keys[0]} for batch {batch}, expected at most {n}: there are no more keys")
         if blind is not None and not self.empty_allowed:
             raise _sees_nothing(batch, blind)
         return sight
@@ -161,7 +164,8 @@ class Heads:
 
 def _sees_nothing(batch: int, query: int) -> UsageError:
     return UsageError(
-        f"query {query} of batch {batch} sees no key; say what is expected of it, empty='{ZERO}', or leave it out"
+        f"query {query} of batch {batch} sees no key; leave it out, or say that 0 is expected of it: empty='{ZERO}' "
+        f"(on the command line --empty {ZERO})"
     )
 
 
@@ -189,7 +193,7 @@ def heads_of(
             "a row of the output for each query, and a number of key heads that divides that of the queries"
         )
     if masks.lengths is not None and len(masks.lengths) != q.shape[0]:
-        raise UsageError(f"{len(masks.lengths)} lengths for a batch of {q.shape[0]}")
+        raise UsageError(f"{counted(len(masks.lengths), 'length')} for a batch of {q.shape[0]}")
     masks.require(q.shape[2], k.shape[2])
     scale = real_root(fmpq(1, q.shape[3])) if scale is None else scale
     rules = rules or Rules()
@@ -210,20 +214,6 @@ def _four(array: Floats, layout: str) -> Floats:
     return four
 
 
-Bound = float | str | Fraction
-
-
-def exact_bound(bound: Bound, what: str) -> Fraction:
-    """The number that is meant: of a float the decimal that it is written as. Raises UsageError."""
-    try:
-        exact = Fraction(repr(bound) if isinstance(bound, float) else bound)
-    except (ValueError, TypeError, ZeroDivisionError):
-        raise UsageError(f"{what} is {bound!r}, expected a number >= 0") from None
-    if exact < 0:
-        raise UsageError(f"{what} is {bound!r}, expected a number >= 0")
-    return exact
-
-
 def _require_finite(name: str, array: Floats, masks: Masks) -> None:
     """Raises UsageError for numbers that are none, but for keys and values of padding."""
     bad = ~np.isfinite(array)
@@ -237,7 +227,7 @@ def _require_finite(name: str, array: Floats, masks: Masks) -> None:
 
 def _whole(number: Any, what: str, least: int) -> int:
     try:
-        found = operator.index(number)
+        found = least - 1 if isinstance(number, bool) else operator.index(number)
     except TypeError:
         found = least - 1
     if found < least:
@@ -250,19 +240,10 @@ def _wholes(numbers: Any, what: str) -> list[int]:
         each = list(numbers)
     except TypeError:
         raise UsageError(f"{what} is {numbers!r}, expected lengths, such as [3, 5]") from None
-    return [_whole(number.item() if hasattr(number, "item") else number, what, 1) for number in each]
-
-
-def exact_scale(scale: float | str | Fraction | None) -> Real | None:
-    """The exact number that is meant: of a float its value, of a text what certificates read. Raises UsageError."""
-    if scale is None:
-        return None
-    try:
-        exact = parse_real(scale, DEFAULT_LIMITS) if isinstance(scale, str) else fmpq(*scale.as_integer_ratio())
-        if exact == 0:
-            raise NumberError("0")
-        return exact
-    except (NumberError, AttributeError, ValueError, OverflowError):
-        raise UsageError(
-            f"scale is {scale!r}, expected a number other than 0, or a text such as '1/sqrt(64)'"
-        ) from None
+    plain = [number.item() if hasattr(number, "item") else number for number in each]
+    if what == "sequences" and len(plain) > 1 and plain[0] == 0:
+        ends = [0, *(_whole(number, what, 1) for number in plain[1:])]
+        lengths = [end - start for start, end in pairwise(ends)]
+        if min(lengths) > 0:
+            raise UsageError(f"{what} is {ends}, expected lengths, not cumulative sums: {lengths}")
+    return [_whole(number, what, 1) for number in plain]

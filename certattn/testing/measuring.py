@@ -13,6 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from certattn.fast.attention import Moments
+from certattn.fast.balls import Ball
 from certattn.fast.exponential import relative_error
 from certattn.fast.heads import Head, attended
 from certattn.fast.output_errors import Interval, OutputErrors
@@ -105,9 +106,30 @@ def _head_error(batch: int, head: int, output: Floats, errors: OutputErrors, dty
     if bad is not None:
         return HeadError(batch, head, _INFINITE, _INFINITE, _INFINITE, _INFINITE, worst)
     ulps = Enclosed.of(errors.ulps(*FORMATS[dtype]))
-    square = errors.mean_square()
-    rms = Enclosed.of(Interval(math.sqrt(square.low) * (1 - 2.0**-50), math.sqrt(square.high) * (1 + 2.0**-50)))
-    return HeadError(batch, head, Enclosed.of(errors.largest()), Enclosed.of(errors.relative()), ulps, rms, worst)
+    return HeadError(
+        batch, head, Enclosed.of(errors.largest()), _relative(errors), ulps, _root_mean_square(errors), worst
+    )
+
+
+def _relative(errors: OutputErrors) -> Enclosed:
+    """Exact rows that may be 0 have no relative error, and refute nothing; the others have."""
+    found = errors.relative()
+    if found.high < math.inf:
+        return Enclosed.of(found)
+    size = np.abs(errors.means.middle)
+    rest = (size > errors.means.radius).any(axis=1)
+    if not rest.any():
+        return Enclosed(0.0, math.inf)
+    means = Ball(errors.means.middle[rest], errors.means.radius[rest])
+    return replace(Enclosed.of(OutputErrors.of(errors.output[rest], means).relative()), upper=math.inf)
+
+
+def _root_mean_square(errors: OutputErrors) -> Enclosed:
+    try:
+        square = errors.mean_square()
+    except OverflowError:  # of a sum of finite numbers
+        return Enclosed(0.0, math.inf)
+    return Enclosed.of(Interval(math.sqrt(square.low) * (1 - 2.0**-50), math.sqrt(square.high) * (1 + 2.0**-50)))
 
 
 def _logarithms(heads: Heads, lse: Numbers, base: str) -> Floats:

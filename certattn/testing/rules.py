@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from certattn.fast.score_rules import ScoreRule
 from certattn.kernel.errors import UsageError
-from certattn.testing.arrays import Numbers
+from certattn.testing.arrays import Numbers, booleans
+from certattn.testing.exact_numbers import exact_cap
 
 ZERO = "zero"
 
@@ -28,14 +29,15 @@ class Rules:
     @classmethod
     def of(cls, soft_cap: Any, alibi: Any, sinks: Any) -> Rules:
         """Raises UsageError."""
-        cap = None if soft_cap is None else _exact_cap(soft_cap)
+        cap = None if soft_cap is None else exact_cap(soft_cap, "soft_cap")
         by_head = {name: Numbers.of(x, name) for name, x in (("alibi", alibi), ("sinks", sinks)) if x is not None}
         return cls(cap, **by_head)
 
     def require(self, heads: int) -> None:
         """Raises UsageError for another number of slopes or sinks than of query heads, or for those that are none."""
         for name, numbers in (("alibi", self.alibi), ("sinks", self.sinks)):
-            if numbers is not None and numbers.shape != (heads,):
+            # Axes of 1 do not matter, so that (1, H, 1, 1) is as good as (H,).
+            if numbers is not None and not max(numbers.shape) == numbers.bits.size == heads:
                 raise UsageError(f"{name} has the shape {numbers.shape}, expected {(heads,)}: one for each query head")
             if numbers is not None and not np.isfinite(_doubles(numbers)).all():
                 raise UsageError(f"{name} has NaN or an infinity; expected finite numbers")
@@ -57,33 +59,14 @@ def _exact(number: float) -> fmpq:
     return fmpq(*number.as_integer_ratio())
 
 
-def _exact_cap(cap: Any) -> Fraction:
-    """A float means its exact value. Raises UsageError."""
-    try:
-        exact = Fraction(cap)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        exact = Fraction(0)
-    if exact <= 0:
-        raise UsageError(f"soft_cap is {cap!r}, expected a number > 0")
-    return exact
-
-
 def mask_of(mask: Any, batches: int, heads: int, queries: int, tokens: int) -> NDArray[np.bool_]:
     """True where a query sees a token, of four dimensions, of which the first two may be 1. Raises UsageError."""
-    held = mask
-    if type(mask).__module__.partition(".")[0] == "torch":
-        held = mask.detach().cpu().numpy()
-    found = np.asarray(held)
-    if found.dtype != np.bool_:
-        raise UsageError(
-            f"mask has the number type {found.dtype}, expected booleans, True where a query sees a key; "
-            "of a mask that is added to scores: mask == 0"
-        )
+    found = booleans(mask, "mask")
     four = found.reshape((1,) * (4 - found.ndim) + found.shape) if found.ndim <= 4 else found
     fits = four.shape[:2] in {(b, h) for b in (1, batches) for h in (1, heads)} and found.ndim in (2, 3, 4)
     if not fits or four.shape[2:] != (queries, tokens):
         raise UsageError(
-            f"mask has the shape {found.shape}, expected {(queries, tokens)}, or batches and heads before it, "
-            f"{batches} or 1 and {heads} or 1"
+            f"mask has the shape {found.shape}, expected {(queries, tokens)}, or heads, or batches and heads, before "
+            f"these, as {(batches, heads, queries, tokens)}; either may be 1"
         )
     return four

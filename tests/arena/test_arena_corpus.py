@@ -20,6 +20,10 @@ ONE_CHANGE = {
     "output-deviation: keys and values against their own moments: keys and values exchanged": "two names are exchanged",
     "infinite-prompt-operator: Gaussian tokens with K, Q and V: K and Q exchanged": "two names are exchanged",
     "attention-error: a head that is written out: keys and values exchanged": "two names are exchanged",
+    "attention-error: a head that is written out: a log-sum-exp in no file that nothing is said of":
+        "what nothing is said of is one thing, and what is said of the rest another",
+    "cache-error: a cache that is written out: the evicted weight of a cache whose keys are not read":
+        "likewise",
     "attention-error: two batches of grouped heads in array files: queries and keys exchanged":
         "two names are exchanged",
     "singular-values: three tokens: queries for keys": "two names are exchanged",

@@ -300,7 +300,7 @@ def test_the_legend_explains_the_columns_that_are_there(tmp_path: Path, capsys: 
     assert "rank, stated, not checked: " in capsys.readouterr().out
 
 
-def advised(**heads: Any) -> list[str]:
+def advised(*, causal: bool = True, **heads: Any) -> list[str]:
     """The advice of heads 0.0, 0.1 and so on with these values."""
     made = []
     for i in range(max(map(len, heads.values()))):
@@ -312,17 +312,25 @@ def advised(**heads: Any) -> list[str]:
         sink = {"token": 0, "weight": values["sink"]} if "sink" in values else None
         measured = {"share": values.get("share"), "sink": sink, "evicted": values.get("evicted")}
         made.append({"prompt": 0, "layer": 0, "head": i, "cut": "", "measures": measured, "statements": statements})
-    return advice({"prompts": [0], "heads": made})
+    return advice({"prompts": [0], "heads": made, "model": {"causal": causal}})
 
 
 def test_advice_names_the_heads_that_it_is_about_best_first() -> None:
-    assert advised(off=["0.5", "0.6"], share=[0.5, 0.4], sink=[0.1, 0.2], weight=["0.3", "0.899"]) == []
+    assert advised(off=["0.5", "0.6"], share=[0.5, 0.4], sink=[0.1, 0.2], weight=["0.3", "0.899"]) == [
+        "no head stands out by the measures that docs/audit.md lists"
+    ]
     (line, _) = advised(off=["0.09", "0.101", "0.01"], share=[None, 0.1, 0.1])
-    assert line.startswith("matter little beside a linear map: 0.2 (0.1%), 0.1 (1.01%); replace these first")
+    assert line.startswith(
+        "matter little beside a linear map: 0.2 (0.1%), 0.1 (1.01%); by the column change, which is a guess: "
+    )
     (_, line) = advised(off=["0.09", "0.101", "0.01"], share=[None, 0.1, 0.1])
     assert line.startswith("nearly linear: 0.2 (1%), 0.0 (9%); ")
     (line,) = advised(weight=["0.91", "0.999", None])
     assert line.startswith("pick one token: 0.1 (99.9%), 0.0 (91%); ")
+    (line,) = advised(evicted=[0.001, 0.02])
+    assert line.startswith("fit a small cache: 0.0 (0.1%); that is weight and not output: ")
+    # Without a mask nothing is cached.
+    assert "no head stands out" in advised(causal=False, evicted=[0.001, 0.02])[0]
     (line,) = advised(share=[0.001, 0.02])
     assert line.startswith("add little: 0.0 (0.1%); ")
     (line,) = advised(sink=[0.5 + i / 100 for i in range(8)])

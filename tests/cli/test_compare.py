@@ -16,7 +16,7 @@ import pytest
 import certattn
 from certattn.provers import figures
 from certattn.provers.safetensors import file_bytes
-from certattn.testing import attention_error
+from certattn.testing import assert_attention_close, attention_error
 from certattn.testing.arrays import Numbers
 
 Run = Callable[..., Any]
@@ -192,7 +192,7 @@ def test_a_log_sum_exp_that_is_no_number_is_named(certattn_run: Run, folder: Pat
     done = certattn_run("compare", save(folder, lse=bad), "--lse", "1", "--max-abs", "1")
     assert done.status == 1
     assert "worst log-sum-exp at batch 1, head 2, query 3\n" in done.out
-    assert "refuted: lse at most 1; it is unbounded\n" in done.out
+    assert "refuted: lse at most 1; it is NaN or infinite\n" in done.out
     assert "proved: max_abs at most 1;" in done.out
 
 
@@ -249,6 +249,8 @@ def test_entries_that_are_no_numbers(certattn_run: Run, folder: Path, found: Any
     assert done.status == 1
     assert "NaN or infinite: 1 entry of the output\n" in done.out
     assert "worst entry at batch 1, head 3, query 2, coordinate 4: nan" in done.out
+    # The others are as near as they can be.
+    assert "mistake" not in done.out
     content = found(path)
     assert content["smallest_bounds"]["max_abs"] is None
     assert content["max_abs"] == {"lower": None, "upper": None}
@@ -269,7 +271,57 @@ def test_where_binary64_bounds_nothing_a_certificate_goes_on(certattn_run: Run, 
     assert certattn.check(folder / "c.yaml").verdict.value == "verified"
 
 
+OVERFLOWS: dict[str, tuple[float, float, str, str, str]] = {
+    "rms": (0, 1e200, "--rms", "1e201", "not bounded in doubles"),
+    "ulps": (0, 1e20, "--ulps", "1e400", "not bounded in doubles"),
+    "relative": (1e-300, 1e200, "--relative", "1e501", "not bounded: a row of the exact output is nearly or exactly 0"),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_what_overflows_is_not_refuted(certattn_run: Run, folder: Path, name: str) -> None:
+    value, entry, option, bound, why = OVERFLOWS[name]
+    zeros = {"q": np.zeros((1, 1)), "k": np.zeros((2, 1)), "v": np.full((2, 1), value)}
+    path = save(folder, **zeros, output=np.array([[entry]]))
+    done = certattn_run("compare", path, option, bound)
+    assert done.status == 3
+    assert f"undecided: {name} at most {bound}; it is 0 to inf, {why}" in done.out
+    assert "NaN or infinite" not in done.out
+    assert "a.npz: float64, 1 head of 1 query and 2 keys in dimension 1, proved errors" in done.out
+    assert certattn_run("compare", path, "--max-abs", "1e201").status == 0
+    assert certattn_run("compare", path, "--max-abs", "1e19").status == 1
+
+
+def test_a_row_that_is_zero_is_not_refuted_in_relative_error(certattn_run: Run, folder: Path) -> None:
+    """As little as by the check of the certificate; other rows are."""
+    mask = np.ones((9, 12), bool)
+    mask[4] = False
+    output = attention(Q, K, V)[0].astype(np.float16)
+    output[:, :, 4] = 1
+    path = save(folder, output=output, mask=mask)
+    done = certattn_run("compare", path, "--empty", "zero", "--relative", "1e-3", "-o", "c.yaml")
+    assert done.status == 3
+    assert "undecided: relative at most 0.001; it is 0.000" in done.out
+    assert "a row of the exact output is nearly or exactly 0; state max_abs" in done.out
+    assert certattn.check(folder / "c.yaml").verdict.value == "inconclusive"
+    assert certattn_run("compare", path, "--empty", "zero", "--max-abs", "2").status == 0
+    output[1, 2, 3] = 9
+    path = save(folder, output=output, mask=mask)
+    assert certattn_run("compare", path, "--empty", "zero", "--relative", "1e-3").status == 1
+
+
 # -- certificates
+
+
+def test_integers_and_axes_of_one_become_what_certificates_hold(certattn_run: Run, folder: Path, found: Any) -> None:
+    whole = {"q": Q.round().astype(np.int64), "alibi": np.array([[1, 2, 0, 3]]), "sinks": np.ones((1, 4, 1, 1))}
+    path = save(folder, **whole)
+    expected = attention_error(HALF, whole["q"].astype(float), K, V, alibi=[1, 2, 0, 3], sinks=np.ones(4))
+    assert found(path)["max_abs"] == {"lower": expected.max_abs.lower, "upper": expected.max_abs.upper}
+    assert certattn_run("compare", path, "-o", "c.yaml").status == 0
+    assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+    text = (folder / "c.yaml").read_text()
+    assert "int64" not in text
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.safetensors"])
@@ -323,12 +375,55 @@ def test_nothing_is_stated_of_what_has_no_bound(certattn_run: Run, folder: Path)
     for bounds in ([], ["--lse", "1"]):
         done = certattn_run("compare", path, "-o", "c.yaml", *bounds)
         assert done.status == 1
-        assert "there are log-sum-exps that are NaN or infinite, which certificates do not hold" in done.err
+        assert "no certificate is written: the log-sum-exp at [0, 0, 1] is NaN or infinite, and certif" in done.err
     assert not (folder / "c.yaml").exists()
     # What is not stated is not in it.
-    assert certattn_run("compare", path, "-o", "c.yaml", "--max-abs", "1").status == 0
-    assert "lse" not in (folder / "c.yaml").read_text()
+    for number in (np.inf, np.nan):
+        lse[0, 0, 1] = number
+        done = certattn_run("compare", save(folder, lse=lse), "-o", "c.yaml", "--max-abs", "1")
+        assert (done.status, done.err) == (0, "")
+        assert "lse" not in (folder / "c.yaml").read_text()
+        assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+
+
+@pytest.mark.parametrize("bounds", [[], ["--lse", "1"], ["--lse", "1", "--max-abs", "1"]])
+@pytest.mark.parametrize("size", [1, 200])
+def test_log_sum_exps_of_nothing_are_in_no_certificate(
+    certattn_run: Run, folder: Path, bounds: list[str], size: int
+) -> None:
+    """Nor where binary64 bounds nothing, and the certificate is for Arb."""
+    ones, mask = np.ones((2, 3)) * size, np.array([[0, 0], [1, 1]])
+    output = np.array([[0, 0, 0], [1, 1, 1]]) * 1.0
+    path = save(folder, q=ones, k=ones, v=ones / size, output=output, mask=mask, lse=np.array([-np.inf, 9]))
+    done = certattn_run("compare", path, "--empty", "zero", "-o", "c.yaml", *bounds)
+    assert not (folder / "c.yaml").exists()
+    if bounds or size == 1:
+        assert done.status == 1
+        assert "no certificate is written: the log-sum-exp at [0] is NaN or infinite" in done.err
+    done = certattn_run("compare", path, "--empty", "zero", "-o", "c.yaml", "--max-abs", "1e-9")
+    assert done.status == (0 if size == 1 else 3)
     assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_padding_that_is_no_number_is_zero_in_a_certificate(certattn_run: Run, folder: Path, layout: str) -> None:
+    keys, values, output = K.copy(), V.copy(), HALF.copy()
+    keys[0, :, 7:], values[0, :, 7:] = np.nan, np.inf
+    output[0] = attention(Q[:1], K[:1, :, :7], V[:1, :, :7])[0]
+    arrays = {"q": Q, "k": keys, "v": values, "output": output}
+    if layout == "bshd":
+        arrays = {field: array.swapaxes(1, 2) for field, array in arrays.items()}
+    how = ("--lengths", "7,12", "--layout", layout)
+    assert certattn_run("compare", save(folder, **arrays), *how, "--max-abs", "1e-3", "-o", "c.yaml").status == 0
+    assert certattn.check(folder / "c.yaml").verdict.value == "verified"
+    named = [arrays[field] for field in ("output", "q", "k", "v")]
+    assert_attention_close(*named, lengths=[7, 12], layout=layout, max_abs=1e-3, keep=folder / "kept")
+    (kept,) = (folder / "kept").glob("*.yaml")
+    assert certattn.check(kept).verdict.value == "verified"
+    # An output that is none is stated as it is.
+    arrays["output"] = np.where(arrays["output"] == output[0, 0, 0, 0], np.nan, arrays["output"])
+    assert certattn_run("compare", save(folder, **arrays), *how, "--max-abs", "1", "-o", "d.yaml").status == 1
+    assert certattn.check(folder / "d.yaml").verdict.value == "refuted"
 
 
 def test_a_certificate_is_not_written_over_its_arrays(certattn_run: Run, folder: Path) -> None:
@@ -420,15 +515,20 @@ REFUSED: dict[str, tuple[list[str], Arrays, str]] = {
     "a bound of words": (["--max-abs", "small"], {}, "--max-abs is 'small', expected a number >= 0"),
     "a negative bound": (["--ulps", "-1"], {}, "expected a number >= 0"),
     "a bound of nothing": (["--lse", "1"], {}, "holds none"),
-    "a mask of words": (["--causal", "yes"], {}, "causal is 'yes'"),
+    "a mask of words": (["--causal", "True"], {}, "--causal 'True': expected top-left, bottom-right, or an offset"),
+    "a negative offset": (["--causal", "-1"], {}, "--causal '-1': expected top-left"),
     "lengths of words": (["--lengths", "a,b"], {}, "--lengths 'a,b': expected whole numbers"),
-    "lengths of another batch": (["--lengths", "3"], {}, "1 lengths for a batch of 2"),
+    "lengths of another batch": (["--lengths", "3"], {}, "1 length for a batch of 2"),
     "half of the sequences": (["--sequences", "4,5"], {}, "expected lengths of queries and of keys"),
     "a scale of words": (["--scale", "x"], {}, "scale is 'x'"),
     "a picture of another kind": (["--plot", "a.bmp"], {}, "a figure ends in"),
     "log-sum-exps of another shape": ([], {"lse": LSE[:1]}, "a number for each query"),
     "a mask that is added": ([], {"mask": np.zeros((9, 12))}, "expected booleans, or whole numbers that are 0 or 1"),
-    "a mask of other numbers": ([], {"mask": np.full((9, 12), 2)}, "expected booleans, or whole numbers"),
+    "a mask of other numbers": ([], {"mask": np.full((9, 12), 2)}, "'mask' has 2 at [0, 0], expected numbers that are"),
+    "an output of wide integers": ([], {"output": HALF.astype(np.int64)}, "number type int64, expected a floating one"),
+    "wide integers": ([], {"k": K.astype(np.int64) - 2**54}, "expected numbers that are at most 2^53"),
+    "cumulative sums": (["--sequences", "0,4,9:0,5,12"], {}, "expected lengths, not cumulative sums: [4, 5]"),
+    "a query that sees nothing": (["--causal", "9", "--window", "2"], {}, "the command line --empty zero"),
     "a mask of another shape": ([], {"mask": np.ones((9, 11), bool)}, "mask has the shape (9, 11), expected (9, 12)"),
     "slopes of other heads": ([], {"alibi": np.ones(2)}, "one for each query head"),
     "a soft cap of words": (["--soft-cap", "x"], {}, "soft_cap is 'x', expected a number > 0"),

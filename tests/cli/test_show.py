@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,18 @@ def test_every_certificate_of_the_gallery_can_be_shown(certattn_run: Run, claim:
     for path in GALLERY:
         if path.parent.name == claim:
             assert certattn_run("show", path).status == 0, path.stem
-            latex = certattn_run("show", path, "--format", "latex").out
-            assert latex.count("{") == latex.count("}"), path.stem
-            assert latex.count("\n") == 1, path.stem
             shown = certattn_run("show", path, "--format", "json").out
             assert json.loads(shown) == certattn.load(path).plain, path.stem
+
+
+def test_latex_is_an_environment_of_the_style_that_cites_the_bibliography(certattn_run: Run, write: Write) -> None:
+    latex = certattn_run("show", write("verified"), "--format", "latex").out
+    assert latex.count(r"\begin{certified}") == latex.count(r"\end{certified}") == 1
+    style, bibliography = certattn_run("show", "--style"), certattn_run("show", "--bibtex")
+    assert (style.status, bibliography.status) == (0, 0)
+    assert r"\newenvironment{certified}" in style.out
+    for keys in re.findall(r"\\cite\{([^}]*)\}", latex):
+        assert f"{{{keys}," in bibliography.out
 
 
 def test_provenance_cannot_reach_the_terminal(certattn_run: Run, folder: Path, write: Write) -> None:

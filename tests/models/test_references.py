@@ -128,21 +128,21 @@ def test_the_share_of_a_head_whose_sum_is_normalised() -> None:
         assert np.allclose(layer.shares[2], np.linalg.norm(part, axis=1) / stream, rtol=1e-4)
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize("case", CASES)
-def test_transformers_itself_agrees(case: str, tmp_path: Path) -> None:
-    """Other weights and tokens than the stored ones, in the version that is installed."""
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    pytest.importorskip("safetensors")
-    tool = references()
-    seed = 1000 + CASES.index(case)
-    tool.write(tmp_path / case, tool.CASES[case], seed)
-    # And with the configuration as transformers writes it.
-    tool.built(tool.CASES[case], seed).save_pretrained(tmp_path / "saved")
-    with np.load(tmp_path / case / "reference.npz") as reference:
-        assert max(worst_gaps(tmp_path / case, reference).values()) < CLOSE
-        assert max(worst_gaps(tmp_path / "saved", reference).values()) < CLOSE
+# Where transformers is installed; elsewhere what it computed stands in files.
+if all(map(importlib.util.find_spec, ("torch", "transformers", "safetensors"))):
+
+    @pytest.mark.heavy
+    @pytest.mark.parametrize("case", CASES)
+    def test_transformers_itself_agrees(case: str, tmp_path: Path) -> None:
+        """Other weights and tokens than the stored ones, in the version that is installed."""
+        tool = references()
+        seed = 1000 + CASES.index(case)
+        tool.write(tmp_path / case, tool.CASES[case], seed)
+        # And with the configuration as transformers writes it.
+        tool.built(tool.CASES[case], seed).save_pretrained(tmp_path / "saved")
+        with np.load(tmp_path / case / "reference.npz") as reference:
+            assert max(worst_gaps(tmp_path / case, reference).values()) < CLOSE
+            assert max(worst_gaps(tmp_path / "saved", reference).values()) < CLOSE
 
 
 def references() -> Any:

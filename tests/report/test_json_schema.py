@@ -234,7 +234,7 @@ claim: attention-error
 given:
   {queries: [[1], [2], [0]], keys: [[0], [1], [1/2]], values: [[1], [2], [3]], output: [[1], [2], [3]], scale: 1,
    causal: 1, sequences: {queries: [2, 1], keys: [1, 2]}, lse: {value: [[1, 2, 3]], base: e}}
-asserts: {beyond: {radius: 0, at_most: 3}, rms: {at_most: 2}}
+asserts: {beyond: {radius: 0, at_most: 3}, rms: {at_most: 2}, lse: {at_most: 4}}
 """,
     "a box": """
 certattn: 1

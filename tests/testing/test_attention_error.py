@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.kernel.errors import RefusedError, UsageError
-from certattn.testing import AttentionError, assert_attention_close, attention_error
+from certattn.testing import AttentionError, RefusedError, UsageError, assert_attention_close, attention_error
+from certattn.testing.exact_numbers import exact_bound
 from tools import planted_bugs
 
 RNG = np.random.default_rng(3)
@@ -179,7 +179,7 @@ def test_an_assertion_holds_or_says_what_does_not() -> None:
         assert_attention_close(output, Q, K, V, max_abs=1e-9, rms=1)
     said = str(failure.value)
     assert "the largest absolute error:" in said
-    assert "exceeds 1e-09" in said
+    assert "exceeds 1e-9" in said
     assert "worst entry at batch" in said
     assert "root mean square" not in said
 
@@ -258,6 +258,13 @@ def test_tensors_arrive_by_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         output = attention(getattr(ml_dtypes, dtype, dtype))
         tensors = (Tensor(array, array.dtype.name) for array in (output, Q, K, V))
         assert attention_error(*tensors).to_dict() == attention_error(output, Q, K, V).to_dict()
+    output, mask, sinks = attention(), np.tri(9, 12, dtype=bool), np.array([1, 2, 3, 4])
+    expected = attention_error(output, Q, K, V, mask=mask, sinks=sinks).to_dict()
+    for seen in (Tensor(mask, "bool"), Tensor(mask.astype(np.int64), "int64")):
+        assert attention_error(output, Q, K, V, mask=seen, sinks=Tensor(sinks, "int64")).to_dict() == expected
+    for added in ("bfloat16", "float32"):
+        with pytest.raises(UsageError, match="mask == 0"):
+            attention_error(output, Q, K, V, mask=Tensor(mask.astype(getattr(ml_dtypes, added, added)), added))
 
 
 def test_arrays_in_other_orders() -> None:
@@ -268,6 +275,39 @@ def test_arrays_in_other_orders() -> None:
     big = [array.astype(array.dtype.newbyteorder(">")) for array in (output, Q, K, V)]
     assert attention_error(*big).to_dict() == expected
     assert attention_error(output.tolist(), Q, K, V).dtype == "float64"
+
+
+# -- numbers at the end of the range
+
+ZEROS = {"q": np.zeros((1, 1)), "k": np.zeros((2, 1)), "v": np.zeros((2, 1))}
+
+
+@pytest.mark.parametrize(("output", "bound", "value"), [
+    ([[1e200]], {"rms": 1e201}, 0),
+    ([[1e20]], {"ulps": "1e400"}, 0),
+    ([[1e200]], {"relative": "1e501"}, 1e-300),
+])  # fmt: skip
+def test_what_overflows_refutes_nothing(output: Any, bound: dict[str, Any], value: float) -> None:
+    with pytest.raises(AssertionError, match=r"is not proved to be at most .*: not bounded") as failure:
+        assert_attention_close(np.array(output), **{**ZEROS, "v": np.full((2, 1), value)}, **bound)
+    assert "exceeds" not in str(failure.value)
+
+
+def test_sums_of_large_squares_bound_nothing() -> None:
+    found = attention_error(np.full((4, 1), 1e154), np.zeros((4, 1)), ZEROS["k"], ZEROS["v"])
+    assert (found.rms.lower, found.rms.upper) == (0, np.inf)
+    assert found.max_abs.lower > 0.999e154
+    two = [np.stack([array, array]) for array in (np.array([[1e153]]), *ZEROS.values())]
+    assert 0.999e153 < attention_error(*two).rms.lower <= 1e153 <= attention_error(*two).rms.upper < 1.001e153
+
+
+@pytest.mark.parametrize("rest", [1, 0])
+def test_a_row_that_is_zero_refutes_nothing_relative(rest: float) -> None:
+    """Other rows of the head do."""
+    output, v = np.array([[1e-3], [2.0]]), np.array([[0.0], [rest]])
+    found = attention_error(output, np.zeros((2, 1)), np.zeros((2, 1)), v, causal=True).max_relative
+    assert found.upper == np.inf
+    assert abs(found.lower - 3 * rest) < 1e-9
 
 
 # -- what is refused
@@ -282,10 +322,23 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "complex numbers": ({"q": Q.astype(complex)}, "expected one of"),
     "True for more keys than queries": ({"causal": True}, "where query 0 sees key 0 alone"),
     "an unknown mask": ({"causal": "upper"}, "expected True, 'top-left'"),
-    "a window without a mask": ({"window": 3}, "a window is one of a causal mask"),
-    "lengths of another batch": ({"lengths": [3]}, "1 lengths for a batch of 2"),
-    "a length beyond the keys": ({"lengths": [3, 13]}, "do not fit"),
-    "sequences of other sums": ({"sequences": ([4, 5], [5, 5])}, "do not fit"),
+    "a window without a mask": ({"window": 3}, "window needs causal: it counts the last keys of a causal mask"),
+    "lengths of another batch": ({"lengths": [3]}, "1 length for a batch of 2"),
+    "a length beyond the keys": ({"lengths": [3, 13]}, "lengths has 13 for batch 1, expected at most 12"),
+    "sequences of other sums": (
+        {"sequences": ([4, 5], [5, 5])},
+        "sequences has 9 queries and 10 keys in all, expected 9 and 12",
+    ),
+    "cumulative sums": (
+        {"sequences": (np.array([0, 4, 9]), [0, 5, 12])},
+        "sequences is [0, 4, 9], expected lengths, not cumulative sums: [4, 5]",
+    ),
+    "a sequence of nothing": ({"sequences": ([0, 9], [5, 7, 0])}, "sequences is [0, 9], expected lengths, not"),
+    "a length of nothing": ({"lengths": [0, 7]}, "lengths is 0, expected a whole number >= 1"),
+    "sequences of nothing": ({"sequences": ([0, 5, 4], [5, 7, 0])}, "sequences is 0, expected a whole number >= 1"),
+    "masked numbers": ({"q": np.ma.masked_array(Q)}, "q is a masked array, of which numbers may be hidden"),
+    "whole numbers that are no doubles": ({"q": Q.astype(int) + 2**60}, "at [0, 0, 0, 0], expected numbers"),
+    "a scale that is a truth value": ({"scale": True}, "scale is True, expected a number other than 0"),
     "a query that sees nothing": ({"causal": 8, "window": 1}, "sees no key"),
     "a scale of words": ({"scale": "a third"}, "expected a number other than 0, or a text"),
     "a scale of NaN": ({"scale": float("nan")}, "expected a number other than 0, or a text"),
@@ -316,17 +369,28 @@ def test_inputs_that_are_no_numbers_are_refused() -> None:
 def test_an_assertion_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to assert"):
         assert_attention_close(attention(), Q, K, V)
-    with pytest.raises(UsageError, match="expected a number >= 0"):
-        assert_attention_close(attention(), Q, K, V, max_abs=-1)
+    for none in (-1, True, np.bool_(True), "small", float("nan"), float("inf"), None, [1]):
+        with pytest.raises(
+            UsageError, match=r"max_abs is .*, expected a number >= 0" if none is not None else "nothing"
+        ):
+            assert_attention_close(attention(), Q, K, V, max_abs=none)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+@pytest.mark.parametrize("bound", [1e-3, np.float32(1e-3), np.float64(1e-3), "1e-3", Fraction(1, 1000)])
+def test_a_bound_is_the_decimal_that_is_written(bound: Any) -> None:
+    assert exact_bound(bound, "max_abs") == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
 def test_an_output_of_integers_is_refused(dtype: str) -> None:
     with pytest.raises(UsageError, match=f"output has the number type {dtype}, expected a floating one: float8_e4m3fn"):
         assert_attention_close(attention().astype(dtype), Q, K, V, max_abs=9)
     with pytest.raises(UsageError, match=f"output has the number type {dtype}"):
         attention_error(attention().astype(dtype), Q, K, V)
-    assert attention_error(attention(), Q.astype(np.int32), K, V).max_abs.lower > 0
+    expected = attention_error(attention(), Q.astype(np.int32), K, V)
+    assert expected.max_abs.lower > 0
+    for whole in (Q.astype(np.int64), Q.astype(int).tolist()):
+        assert attention_error(attention(), whole, K, V).to_dict() == expected.to_dict()
 
 
 def test_planted_mistakes_are_refuted_and_correct_kernels_are_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,6 +466,7 @@ def test_a_mistake_under_a_mask_is_named(wrong: Any, how: dict[str, Any], cause:
 
 @pytest.mark.parametrize(("how", "message"), [
     ({"window": 2.5, "causal": "top-left"}, "expected a whole number >= 1"),
+    ({"window": True, "causal": "top-left"}, "window is True, expected a whole number >= 1"),
     ({"lengths": [3.5, 4]}, "expected a whole number >= 1"),
     ({"lengths": 3}, "expected lengths, such as"),
     ({"sequences": 5}, "not a pair"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +100,96 @@ def test_a_usual_mistake_is_named(wrong: dict[str, Any], right: dict[str, Any], 
         assert_attention_close(attention(wrong)[0].astype(np.float32), Q, K, V, scale=0.5, max_abs=1e-5, **right)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("wrong", "right", "cause"), [
+    ({}, {"soft_cap": 0.5}, "the soft cap is left out"),
+    ({"sinks": -SINKS}, {"sinks": SINKS}, "the sink has the other sign"),
+    ({"alibi": SLOPES[::-1]}, {"alibi": SLOPES}, "the slopes are those of the heads in reverse order"),
+    ({"sinks": SINKS[::-1]}, {"sinks": SINKS}, "the sinks are those of the heads in reverse order"),
+])  # fmt: skip
+def test_rounding_hides_no_mistake(dtype: Any, wrong: dict[str, Any], right: dict[str, Any], cause: str) -> None:
+    with pytest.raises(AssertionError, match=cause):
+        assert_attention_close(
+            attention(wrong)[0].astype(float).astype(dtype), Q, K, V, scale=0.5, max_abs=1e-5, **right
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("mask", [HALF, HALF[:, :, ::-1] & BLIND])
+def test_a_cap_after_the_mask_is_named(dtype: Any, mask: Any) -> None:
+    """What is hidden is seen with the score -c."""
+    scores = 0.5 * np.einsum("bhid,bhjd->bhij", Q.astype(float), K.repeat(2, 1).astype(float))
+    weights = np.exp(0.5 * np.tanh(np.where(mask, scores, -np.inf) / 0.5))
+    output = np.einsum("bhij,bhjc->bhic", weights / weights.sum(-1, keepdims=True), V.repeat(2, 1).astype(float))
+    how: dict[str, Any] = {"scale": 0.5, "soft_cap": 0.5, "mask": mask, "empty": "zero"}
+    with pytest.raises(AssertionError, match="the soft cap comes after the mask"):
+        assert_attention_close(output.astype(dtype), Q, K, V, max_abs=1e-3, **how)
+
+
+def test_a_mistake_out_of_reach_hides_no_other() -> None:
+    """Without the scale the scores are beyond what binary64 bounds."""
+    many = [np.float32(300) * each for each in (Q, K)]
+    how: dict[str, Any] = {"scale": 2**-18, "max_abs": 1e-5}
+    scores = 2.0**-18 * np.einsum("bhid,bhjd->bhij", many[0].astype(float), many[1].repeat(2, 1).astype(float))
+    weights = np.exp(scores)
+    output = np.einsum("bhij,bhjc->bhic", weights / weights.sum(-1, keepdims=True), V.repeat(2, 1).astype(float))
+    with pytest.raises(AssertionError, match="the sink is left out"):
+        assert_attention_close(output.astype(np.float32), *many, V, sinks=SINKS, **how)
+
+
+def test_the_same_numbers_in_other_types_and_shapes() -> None:
+    output = np.zeros((B, H, M, 3), np.float32)
+
+    def found(**how: Any) -> dict[str, Any]:
+        return attention_error(output, Q, K, V, empty="zero", **how).to_dict()
+
+    for mask in (BLIND.astype(np.uint8), BLIND.astype(np.int64), BLIND.tolist(), BLIND.astype(int).tolist()):
+        assert found(mask=mask) == found(mask=BLIND)
+    for cap in (np.float32(0.5), np.array(0.5), ml_dtypes.bfloat16(0.5), Decimal("0.5"), Fraction(1, 2), "1/2"):
+        assert found(soft_cap=cap) == found(soft_cap=0.5)
+    whole = np.array([2.0, -1, 0, 3])
+    for name in ("alibi", "sinks"):
+        for numbers in (
+            whole.astype(int),
+            [2, -1, 0, 3],
+            whole[None],
+            whole[None, :, None, None],
+            whole[:, None, None],
+        ):
+            assert found(**{name: numbers}) == found(**{name: whole})
+
+
+def test_axes_of_one_are_left_out_of_certificates(tmp_path: Path) -> None:
+    how = {"sinks": SINKS, "alibi": SLOPES}
+    output = attention(how)[0].astype(np.float32)
+    wide = {name: numbers[None, :, None, None] for name, numbers in how.items()}
+    assert_attention_close(output, Q, K, V, scale=0.5, max_abs=1e-6, keep=tmp_path, **wide)
+    (path,) = tmp_path.glob("*.yaml")
+    assert certattn.check(path).verdict.value == "verified"
+
+
 @pytest.mark.parametrize(("how", "message"), [
     ({"soft_cap": 0}, "expected a number > 0"),
     ({"soft_cap": float("nan")}, "expected a number > 0"),
     ({"soft_cap": "wide"}, "expected a number > 0"),
     ({"alibi": SLOPES[:2]}, r"expected \(4,\): one for each query head"),
     ({"sinks": np.full(4, np.inf)}, "sinks has NaN or an infinity"),
-    ({"sinks": [[1, 2]]}, "expected one of"),
-    ({"mask": MASK.astype(np.float32)}, "expected booleans, True where a query sees a key"),
+    ({"soft_cap": True}, "soft_cap is True, expected a number > 0"),
+    ({"soft_cap": np.bool_(True)}, "expected a number > 0"),
+    ({"sinks": [[1, 2]]}, r"sinks has the shape \(1, 2\), expected \(4,\)"),
+    ({"sinks": np.ones((2, 2))}, r"sinks has the shape \(2, 2\), expected \(4,\)"),
+    ({"sinks": [1, 2, 3, 2**53 + 1]}, r"sinks has 9007199254740993 at \[3\], expected numbers that are at most 2\^53"),
+    ({"sinks": np.ma.masked_array(np.ones(4), [0, 0, 0, 1])}, "sinks is a masked array"),
+    ({"mask": MASK.astype(np.float32)}, "number type float32, .*; of a mask that is added to scores: mask == 0"),
+    ({"mask": (1 - MASK).astype(ml_dtypes.bfloat16)}, "number type bfloat16, .*; of a mask that is added"),
+    ({"mask": MASK.astype(int) * 3}, r"mask has 3 at \[0, 0, 0, 0\], expected numbers that are 0 or 1: 1 where"),
+    ({"mask": MASK.astype(complex)}, "1: True where a query sees a key$"),
+    ({"mask": np.ma.masked_array(MASK, MASK)}, "mask is a masked array"),
     ({"mask": MASK[..., :4]}, "mask has the shape"),
     ({"mask": MASK[:, :, None]}, "mask has the shape"),
     ({"mask": np.ones((3, 1, M, N), bool)}, "mask has the shape"),
-    ({"mask": BLIND}, "query 3 of batch 1 sees no key; say what is expected"),
+    ({"mask": np.ones((3, M, N), bool)}, r"expected \(6, 9\), or heads, or batches and heads, before these, as"),
+    ({"mask": BLIND}, r"query 3 of batch 1 sees no key; .* empty='zero' \(on the command line --empty zero\)"),
     ({"empty": "nan"}, "expected 'zero'"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(how: dict[str, Any], message: str) -> None:

@@ -14,6 +14,7 @@ MACROS = set(
         r"\\[a-zA-Z]+",
         r"""
         \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
+        \in \lfloor \rfloor
         \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
         \log \ln \cosh \sinh \tanh \coth \qquad \quad \sqrt \le \ge \cdots \big \lambda
         \phi \gamma \theta \int \alpha \sigma \varepsilon \kappa \eta \Psi \beta \varphi \prod \sin \det \hat \mid

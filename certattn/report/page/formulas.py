@@ -17,10 +17,8 @@ _ATTRIBUTES = frozenset(
 _VALUE = re.compile(r"[\w.%+ -]*")
 # A long statement is several formulas in a row: each is a box of its own, so that lines break between them.
 _GAPS = re.compile(r"\\qquad|\\quad")
-_REWRITTEN = (
-    (re.compile(r"\\arg\s*\\(min|max)"), r"\\text{arg \1}"),
-    (re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)"), r"\1 \\cdot 10^{\2}"),
-)
+_ARGUMENT = re.compile(r"\\arg\s*\\(min|max)")
+_POWER_OF_TEN = re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)")
 
 
 def mathml(latex: str) -> list[str]:
@@ -32,18 +30,22 @@ def mathml(latex: str) -> list[str]:
     except ImportError:
         raise UsageError("formulas need latex2mathml: pip install 'certattn[report]'") from None
     found = []
-    for piece in _pieces(latex):
-        for pattern, replacement in _REWRITTEN:
-            piece = pattern.sub(replacement, piece)
+    for piece in pieces(latex):
+        piece = _ARGUMENT.sub(r"\\text{arg \1}", piece)
         try:
-            found.append(_rebuilt(convert(piece)))
+            found.append(_rebuilt(convert(with_powers(piece))))
         except Exception:
             # The library raises errors of many kinds; the reader sees the LaTeX itself then.
             return []
     return found
 
 
-def _pieces(latex: str) -> list[str]:
+def with_powers(latex: str) -> str:
+    """Decimals with exponents as products with powers of ten."""
+    return _POWER_OF_TEN.sub(r"\1 \\cdot 10^{\2}", latex)
+
+
+def pieces(latex: str) -> list[str]:
     """The parts between wide gaps that stand in no braces."""
     pieces, begin = [], 0
     for gap in _GAPS.finditer(latex):

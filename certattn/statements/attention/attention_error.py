@@ -174,7 +174,8 @@ def _said(stated: AssertedErrors) -> Iterator[tuple[str, str]]:
         low = rf"{counts[NO_FEWER]} \le " if NO_FEWER in counts else ""
         high = rf" \le {counts[NO_MORE]}" if NO_MORE in counts else ""
         latex = rf"{low}\#\{{ | o_{{ij}} - T_{{ij}} | > {radius} \}}{high}"
-        yield f"{' and '.join(bounds)} entries are off by more than {radius}", latex
+        what = "entry is" if counts[NO_MORE if NO_MORE in counts else NO_FEWER] == 1 else "entries are"
+        yield f"{' and '.join(bounds)} {what} off by more than {radius}", latex
 
 
 def _range_words(stated: Values, several: bool) -> str:

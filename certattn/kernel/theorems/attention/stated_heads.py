@@ -214,10 +214,10 @@ class StatedHeads:
     def refuse_empty(self, query: int) -> MalformedError:
         """For a query that sees nothing where it is not said what that means."""
         field = MASK if MASK in self.given else CAUSAL
-        return self.given.node(field).malformed(
-            "a mask under which every query sees a token", f"query {query}, which sees none",
-            "state what a kernel returns there, with 'empty: zero'",
-        )  # fmt: skip
+        # Where there is no output, nothing is expected of it.
+        hint = "state what a kernel returns there, with 'empty: zero'" if OUTPUT in self.given else ""
+        expected, found = "a mask under which every query sees a token", f"query {query}, which sees none"
+        return self.given.node(field).malformed(expected, found, hint)
 
     def require_sight(self) -> None:
         """Raises MalformedError for a query that sees nothing, as far as that follows from sizes."""

@@ -188,6 +188,14 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         assert piece in whole, whole
 
 
+@pytest.mark.parametrize(("counts", "words"), [
+    ("at_most: 1", "at most 1 entry is off"), ("at_least: 2, at_most: 9", "at least 2 and at most 9 entries are off"),
+    ("at_least: 1", "at least 1 entry is off"), ("at_most: 0", "at most 0 entries are off"),
+])  # fmt: skip
+def test_one_entry_is_one(counts: str, words: str, arrays: Path) -> None:
+    assert words in check(text(cases.WHOLE).replace("at_most: 5, at_least: 5", counts), arrays).statement
+
+
 def test_the_statement_says_who_sees_what(arrays: Path) -> None:
     for family, piece in (
         (cases.TOP_LEFT, "those tokens up to i that there are (query i, counted from 0)."),
