@@ -43,6 +43,7 @@ What is in this archive:
     certattn.lock    the statements: a digest, words and numbers of each
     versions.txt     the programs that checked them when the archive was made
     certificates/    the certificates and their array files
+    latex/           the statements for a paper, with what defines and cites them
 {rest}
 
 What is stated:

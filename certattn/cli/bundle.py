@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,9 +66,12 @@ def bundle(
     from certattn.cli.gathering import describe
     from certattn.cli.report import require_libraries
     from certattn.provers.output import require_place
+    from certattn.report.paper.theorem import BIBLIOGRAPHY, STYLE, shipped
 
     options = CheckOptions(take_limits(limits), root, detail=page, arithmetic=arithmetic)
     files = find_certificates((str(folder),))
+    for file in files:
+        path_below(file, folder)  # refuses names that could not be printed, before any work is done
     if out.suffix != ".zip":
         raise UsageError(f"{out}: expected a name that ends in .zip")
     require_place(out, *files)
@@ -82,7 +85,7 @@ def bundle(
     if status := exit_status(reports):
         click.echo(f"{summary_line(reports, len(files), color=False)}; no archive is written")
         return status
-    facts = find(files, options, workers, _facts)
+    facts = find(files, options, workers, partial(_facts, folder))
     found = [_Found(*each, folder) for each in zip(files, reports, facts, strict=True)]
     promises = [each.promise for each in found]
     arrays = {name: member for each in found for name, member in each.arrays.items()}
@@ -94,6 +97,9 @@ def bundle(
         Member.of(LOCK, lock_text(promises)),
         Member.of("versions.txt", versions()),
     ]
+    latex = [each.facts["latex"] for each in sorted(found, key=lambda each: each.name)]
+    members.append(Member.of("latex/statements.tex", "\n\n".join(latex) + "\n"))
+    members += [Member.of(f"latex/{name}", shipped(name)) for name in (STYLE, BIBLIOGRAPHY)]
     if page:
         members.append(Member.of("report.html", _page(found, describe(files, options, workers))))
     leads_up = any(each.leads_up for each in found)
@@ -115,19 +121,22 @@ class _Found:
     facts: dict[str, Any]
     folder: Path
 
-    @cached_property
+    def __post_init__(self) -> None:
+        if self.facts.get("sha256") != self.report.sha256:
+            raise UsageError(f"{self.file}: changed since it was checked")
+
+    @property
     def name(self) -> str:
         """In the archive."""
-        return f"{_INSIDE}/{path_below(self.file, self.folder)}"
+        name: str = self.facts["name"]
+        return name
 
     @cached_property
     def promise(self) -> Promise:
-        """What the archive's lock says of it. Raises UsageError where the file is not the one that was checked."""
+        """What the archive's lock says of it."""
         from certattn.bundle.lock import Promise
 
-        if self.facts.get("sha256") != self.report.sha256:
-            raise UsageError(f"{self.file}: changed since it was checked")
-        return replace(Promise(**self.facts["promise"]), path=self.name)
+        return Promise(**self.facts["promise"])
 
     @cached_property
     def arrays(self) -> dict[str, Member]:
@@ -151,16 +160,19 @@ class _Found:
         return not all(name.startswith(f"{posixpath.dirname(self.name)}/") for name in self.arrays)
 
 
-def _facts(path: Path, options: CheckOptions) -> dict[str, Any]:
+def _facts(folder: Path, path: Path, options: CheckOptions) -> dict[str, Any]:
     from certattn.bundle.lock import promise_of
     from certattn.kernel.document.certificate import load
+    from certattn.report.paper.theorem import as_latex
     from certattn.statements.wording import statement_of
 
     certificate = load(path, root=options.root, limits=options.limits)
-    promise = promise_of(certificate, "", statement_of(certificate).words)
+    statement, name = statement_of(certificate), f"{_INSIDE}/{path_below(path, folder)}"
     return {
+        "name": name,
         "sha256": certificate.sha256,
-        "promise": asdict(promise),
+        "promise": asdict(promise_of(certificate, name, statement.words)),
+        "latex": as_latex(replace(certificate, path=name), statement),
         "arrays": list(_references(certificate.values.at)),
     }
 

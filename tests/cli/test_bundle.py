@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,11 +52,19 @@ def test_everything_that_a_reader_needs(paper: Path, certattn_run: Run) -> None:
     found = [name for name in names() if not name.startswith("second-checker/")]
     assert found == [
         "README.txt", "SHA256SUMS", "certattn.lock", "certificates/head.npz", "certificates/head.yaml",
-        "certificates/laws/operator.yaml", "report.html", "versions.txt",
+        "certificates/laws/operator.yaml", "latex/certattn.bib", "latex/certattn.sty", "latex/statements.tex",
+        "report.html", "versions.txt",
     ]  # fmt: skip
     assert "second-checker/__main__.py" in names()
     assert all(word in read("README.txt") for word in ("2 certificates", "report.html", "second-checker", "at most 50"))
     assert f"certattn {certattn.__version__}\n" in read("versions.txt")
+    statements = read("latex/statements.tex")
+    assert statements.count(r"\begin{certified}") == 2
+    lock = read("certattn.lock")
+    for digest in re.findall(r"statement: ([0-9a-f]{12})", lock):
+        assert digest in statements
+    # LaTeX may break it anywhere.
+    assert "certificates/laws/operator.yaml" in re.sub(r"\\[a-z]+ ?|[^a-z/.]", "", statements)
 
 
 def test_no_page(paper: Path, certattn_run: Run) -> None:
@@ -181,6 +190,14 @@ def test_places_where_no_archive_is_written(out: str, paper: Path, certattn_run:
     before = sorted(Path().rglob("*"))
     assert certattn_run("bundle", "paper", "-o", out).status == 2
     assert sorted(Path().rglob("*")) == before
+
+
+def test_a_name_that_cannot_be_printed(paper: Path, certattn_run: Run) -> None:
+    shutil.copy(paper / "head.yaml", paper / "a\x1b[31mb.yaml")
+    done = certattn_run("bundle", "paper", "-o", "paper.zip")
+    assert done.status == 2
+    assert "with a name that can be printed" in done.err
+    assert "\x1b" not in done.err
 
 
 def test_a_folder_without_certificates(folder: Path, certattn_run: Run) -> None:
