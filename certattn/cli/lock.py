@@ -46,7 +46,7 @@ def lock(paths: tuple[str, ...], out: Path, root: Path | None, **limits: Any) ->
     `certattn check` does that.
     """
     from certattn.bundle.lock import lock_text, parse_lock
-    from certattn.cli.locked import read_bytes
+    from certattn.bundle.lock_files import read_bytes
     from certattn.kernel.decide.checker import CheckOptions
     from certattn.kernel.errors import UsageError
     from certattn.provers.output import require_place
@@ -83,8 +83,8 @@ def promises_of(files: Sequence[Path], folder: Path, options: CheckOptions) -> d
 
 def path_below(file: Path, folder: Path) -> str:
     """The path of a file from a folder down. Raises UsageError where it leads elsewhere."""
+    from certattn.bundle.lock_files import absolute
     from certattn.bundle.names import is_inner
-    from certattn.cli.locked import absolute
     from certattn.kernel.errors import UsageError
 
     whole, top = absolute(file), absolute(folder)

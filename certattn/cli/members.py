@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from certattn.bundle.archive import open_archive
 from certattn.bundle.lock import LOCK
-from certattn.cli.locked import Lock, lock_of, read_bytes
+from certattn.bundle.lock_files import Lock, lock_of, read_bytes
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, UsageError

@@ -15,7 +15,7 @@ from certattn.statements.checking import check_file
 from certattn.statements.reports import Report
 
 if TYPE_CHECKING:
-    from certattn.cli.locked import Lock
+    from certattn.bundle.lock_files import Lock
 
 
 class Source(Protocol):
@@ -52,7 +52,7 @@ class Files:
 
     def lock(self, named: Path | None, limits: Limits) -> Lock:
         from certattn.bundle.lock import LOCK
-        from certattn.cli.locked import lock_of, read_bytes
+        from certattn.bundle.lock_files import lock_of, read_bytes
 
         path = named or Path(LOCK)
         return lock_of(read_bytes(path, limits), str(path), path.parent, limits)
