@@ -50,11 +50,16 @@ def check_strictly(path: Path, options: CheckOptions) -> Report:
     return replace(report, verdict=Verdict.ERROR, reason=reason)
 
 
+def second_checker() -> Path | None:
+    """The folder of the second checker, where it is installed."""
+    return next((place for place in _SECOND_CHECKERS if place.exists()), None)
+
+
 def second_opinion(path: Path, options: CheckOptions, sha256: str) -> tuple[str, str]:
     """What the second checker says of the file, as long as it has these bytes, and why."""
     if options.root is not None:
         return _NOT_COVERED, "it takes no --root"
-    program = next((place for place in _SECOND_CHECKERS if place.exists()), None)
+    program = second_checker()
     if program is None:
         return _NOT_COVERED, "it is not installed"
     seconds = str(min(options.limits.timeout_seconds, 999_999))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import BinaryIO
 
 from certattn.kernel.document.reader import NAME, TEXT, UNSHOWN, WORDS
 from certattn.kernel.document.tree import Plain
@@ -28,7 +29,14 @@ def to_text(plain: dict[str, Plain]) -> str:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write to a temporary file beside `path`, then rename: `path` is whole or untouched.
+    """Write a file as `replacing` does. Raises OSError."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A temporary file beside `path`, which takes its name at the end: `path` is whole or untouched.
 
     Even if the machine stops, except within `unflushed`.
     Raises OSError; also where `path` is there but no file, such as /dev/null, which must not be replaced.
@@ -37,8 +45,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".certattn-")
     try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
+        with open(descriptor, "w+b") as file:
+            yield file
             file.flush()
             if not _unflushed.get():
                 os.fsync(file.fileno())

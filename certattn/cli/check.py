@@ -7,13 +7,14 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from certattn.cli.globs import give_up, is_pattern, matching
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
+from certattn.cli.sources import Files, Source
 from certattn.cli.statuses import refused_by_the_system
 from certattn.isolation.sandbox import active_layers
 from certattn.isolation.worker import check_files
@@ -27,6 +28,9 @@ from certattn.report.text import summary_line, text_of
 from certattn.statements.reports import Report, exit_status
 from certattn.strict import check_strictly, strict_options
 
+if TYPE_CHECKING:
+    from certattn.cli.locked import Held
+
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -39,6 +43,8 @@ Examples:
   certattn check paper/ --strict               for a paper: by everything that there is
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
+  certattn check paper.zip                     what certattn bundle has packed
+  certattn check certificates/ --locked        and only what certattn.lock promises
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -71,6 +77,11 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     is_flag=True,
     help="For papers: Arb alone, an interpreter of its own for each, and the second checker where it covers the claim.",
 )
+@click.option("--locked", is_flag=True, help="Reject what states something else than certattn.lock promises.")
+@click.option(
+    "--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="The same with another lock."
+)
+@click.option("--no-unlocked", is_flag=True, help="With a lock: reject what is not in it, too.")
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
 @click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
@@ -84,6 +95,9 @@ def check(
     files: list[tuple[str, str]],
     arithmetic: str,
     strict: bool,
+    locked: bool,
+    lock_file: Path | None,
+    no_unlocked: bool,
     explain: bool,
     only: str | None,
     verbose: bool,
@@ -91,22 +105,31 @@ def check(
     root: Path | None,
     **limits: Any,
 ) -> int:
-    """Prove, refute or reject the certificates in files, folders or globs.
+    """Prove, refute or reject the certificates in files, folders or globs, or in an archive.
 
-    A folder stands for all .yaml and .yml files in it and below, except hidden ones.
+    A folder or a .zip archive stands for all .yaml and .yml files in it and below, except hidden ones.
     """
-    if not paths:
+    if not paths and not locked and not lock_file:
         raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
+    if no_unlocked and not locked and not lock_file:
+        raise click.UsageError("--no-unlocked is for --locked or --lock FILE")
     options = CheckOptions(take_limits(limits), root, only, explain, arithmetic)
     if strict:
         options = strict_options(options)
-    certificates = find_certificates(paths)
+    source = _source(paths, options, strict=strict)
+    certificates, promised = list(source.certificates), None
+    if locked or lock_file:
+        from certattn.cli.locked import hold
+
+        certificates, promised = hold(source, lock_file, options, exact=no_unlocked)
     reports: list[Report] = []
     try:
         with ExitStack() as stack:
             # Opened first: a check that is interrupted leaves an empty report, not an old one.
             outputs = open_reports(files, certificates, stack)
-            checks = _check_all(certificates, options, jobs, form, strict=strict, verbose=verbose, fail_fast=fail_fast)
+            checks = _check_all(
+                certificates, source, options, jobs, form, promised, strict=strict, verbose=verbose, fail_fast=fail_fast
+            )
             # What has been printed and is in no other report is not kept: a process that is forked for the next
             # certificate costs more, the more memory there is.
             kept = _counted if form == "text" and not files else _whole
@@ -125,6 +148,22 @@ def check(
         with suppress(OSError):
             click.echo(f"certattn: {refused_by_the_system(error)[0]}", err=True)
     return exit_status(reports)
+
+
+def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> Source:
+    """The files that are named, or the members of the one archive that is. Raises UsageError or MalformedError."""
+    archives = [path for path in map(Path, paths) if path.suffix.lower() == ".zip" and path.is_file()]
+    if not archives:
+        return Files(find_certificates(paths))
+    from certattn.cli.members import members_of
+
+    if len(paths) > 1:
+        raise UsageError(f"{archives[0]}: an archive is checked by itself; name nothing beside it")
+    if strict:
+        raise UsageError(
+            f"{archives[0]}: the second checker reads no archives; unpack it, and check the folder with --strict"
+        )
+    return members_of(archives[0], SUFFIXES, options)
 
 
 def _whole(report: Report) -> Report:
@@ -148,9 +187,11 @@ def _conclude(form: str, reports: Sequence[Report], listed: Sequence[Report]) ->
 
 def _check_all(
     files: list[Path],
+    source: Source,
     options: CheckOptions,
     jobs: int | None,
     form: str,
+    promised: Held | None,
     *,
     strict: bool,
     verbose: bool,
@@ -159,24 +200,26 @@ def _check_all(
     """The reports, in the order of the files; the text format is printed as they come."""
     if verbose:
         click.echo(f"each check is confined by {', '.join(active_layers())}", err=True)
+    present = files if promised is None else files[: len(files) - len(promised.missing)]
     with Progress(len(files)) as progress:
         if strict:
             from certattn.isolation.fresh import check_in_new_interpreters
 
             checks = check_in_new_interpreters(
-                files, options, jobs=jobs or processors(), check=check_strictly, started=progress.started
+                present, options, jobs=jobs or processors(), check=check_strictly, started=progress.started
             )
         else:
             checks = check_files(
-                files,
+                present,
                 options,
                 jobs=jobs or processors(),
+                check=source.check,
                 started=progress.started,
                 waited=progress.waited,
                 left=progress.left,
             )
         with closing(checks):
-            for report in checks:
+            for report in checks if promised is None else promised.apply(checks):
                 progress.finished()
                 yield report
                 if form == "text":

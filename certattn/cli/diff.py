@@ -20,12 +20,6 @@ Examples:
 \b
 Exit status: 0 the same statement; 1 another one; 2 malformed or usage.
 """
-_SAID = {
-    "same": "the same statement",
-    "stronger": "a stronger statement: it implies the old one",
-    "weaker": "a weaker statement: the old one implies it",
-    "different": "another statement",
-}
 
 
 @click.command(epilog=EPILOG)
@@ -41,7 +35,7 @@ def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int
     """
     from certattn.kernel.decide.checker import theorem_of
     from certattn.kernel.document.certificate import load
-    from certattn.report.comparison import SAME, compare
+    from certattn.report.comparison import SAME, compare, differences
 
     allowed = take_limits(limits)
     loaded: list[Certificate] = [load(path, root=root, limits=allowed) for path in (old, new)]
@@ -52,11 +46,7 @@ def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int
         sides = {name: {"path": c.path, "digest": c.digest} for name, c in zip(("old", "new"), loaded, strict=True)}
         click.echo(json.dumps({**sides, **comparison.to_dict()}, indent=2))
     else:
-        lines = [_SAID[comparison.statement]]
-        for change in comparison.changes:
-            notes = ", ".join(filter(None, (change.direction, change.note)))
-            line = f"{change.path}: {change.old or '(nothing)'} -> {change.new or '(nothing)'}"
-            lines.append(f"  {line}  ({notes})" if notes else f"  {line}")
+        lines = differences(comparison)
         lines += [f"  {change.path}: changed, which changes no statement" for change in comparison.hints]
         lines += [f"  old {loaded[0].digest}", f"  new {loaded[1].digest}"]
         click.echo("\n".join(map(on_one_line, lines)))

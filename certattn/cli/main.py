@@ -31,6 +31,8 @@ COMMANDS = {
     "trust": "List the files that a verdict rests on.",
     "show": "Say in words and LaTeX what a certificate states.",
     "diff": "Say what has changed between two certificates.",
+    "lock": "Write down which statements are promised.",
+    "bundle": "Pack certificates into an archive for readers.",
     "init": "Set a repository up to keep certificates valid.",
     "plot": "Draw what a certificate states.",
     "report": "Check certificates and write a page about them.",

@@ -70,7 +70,8 @@ def report(
     The page says what each certificate states, how much slack its proof has, and on what it rests. It is one file
     that loads nothing, and its links to the certificates are relative to it.
     """
-    from certattn.cli.gathering import describe, draw, gather, same_statement
+    from certattn.cli.confined import gather
+    from certattn.cli.gathering import describe, draw, same_statement
     from certattn.provers.output import require_place, write_file
     from certattn.report.page.audits import missing_of, others_of
     from certattn.report.page.content import Content

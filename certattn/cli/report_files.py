@@ -12,8 +12,8 @@ import click
 from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 
-# Endings of what a check reads: a report of such a name would take the place of a certificate or its arrays.
-_INPUTS = (".yaml", ".yml", ".npz", ".npy", ".safetensors")
+# Endings of what a check reads: a report of such a name would take the place of a certificate, its arrays or a lock.
+_INPUTS = (".yaml", ".yml", ".npz", ".npy", ".safetensors", ".zip", ".lock")
 
 
 def named_reports(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -23,6 +23,12 @@ from certattn.kernel.errors import CertattnError
 from certattn.kernel.limits import DEFAULT_LIMITS
 
 SAME, STRONGER, WEAKER, DIFFERENT = "same", "stronger", "weaker", "different"
+_SAID = {
+    SAME: "the same statement",
+    STRONGER: "a stronger statement: it implies the old one",
+    WEAKER: "a weaker statement: the old one implies it",
+    DIFFERENT: "another statement",
+}
 # Array files beyond this are compared by hash alone.
 _MOST_ENTRIES = 10**6
 # Longer lists are shown by their length.
@@ -60,9 +66,22 @@ class Comparison:
         return {"statement": self.statement, "changes": changes, "hints": [hint.path for hint in self.hints]}
 
 
-def compare(old: Certificate, new: Certificate) -> Comparison:
-    """Compare two certificates that were read. Array files that cannot be read are compared by hash alone."""
-    walk = _Walk(old, new)
+def differences(comparison: Comparison) -> list[str]:
+    """A line that says how the new statement is to the old one, and one for each change of it."""
+    lines = [_SAID[comparison.statement]]
+    for change in comparison.changes:
+        notes = ", ".join(filter(None, (change.direction, change.note)))
+        line = f"{change.path}: {change.old or '(nothing)'} -> {change.new or '(nothing)'}"
+        lines.append(f"  {line}  ({notes})" if notes else f"  {line}")
+    return lines
+
+
+def compare(old: Certificate, new: Certificate, *, entries: bool = True) -> Comparison:
+    """Compare two certificates that were read.
+
+    Array files that cannot be read are compared by hash alone, and without `entries` all are.
+    """
+    walk = _Walk(old, new, entries)
     all_changes = list(walk.changes(old.values.at, new.values.at))
     changes = tuple(change for change in all_changes if _section(change.path) in STATEMENT_KEYS)
     hints = tuple(change for change in all_changes if _section(change.path) not in STATEMENT_KEYS)
@@ -79,6 +98,7 @@ def compare(old: Certificate, new: Certificate) -> Comparison:
 class _Walk:
     old: Certificate
     new: Certificate
+    entries: bool
 
     def changes(self, old: Node, new: Node) -> Iterator[Change]:
         """The differences below two nodes of one key path."""
@@ -104,6 +124,8 @@ class _Walk:
     def _note(self, old: Node, new: Node) -> str:
         if not (is_array(old) and is_array(new)):
             return _count(old, new)
+        if not self.entries:
+            return ""
         try:
             one, other = (_entries(node, c) for node, c in ((old, self.old), (new, self.new)))
         except CertattnError as error:

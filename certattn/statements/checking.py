@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ _PARTIAL = "only {} of {} obligations were asked for (--only); these are proved,
 _MOST_DIGITS = 9
 
 
-def check_file(path: Path, options: CheckOptions) -> Report:
-    """Read and check one certificate file. Bad input gives a `malformed` report, not an exception."""
+def check_file(path: Path, options: CheckOptions, read: Callable[..., Certificate] = load) -> Report:
+    """Read and check one certificate file. Bad input gives a `malformed` report, not an exception.
+
+    `read` is as `load`, of what is no file of its own.
+    """
     stopwatch = Stopwatch(options.watch)
     try:
-        certificate = load(path, root=options.root, limits=options.limits, watch=stopwatch)
+        certificate = read(path, root=options.root, limits=options.limits, watch=stopwatch)
         return check_certificate(certificate, replace(options, watch=stopwatch))
     except MalformedError as error:
         return malformed_report(str(path), error)

@@ -133,7 +133,7 @@ def test_a_page_about_a_sweep_takes_its_reports_from_the_index(
     run(["sweep", str(spec(OPERATOR).path), "-o", str(out), "-j1"])
     changed, *_ = sorted(out.glob("certificates/*/certificate.yaml"))
     changed.write_text(changed.read_text().replace("V: [[-1]]", "V:\n  - [-2]").replace("- [-1]", "- [-2]"))
-    monkeypatch.setattr("certattn.cli.gathering.check_file", never)
+    monkeypatch.setattr("certattn.cli.confined.check_file", never)
     command = ["report", str(out / "certificates"), "--from", str(out / "index.sqlite"), "-o", str(page)]
     assert run(command) == 3
     assert "6 certificates: 5 verified, 1 inconclusive" in capsys.readouterr().out
