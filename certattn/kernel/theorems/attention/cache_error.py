@@ -329,12 +329,7 @@ _Item = tuple[str, int]
 def measures(stated: AssertedCache, items: Collection[_Item], tier: Tier | None) -> dict[_Item, Sequence[arb]]:
     """The measures of heads, a ball for each query: what a head is asked for takes its softmax weights once."""
     heads = sorted({head for _, head in items})
-    if tier is None:
-        found = {head: exact_measures(stated, head) for head in heads}
-    else:
-        from certattn.kernel.theorems.attention.stored_caches import stored_measures
-
-        found = stored_measures(stated, heads)
+    found = {head: exact_measures(stated, head) for head in heads} if tier is None else _in_binary64(stated, heads)
     if stated.cache is not None:
         # Whatever is asserted, every query sees something of it. Arrays have the stated sizes, now that they were read.
         for head in heads:
@@ -346,6 +341,20 @@ def measures(stated: AssertedCache, items: Collection[_Item], tier: Tier | None)
 Measured = Mapping[str, Sequence[arb]]
 
 
+def _in_binary64(stated: AssertedCache, heads: Collection[int]) -> dict[int, Measured]:
+    """Raises Binary64Error."""
+    from certattn.kernel.theorems.attention.stored_caches import stored_measures
+
+    cache = stated.cache if stated.compares else None
+    found = stored_measures(stated.heads, cache, stated.inputs, stated.shares, heads)
+    return {head: {**shares, **(_compared(*norms) if norms else {})} for head, (shares, norms) in found.items()}
+
+
+def _compared(errors: Sequence[arb], deviations: Sequence[arb], sizes: Sequence[arb]) -> Measured:
+    relative = [quotient(x, size) for x, size in zip(deviations, sizes, strict=True)]
+    return {ERROR.name: errors, DEVIATION.name: deviations, RELATIVE.name: relative}
+
+
 # -- at the working precision
 
 
@@ -354,10 +363,8 @@ def exact_measures(stated: AssertedCache, head: int) -> Measured:
     rows = list(exact_rows(stated, head))
     found: dict[str, Sequence[arb]] = {name: [row.shares[name] for row in rows] for name in rows[0].shares}
     if stated.compares:
-        found[ERROR.name] = [linf_norm(row.off) for row in rows]
-        found[DEVIATION.name] = [l2_norm(row.off) for row in rows]
-        sizes = [l2_norm(row.exact) for row in rows]
-        found[RELATIVE.name] = [quotient(x, size) for x, size in zip(found[DEVIATION.name], sizes, strict=True)]
+        errors, deviations = [linf_norm(row.off) for row in rows], [l2_norm(row.off) for row in rows]
+        found |= _compared(errors, deviations, [l2_norm(row.exact) for row in rows])
     return found
 
 

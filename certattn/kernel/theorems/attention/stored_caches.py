@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from flint import arb
 
@@ -15,12 +14,9 @@ from certattn.fast.units import Floats
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.stored_arrays import naming_what_is_not_finite
-from certattn.kernel.theorems.attention.cache_error import DEVIATION, ERROR, RELATIVE, AssertedCache, quotient
 from certattn.kernel.theorems.attention.stated_caches import LOW_FIRST, CachedArray, StatedCache
+from certattn.kernel.theorems.attention.stated_heads import StatedHeads
 from certattn.kernel.theorems.attention.stored_heads import matrices
-
-if TYPE_CHECKING:
-    from certattn.kernel.theorems.attention.cache_error import Measured
 
 # A token that counts m times is m tokens here: so many times as many as there are tokens that it was made of.
 _MOST_TIMES = 4
@@ -29,24 +25,37 @@ _MOST_TIMES = 4
 _Cached = tuple[Floats | None, Floats | None]
 
 
-def stored_measures(stated: AssertedCache, wanted: Collection[int]) -> dict[int, Measured]:
-    """The measures of some heads. Raises Binary64Error.
+# Norms of T' - T by query, entry and row, and of T.
+Norms = tuple[Sequence[arb], Sequence[arb], Sequence[arb]]
 
-    Every array is read to its end, since its hash comes last.
+
+def stored_measures(
+    heads: StatedHeads,
+    cache: StatedCache | None,
+    inputs: Sequence[MatrixInput],
+    sets: Callable[[int], Mapping[str, Collection[int]]],
+    wanted: Collection[int],
+) -> dict[int, tuple[dict[str, Sequence[arb]], Norms | None]]:
+    """Of some heads the softmax weight on sets of tokens, by name, and norms, where there is a cache to compare with.
+
+    sets: those of a head of keys. Raises Binary64Error. Every array is read to its end, since its hash comes last.
     """
-    heads, inputs = stated.heads, stated.inputs
     queries = matrices(inputs[0], heads.queries)
     pairs = zip(matrices(inputs[1], heads.tokens), matrices(inputs[2], heads.tokens), strict=True)
     scale = rounded_scale(heads.scale)
-    found: dict[int, Measured] = {}
+    found = {}
     with naming_what_is_not_finite(inputs):
-        caches = _caches(stated.cache) if stated.cache is not None and stated.compares else None
+        caches = _caches(cache) if cache is not None else None
         for key_head, whole in enumerate(pairs):
             cached = next(caches) if caches is not None else None
             for index in range(key_head * heads.shared, (key_head + 1) * heads.shared):
                 asked = scaled(next(queries), scale)
                 if index in wanted:
-                    found[index] = _measured(stated, index, asked, whole, cached)
+                    shares, exact = _of_original(heads, index, asked, whole, sets(key_head))
+                    norms = None
+                    if cache is not None and cached is not None:
+                        norms = _norms(_over_cache(cache, index, asked, whole, cached), exact)
+                    found[index] = shares, norms
         # They end here, and their hashes are compared.
         for left in (queries, caches or iter(())):
             for _ in left:
@@ -54,28 +63,25 @@ def stored_measures(stated: AssertedCache, wanted: Collection[int]) -> dict[int,
     return found
 
 
-def _measured(
-    stated: AssertedCache,
+def _of_original(
+    heads: StatedHeads,
     head: int,
     asked: tuple[Floats, Floats],
     whole: tuple[Floats, Floats],
-    cached: _Cached | None,
-) -> Measured:
-    heads, sight = stated.heads, stated.heads.sight(head)
-    sets = stated.shares(head // heads.shared)
+    sets: Mapping[str, Collection[int]],
+) -> tuple[dict[str, Sequence[arb]], Ball]:
+    """Attention over the tokens themselves: the weight on sets of them, and T."""
+    sight = heads.sight(head)
     # Of no token the share is 0, exactly.
     some = {name: tokens for name, tokens in sets.items() if tokens}
     found: dict[str, Sequence[arb]] = {name: [arb(0)] * heads.queries for name in sets}
     exact, shares = means_and_shares(Head(*asked, *whole, sight.first, sight.last), list(some.values()))
-    found |= {name: arb_balls(share) for name, share in zip(some, shares, strict=True)}
-    if cached is not None:
-        assert stated.cache is not None
-        off = difference(_over_cache(stated.cache, head, asked, whole, cached), exact)
-        found[ERROR.name] = arb_balls(row_linf_norms(off))
-        found[DEVIATION.name] = deviations = arb_balls(row_l2_norms(off))
-        sizes = arb_balls(row_l2_norms(exact))
-        found[RELATIVE.name] = [quotient(x, size) for x, size in zip(deviations, sizes, strict=True)]
-    return found
+    return found | {name: arb_balls(share) for name, share in zip(some, shares, strict=True)}, exact
+
+
+def _norms(cached: Ball, exact: Ball) -> Norms:
+    off = difference(cached, exact)
+    return arb_balls(row_linf_norms(off)), arb_balls(row_l2_norms(off)), arb_balls(row_l2_norms(exact))
 
 
 def _over_cache(
