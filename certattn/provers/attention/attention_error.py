@@ -32,6 +32,7 @@ from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, by_field, placed
+from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
@@ -106,20 +107,11 @@ def generate(
         if names or arrays or lse_base != "e" or any(each is not None for each in beside):
             raise UsageError("a head that is given whole takes no arrays, names, scale or mask beside it")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
-    if scale is None:
-        raise UsageError(
-            "no scale; expected the factor of the scores, such as 1/sqrt(64): a kernel's default is 1/sqrt(d)"
-        )
-    stated: dict[str, Plain] = {"scale": exact_text(scale, "scale")}
-    cap = None if soft_cap is None else exact_text(soft_cap, "soft_cap")
-    mask = {"causal": causal, "window": window, "empty": empty, "soft_cap": cap}
-    stated |= {name: str(value) for name, value in mask.items() if value is not None}
-    if lengths is not None:
-        stated["lengths"] = [str(length) for length in lengths]
-    if sequences is not None:
-        stated["sequences"] = {
-            name: [str(n) for n in each] for name, each in zip(("queries", "keys"), sequences, strict=True)
-        }
+    stated = scale_and_masks(scale, causal, window, lengths, sequences)
+    if empty is not None:
+        stated["empty"] = empty
+    if soft_cap is not None:
+        stated["soft_cap"] = exact_text(soft_cap, "soft_cap")
     sources = _sources(source, names, arrays)
     logarithms = {"lse": sources.pop("lse")} if "lse" in sources else {}
     if wanted.states and OF_LSE.name not in wanted.states:

@@ -34,9 +34,10 @@ from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import Source, by_field, placed
 from certattn.provers.attention.cache_regions import Reached, hints, reached
 from certattn.provers.attention.deviation_search import BITS
+from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.attention.region_options import BOX, CELLS, CENTRE, MOST_CELLS_OF_EACH, described_region
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, Yaml, to_state
-from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_states, require_within
+from certattn.provers.exact_inputs import exact, exact_rational, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -125,17 +126,7 @@ def generate(
                 "a head that is given whole takes no arrays, names, scale, mask, region or cache beside it"
             )
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
-    if scale is None:
-        raise UsageError("no scale; expected the factor of the scores, such as 1/sqrt(64): mostly it is 1/sqrt(d)")
-    stated: dict[str, Plain] = {"scale": exact_text(scale, "scale")}
-    mask = {"causal": causal, "window": window}
-    stated |= {name: str(value) for name, value in mask.items() if value is not None}
-    if lengths is not None:
-        stated["lengths"] = [str(length) for length in lengths]
-    if sequences is not None:
-        stated["sequences"] = {
-            name: [str(n) for n in each] for name, each in zip(("queries", "keys"), sequences, strict=True)
-        }
+    stated = scale_and_masks(scale, causal, window, lengths, sequences)
     fields: Sequence[str] = _FIELDS
     if region is not None:
         stated[REGION.name], fields = exact(region, REGION.name), (KEYS.name, VALUES.name)
