@@ -361,7 +361,7 @@ def test_a_hostile_text_of_the_largest_size_would_take_seconds(name: str) -> Non
     assert SIZE / 2 < len(text) <= SIZE
     before = time.process_time()
     assert len(outcome(text)) < 2000
-    assert time.process_time() - before < 15 / PART
+    assert time.process_time() - before < 30 / PART
 
 
 def test_long_keys_do_not_cost_memory_once_per_node() -> None:

@@ -139,8 +139,8 @@ def largest_entry(self: Any, matrix: Any) -> arb:
     return balls.linf_norm(matrix.entries())
 
 
-def of_equal_scores(scores: Any) -> list[arb]:
-    return [arb(1) / len(scores) for _ in scores]
+def of_equal_scores(self: Any, query: Any) -> list[arb]:
+    return [arb(1) / self.prompt.keys.rows] * self.prompt.keys.rows
 
 
 def first_half(size: int, bisections: Any) -> Any:
@@ -199,7 +199,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "cells to first order": (cells.Deviation, "over", to_first_order),
     "no third order": (cells, "exp_tail", lambda t: fmpq(1, 2)),
     "far too large a rest": (cells, "exp_tail", lambda t: arb(10)),
-    "weights over a cell are equal": (cells, "_softmax", of_equal_scores),
+    "weights over a cell are equal": (cells.Deviation, "_weights", of_equal_scores),
     "scales over a cell are one": (cells, "scale_ball", lambda scale: arb(1)),
     "no slope over a ball": (unit_sets.UnitBall, "affine", no_slope),
     "no slope over a cube": (unit_sets.UnitCube, "affine", no_slope),

@@ -245,7 +245,8 @@ def seeing(first: int, last: int) -> Any:
         found = true(self, head)
         ends = [min(self.tokens, max(1, stop + last)) for stop in found.last]
         starts = (max(0, start + first) for start in found.first)
-        return stated_heads.Sight(tuple(min(s, e - 1) for s, e in zip(starts, ends, strict=True)), tuple(ends))
+        begins = tuple(min(s, e - 1) for s, e in zip(starts, ends, strict=True))
+        return stated_heads.Sight(begins, tuple(ends), found.diagonal)
 
     return sight
 
