@@ -91,6 +91,8 @@ WITH_SOURCES = ("docs/adding-a-claim.md",)
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE)
 _SAVED = re.compile(r"# (?P<name>[\w./-]+\.\w+)(?: \((?P<verdict>\w+)\))?\n")
 # Steps of a GitHub workflow, which are read by others than certattn and in all of YAML.
+# Pictures of claims are made by a command of the page that shows them.
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*_static/claims/(?P<name>[\w.-]+)\)")
 _WORKFLOW = re.compile(r"^\s*- uses: ", re.MULTILINE)
 _PROMPT, _CONTINUED = "$ ", "> "
 
@@ -288,7 +290,15 @@ def follow(stretch: Stretch, folder: Path) -> tuple[str, list[str]]:
             tomllib.loads(body)
         elif language == "python":
             run_python(body, page, line, namespace)
+    differences += [
+        f"{page}: no command of the page writes {name}" for name in pictures(text, folder) if not name.exists()
+    ]
     return "".join(pieces) + text[position:], differences
+
+
+def pictures(text: str, folder: Path) -> list[Path]:
+    """Where the pictures that a page shows of its claim lie, once its commands have run."""
+    return [folder / picture["name"] for picture in _PICTURE.finditer(text)]
 
 
 # -- the pages
@@ -517,7 +527,7 @@ def test_the_changelog_has_this_version() -> None:
 
 
 def main() -> None:
-    """Write today's output into the pages named, or into all."""
+    """Write today's output into the pages named, or into all, and the pictures of claims that their commands make."""
     for page in sys.argv[1:] or PAGES:
         text, differences = "", 0
         for stretch in stretches(page):
@@ -525,6 +535,8 @@ def main() -> None:
                 folder = fresh_folder(Path(parent), page)
                 with contextlib.chdir(folder):
                     written, found = follow(stretch, folder)
+                for made in pictures(stretch.text, folder):
+                    shutil.copy(made, ROOT / "docs/_static/claims")
             text, differences = text + written, differences + len(found)
         (ROOT / page).write_text(text, encoding="utf-8")
         print(f"{page}: {f'{differences} outputs written' if differences else 'as it was'}")
