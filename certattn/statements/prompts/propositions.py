@@ -61,7 +61,8 @@ def _published(proposition: str, stated: StatedDisplay) -> str:
     sigma = "" if stated.setting.sigma is not None else " and every sigma"
     return (
         f"The display of {proposition} of Boursier and Boyer 2026, {_SOURCE}, which bounds the mean square, over "
-        f"prompts and queries, of {_ERRORS[stated.error]} by {display(stated.error)}, {word} {constants}{sigma} at this instance: L = {values[LENGTH]} and {_setting(stated.setting)}."
+        f"prompts and queries, of {_ERRORS[stated.error]} by {display(stated.error)}, {word} "
+        f"{constants}{sigma} at this instance: L = {values[LENGTH]} and {_setting(stated.setting)}."
     )
 
 

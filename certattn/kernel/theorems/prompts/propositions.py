@@ -8,9 +8,8 @@ The errors that the propositions bound, in the mean over prompts and queries:
     gradient in V |tau_hat - tau|^2                        proposition 3.4, operator norm
     gradient in U s^2 |V (C_hat - C)|_F^2 |z|^2            proposition 3.4, Hilbert-Schmidt norm
 
-The display is E |error|^2 in L2(nu) <= c1 (sigma^6 ln L)^n / L^rho, rho = c2 / sigma^2, with n = 2 for the gradient in U
-and n = 1 else: section 3 of arXiv 2512.11784, as quoted by a public audit of it (docs/claims/prompts/proposition-3-1.md).
-A certificate asserts one of
+The display is E |error|^2 in L2(nu) <= c1 (sigma^6 ln L)^n / L^rho, rho = c2 / sigma^2, with n = 2 for the gradient in
+U and n = 1 else: section 3 of arXiv 2512.11784, as a public audit of it quotes them. A certificate asserts one of
 
     published    that it fails, or holds, at an instance whose left side is a rational number (`left_side`).
                  At L = 1 the right side is 0 whatever c1, c2 and sigma are, as ln 1 = 0. At L >= 2 they are given
