@@ -118,9 +118,7 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
 
 
-def over_ranges(
-    rule: Any, prompt: Any, bound: Callable[[int, float, Any], tuple[float, float]]
-) -> tuple[float, float]:
+def over_ranges(rule: Any, prompt: Any, bound: Callable[[int, float, Any], tuple[float, float]]) -> tuple[float, float]:
     """What a rule gives for all lengths of the prompt: the largest over the ranges of one by length."""
     end = math.inf if prompt.onwards else prompt.length
     if require_mapping(rule, "a rule").get("rule") != "by-length":

@@ -244,9 +244,7 @@ class Tails:
             best = now if best is None or now.b < best.b else best
         return best or iv(0)
 
-    def truncated(
-        self, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None, L: int, last: int | None
-    ) -> I:
+    def truncated(self, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None, L: int, last: int | None) -> I:
         """An upper bound of 1 - (1 - P(A))^L + (E e^(lam Y) off A)^L, as an interval from 0 on: (2) of output-tail.
 
         The first part grows with the length, and the second falls: without a cap A is empty.
@@ -373,7 +371,7 @@ def falling_power(log_mean: I, L: int) -> I:
 
 
 def falling_moment(coefficients: list[Any], L: int) -> I:
-    """An upper bound of [t^p] f^n / n^p for all n >= L: f^n = sum_k n^k log(f)^k / k!, of which positive terms count."""
+    """An upper bound of [t^p] f^n / n^p for all n >= L: the positive terms of f^n = sum_k n^k log(f)^k / k!."""
     p = len(coefficients) - 1
     logs: list[Any] = [iv(0)]  # of f, by n f_n = sum_k k g_k f_(n-k)
     for n in range(1, p + 1):
