@@ -536,6 +536,7 @@ def main() -> None:
                 with contextlib.chdir(folder):
                     written, found = follow(stretch, folder)
                 for made in pictures(stretch.text, folder):
+                    (ROOT / "docs/_static/claims").mkdir(exist_ok=True)
                     shutil.copy(made, ROOT / "docs/_static/claims")
             text, differences = text + written, differences + len(found)
         (ROOT / page).write_text(text, encoding="utf-8")
