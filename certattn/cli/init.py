@@ -21,10 +21,15 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("folder", metavar="[DIR]", default=".")
 @click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up; needs --install.")
-@click.option("--install", "requirement", metavar="REQ", help="What pip installs there: a folder, an address.")
+@click.option(
+    "--install",
+    "requirement",
+    metavar="REQ",
+    help="What pip installs there: a folder of the repository, or an address.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
 def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:
-    """Set a repository up: an example certificate, a pre-commit hook; with --ci, a CI job.
+    """Set up a repository: an example certificate, a pre-commit hook; with --ci, a CI job.
 
     Files that are there are left as they are.
     """
