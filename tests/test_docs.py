@@ -64,7 +64,7 @@ SECTIONED = ("docs/cli.md",)
 
 # Those whose commands take more than three seconds of a processor.
 HEAVY = {
-    "docs/adding-a-claim.md", "docs/audit.md", "docs/ci-owner.md", "docs/claims/attention/output-deviation.md",
+    "docs/adding-a-claim.md", "docs/audit.md", "docs/ci.md", "docs/claims/attention/output-deviation.md",
     "docs/claims/attention/softmax-mean.md", "docs/claims/prompts/infinite-prompt-operator.md",
     "docs/claims/spectrum/equivalent-law.md", "docs/claims/spectrum/linearization.md",
     "docs/claims/spectrum/not-marchenko-pastur.md", "docs/claims/spectrum/singular-values.md",
@@ -381,7 +381,7 @@ def test_commands_that_are_not_run_are_real_ones() -> None:
             assert sources, f"{page}: {words}"
             assert all(f'"{word}"' in sources for word in options), f"{page}: {words}"
             seen += 1
-    assert seen > 20
+    assert seen >= 15
 
 
 def test_links_lead_somewhere() -> None:
