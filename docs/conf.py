@@ -73,7 +73,7 @@ def signature(
 
 
 _GENERATED = re.compile(r"<!-- generated: (\w+) -->")
-_WITH_GENERATED = ["cli", "codes", "contributing", "gallery"]
+_WITH_GENERATED = ["cli", "codes", "contributing", "gallery", "trust"]
 
 
 def generated(app: object, name: str, source: list[str]) -> None:
