@@ -184,8 +184,8 @@ COLUMNS = (
     Column(
         "off (half)",
         PROVED,
-        "at half of the queries the head is at most this far from the linear map with the prompt's moments, in units of "
-        "its output; another linear map may be nearer",
+        "at half of the queries the head is at most this far from the linear map with the prompt's moments, in units "
+        "of its output; another linear map may be nearer",
         _off("relative_median"),
     ),
     Column("off (all)", PROVED, "the same at all queries", _off("relative_at_most")),
