@@ -40,7 +40,7 @@ Examples:
   certattn check certificates/ --jobs 2        a folder, two at a time
   certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
-  certattn check paper/ --strict               for a paper: by everything that there is
+  certattn check paper/ --strict               for a paper: with the second checker
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
   certattn check paper.zip                     what certattn bundle has packed
