@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from docutils.nodes import reference
 
 import certattn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # of `tools`, which is not installed
 
 project = "certattn"
 author = "The certattn developers"
@@ -67,7 +75,27 @@ def signature(
     return (text and text.replace("TypeAliasForwardRef('Plain')", "Plain")), returned
 
 
+_GENERATED = re.compile(r"<!-- generated: (\w+) -->")
+_WITH_GENERATED = ["cli", "codes", "contributing", "gallery", "trust"]
+
+
+def generated(app: object, name: str, source: list[str]) -> None:
+    """What the code says of itself, where a page has a mark for it: `page()` of tools/pages/NAME_page.py."""
+    source[0] = _GENERATED.sub(lambda mark: import_module(f"tools.pages.{mark[1]}_page").page(), source[0])
+
+
+def short_titles(app: Any, doctree: object) -> None:
+    """In the sidebar a claim goes by its name alone: `Claim` would stand there 34 times."""
+    if app.env.docname.startswith("claims/"):
+        name = next(app.env.tocs[app.env.docname].findall(reference))
+        if name[0].astext() == "Claim ":
+            del name[0]
+
+
 def setup(app: object) -> None:
+    app.connect("doctree-read", short_titles, priority=900)  # type: ignore[attr-defined]
+    app.connect("source-read", generated)  # type: ignore[attr-defined]
+    app.connect("env-get-outdated", lambda *_: _WITH_GENERATED)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 

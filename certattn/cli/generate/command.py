@@ -54,12 +54,13 @@ def _option(option: Option, defaults: Mapping[str, Any]) -> click.Option:
     """An option has the default of its input, which is shown where it says more than that the option is left out."""
     default = defaults.get(option.input, option.default)
     flag = option.kind is bool
+    text = f"{option.help} May be repeated.".strip() if option.many else option.help
     said = isinstance(default, str | int | float) and default != "" and (not flag or "/" in option.flags)
     return click.Option(
         [option.flags, option.input],
         type=None if flag else _type(option.kind),
         is_flag=flag or None,
-        help=option.help or None,
+        help=text or None,
         metavar=option.metavar,
         multiple=option.many,
         required=option.required,

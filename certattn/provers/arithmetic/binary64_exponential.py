@@ -1,4 +1,4 @@
-"""State how exact the kernel's exponential in binary64 is.
+"""Bound the error of the kernel's exponential in binary64.
 
 State how exact the kernel's own exponential is, and a score at which it is almost as bad as that.
 """

@@ -1,4 +1,4 @@
-"""State how far the stored output of an attention kernel is from exact attention."""
+"""Bound how far the output of an attention kernel is from exact attention."""
 
 from __future__ import annotations
 

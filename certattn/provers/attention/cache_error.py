@@ -1,4 +1,4 @@
-"""State how far attention over a cache of keys and values is from attention over the originals."""
+"""Bound how far attention over a cache of keys and values is from attention over the originals."""
 
 from __future__ import annotations
 
@@ -342,10 +342,10 @@ COMMAND = Command(
         sets="tokens",
         parse=_ranges("--mass"),
     ),
-    Option("--radius", "State it of a ball of this radius around a centre, for one head.", metavar="R"),
+    Option("--radius", "Bound it over a ball of this radius around a centre, for one head.", metavar="R"),
     CENTRE,
     BOX,
-    Option("--region", "State it of the region in a YAML file.", Yaml("given.region"), "FILE"),
+    Option("--region", "Bound it over the region in a YAML file.", Yaml("given.region"), "FILE"),
     MOST_CELLS_OF_EACH,
     to_state("What to bound; deviation, relative and evicted by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),

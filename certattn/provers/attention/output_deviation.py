@@ -212,10 +212,10 @@ COMMAND = Command(
     RADIUS,
     CENTRE,
     BOX,
-    Option("--hull", "State it of all convex combinations of the queries that are meant.", bool, default=False),
+    Option("--hull", "Bound it over all convex combinations of the queries.", bool, default=False),
     REGION_FILE,
     MOST_CELLS_OF_EACH,
-    Option("--lower-bound", "State too, as at_least, the largest deviation found in the region.", bool),
+    Option("--lower-bound", "Also state, as at_least, the largest deviation found in the region.", bool),
     Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
     Option("--norm", "", tuple(NORMS)),
     Option(
@@ -225,7 +225,7 @@ COMMAND = Command(
     Option("--relative", "State bounds in units of the output |T(q)| too.", bool),
     Option(
         "--causal",
-        "The first query, or region, sees the first N tokens, every further one sees one more; all see all by default.",
+        "The first query, or region, sees the first N tokens, and each further one one more; by default all see all.",
         Whole(1),
         "N",
     ),

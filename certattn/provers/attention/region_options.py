@@ -11,11 +11,11 @@ from certattn.provers.commands import Option, Whole, Yaml, entries
 
 CELLS = 200
 
-RADIUS = Option("--radius", "State it of a ball of this radius around each query that is meant.", metavar="R")
+RADIUS = Option("--radius", "Bound it over a ball of this radius around each of the queries.", metavar="R")
 CENTRE = Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'")
-BOX = Option("--box", "State it of a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'")
+BOX = Option("--box", "Bound it over a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'")
 REGION_FILE = Option(
-    "--region", "State it of the region, or the list of them, in a YAML file.", Yaml("given.region"), "FILE"
+    "--region", "Bound it over the region, or each of a list of regions, in a YAML file.", Yaml("given.region"), "FILE"
 )
 MOST_CELLS_OF_EACH = Option("--cells", "Most cells to cut each region into.", Whole(1))
 

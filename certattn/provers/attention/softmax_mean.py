@@ -1,4 +1,4 @@
-"""State softmax means at queries, and on request covariances, their eigenvalues and log-normalisers."""
+"""State softmax means at queries, and on request covariances, eigenvalues and log-normalisers."""
 
 from __future__ import annotations
 

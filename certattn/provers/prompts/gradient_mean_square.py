@@ -1,4 +1,4 @@
-"""State the mean square of what the gradients of attention over a random prompt miss of their limits."""
+"""State how far gradients of attention over a random prompt are from their limits, in mean square."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DIRECTION = Option(
     many=True,
     parse=entries,
 )
-THRESHOLD = Option("--exceeds", "The threshold that is exceeded rarely; the smallest, if left out.", metavar="EPS")
+THRESHOLD = Option("--exceeds", "The threshold that is rarely exceeded; the smallest, if left out.", metavar="EPS")
 PROBABILITY = Option("--probability", "How rarely; the smallest probability, if left out.", metavar="DELTA")
 ONE, ONWARDS = LENGTHS = ("one", "onwards")
 OF_LENGTHS = Option(

@@ -1,4 +1,4 @@
-"""State the mean square of what a random prompt's attention misses of the infinite prompt's."""
+"""State how far a random prompt's attention is from the infinite prompt's, in mean square."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of a prompt what a random prompt nearly always keeps to.
+"""State that a given prompt stays within a threshold that random prompts rarely exceed.
 
 Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too.
 """

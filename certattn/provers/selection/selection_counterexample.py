@@ -1,4 +1,4 @@
-"""State that a gradient descent misses the best tokens although all other scores of every input are equal."""
+"""State that a gradient descent misses the best tokens of inputs whose other scores are all equal."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ COMMAND = Command(
     Argument("HEAD", Arrays("given")),
     Option("--scale", "Factor of the logits, an exact number."),
     QUERY_ROWS,
-    Option("--causal", "The first query sees the first N tokens, every further one one more.", int, "N"),
+    Option("--causal", "The first query sees the first N tokens, and each further one sees one more.", int, "N"),
     Option(
         "--score", "What tokens are worth: |value|, or <v, value>.", metavar="value-norm|'V1, V2, ...'", parse=_worth
     ),

@@ -1,4 +1,4 @@
-"""State what the normaliser of softmax attention changes in its singular values, on average.
+"""State how much the normaliser of softmax attention changes its singular values, on average.
 
 Find what is typical of normalisers and queries, for the best bound of what the normaliser of attention changes.
 """

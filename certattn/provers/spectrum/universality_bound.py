@@ -1,4 +1,4 @@
-"""State how far exponential scores are from Gaussian columns, for given queries or for random ones."""
+"""Bound how far exponential scores are from Gaussian columns, for given queries or for random ones."""
 
 from __future__ import annotations
 
@@ -124,6 +124,6 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
 
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
-    Option("--probability", "Of the deviation from the mean that is stated."),
+    Option("--probability", "The probability of the stated deviation from the mean."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
 )

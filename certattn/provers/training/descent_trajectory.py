@@ -130,7 +130,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     Argument("TRAINING", Yaml("given")),
-    Option("--prompts", "Draw so many regression prompts.", int, "N"),
+    Option("--prompts", "Draw this many regression prompts.", int, "N"),
     Option("--length", "How many tokens a drawn prompt has.", int, "L"),
     Option("--seed", "The seed of drawn prompts.", int, default=0),
     Option("--arrays", "A file with the prompts.", Path, "FILE", sets="source"),
@@ -142,7 +142,7 @@ COMMAND = Command(
         PLACES,
     ),
     Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
-    Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
+    Option("--gronwall", "State the closed bound of Gronwall's lemma for this many steps.", int, "K"),
     DATA,
     to_plot("Draw the certified bounds of the distance."),
     inputs=_inputs,

@@ -241,7 +241,7 @@ COMMAND = Command(
     Argument("TASK", Yaml("given")),
     Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
     Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
-    Option("--pieces", "Intervals of that time.", int, "N"),
+    Option("--pieces", "Intervals into which that time is cut.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
     inputs=_inputs,
 )

@@ -315,7 +315,7 @@ COMMAND = Command(
     ),
     Option("--enclosed", "Until when the run is enclosed step by step; as far as --from if left out.", metavar="TIME"),
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
-    Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
-    Option("--most-steps", "How far auto looks.", int, "K"),
+    Option("--numbers/--no-numbers", "State the limit in numbers; by default up to 8 x 8.", bool),
+    Option("--most-steps", "How far --from auto looks.", int, "K"),
     to_plot("Draw the risk of the run and what is certified."),
 )
