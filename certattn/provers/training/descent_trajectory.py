@@ -32,7 +32,7 @@ from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Ya
 from certattn.provers.exact_inputs import exact, require_one_of
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import as_float
-from certattn.provers.training.context_prompts import Drawing, drawn, sources
+from certattn.provers.training.context_prompts import FIELDS, Drawing, drawn, sources
 from certattn.provers.training.descent_runs import Said, Wanted, find_run
 
 PLACES = (EACH, FINITE, INFINITE)
@@ -41,10 +41,9 @@ PLACES = (EACH, FINITE, INFINITE)
 def generate(
     out: Path,
     *,
-    given: dict[str, Plain],
+    given: dict[str, Any],
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
-    arrays: Mapping[str, Any] | None = None,
     draw: Drawing | None = None,
     tasks: bool = True,
     at: str = EACH,
@@ -58,9 +57,9 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, without the fields that are arrays or drawn.
-    source, names, arrays : a file with arrays `tokens`, `labels`, `queries`, `targets` and `tasks`, their names in it,
-        and arrays that are passed instead.
+    given : the section as certificates write it; `tokens`, `labels`, `queries`, `targets` and `tasks` may be arrays,
+        which are written to a file beside the certificate, or be left out where they are drawn or in a file.
+    source, names : a file with arrays of these names, and their names in it.
     draw : draw such regression prompts.
     tasks : whether infinite prompts are of the tasks w_n, where these are there; else of all tasks.
     at : where the gaps of risks and gradients are compared, `each`, `finite` or `infinite`.
@@ -73,8 +72,10 @@ def generate(
     """
     require_place(out, source)
     require_one_of(PLACES, at, "at")
-    stated = {key: value for key, value in _mapping(exact(given, "given")).items() if tasks or key != TASKS.name}
-    found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays or {}, draw, out)
+    arrays = {name: value for name, value in given.items() if name in FIELDS and isinstance(value, np.ndarray)}
+    rest = _mapping(exact({name: value for name, value in given.items() if name not in arrays}, "given"))
+    stated = {key: value for key, value in rest.items() if tasks or key != TASKS.name}
+    found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays, draw, out)
     if not tasks:
         found.pop(TASKS.name, None)
     with placed(out, found, data) as references:
