@@ -63,7 +63,7 @@ def generate(
     Parameters
     ----------
     given : the section as certificates write it: covariance and ball, or covariance, length and parameters.
-    length : of prompts, over a ball; without it the shortest is searched for that keeps the bounds asked for.
+    length : of prompts; over a ball, the shortest that keeps the bounds asked for is searched for without it.
     excess, shortfall : bounds asked for over a ball; without them the best for `length` are stated.
     majorant : over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`.
     theta : the exponent of `power`; the best is searched for if left out.
@@ -73,6 +73,8 @@ def generate(
 
     Raises UsageError, MalformedError, and NotProvedError where no bound is found.
     """
+    if POINT.name in given and PROMPT_LENGTH.name not in given and length is not None:
+        given, length = {**given, PROMPT_LENGTH.name: length}, None
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     if length is not None and length > MOST_COUNT:
         raise UsageError(f"a length of {length}, expected at most {MOST_COUNT}: certificates count with 18 digits")
