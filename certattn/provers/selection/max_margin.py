@@ -59,20 +59,53 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
-        `queries`, or `points` and `labels`, with exact numbers.
-    source : instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the
-        other.
-    arrays : the same as numpy arrays or lists, by keyword; they go before those of the file.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    form : "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
+    out : path-like
+        Where to write it.
+    given : mapping, optional
+        What the certificate is about, whole: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
+        `queries`, or `points` and `labels`.
+    source : path-like, optional
+        Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    form : {"auto", "exact", "direction"}
+        "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
         solution, "auto" the first where the solution has at most 32 multipliers.
-    digits : of a direction; its distance from the solution is about 10^(-digits/2), but that of doubles, about 1e-7,
-        where more than 32 constraints are active and doubles do not tell them from others.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    digits : int
+        Of a direction; its distance from the solution is about 10^(-digits/2), but that of doubles, about 1e-7, where
+        more than 32 constraints are active and doubles do not tell them from others.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Where no point satisfies the constraints, the certificate says so. Raises UsageError and MalformedError.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+
+    Notes
+    -----
+    Where no point satisfies the constraints, the certificate says so.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/max-margin.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("max-margin", points=[[1, 0], [2, 1], [-1, 1]], labels=[1, 1, -1])
+    >>> certificate.plain["asserts"]["solution"]
+    ['1', '0']
     """
     require_one_of(FORMS, form, "form")
     require_within(2, 1000, digits, "digits")
