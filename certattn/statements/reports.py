@@ -124,10 +124,20 @@ class Report:
 
 
 def exit_status(reports: Sequence[Report]) -> int:
-    """0 only if there is at least one report and all are verified.
+    """Return the exit status of ``certattn check``: 0 only if there is at least one report and all are verified.
 
     A bug anywhere (70) is louder than a false statement (1), that louder than bad input (2), then
     inconclusive at the precision limit (3) and at the time or memory limit (4).
+
+    Parameters
+    ----------
+    reports : sequence of Report
+        What the checks said.
+
+    Returns
+    -------
+    int
+        The status.
     """
     if len(reports) > 0 and all(report.verdict is Verdict.VERIFIED for report in reports):
         return 0

@@ -146,7 +146,7 @@ def generate(
     beta : exact number, optional
         The inverse temperature, which gives alpha^2 = e^(beta^2) - 1 - beta^2.
     alpha2, beta2 : exact number, optional
-        alpha^2 and beta^2 of the law, in the place of `beta`.
+        The alpha^2 and beta^2 of the law, in the place of `beta`.
     moments : int
         How many moments of even order, from the second on; 0 for none, at most 50.
     cdf, density : sequence of exact numbers

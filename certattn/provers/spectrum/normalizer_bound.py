@@ -34,10 +34,12 @@ def generate(
     ----------
     out : path-like
         Where to write it.
-    beta, lambda_ : exact number
-        The inverse temperature of the scores and p / d, exact numbers > 0.
+    beta : exact number
+        The inverse temperature of the scores, > 0.
     d : int
         Number of queries and of keys; lambda d is a whole number above 12 beta^2.
+    lambda_ : exact number
+        The ratio p / d, > 0.
     digits : int
         Significant digits of the bounds.
     note : str

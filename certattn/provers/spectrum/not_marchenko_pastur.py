@@ -82,10 +82,12 @@ def generate(
     ----------
     out : path-like
         Where to write it.
-    beta, lambda_ : exact number, optional
-        Inverse temperature and ratio of the law.
+    beta : exact number, optional
+        Inverse temperature of the law.
     alpha2, beta2 : exact number, optional
-        alpha^2 and beta^2 of the law, in the place of `beta`.
+        The alpha^2 and beta^2 of the law, in the place of `beta`.
+    lambda_ : exact number
+        Ratio of the law.
     source : path-like, optional
         For one matrix beside the law: .npy file with it (n x n), or .npz or .safetensors file holding `matrix`, or
         `queries` and `keys` (d x p each, a row for each token).

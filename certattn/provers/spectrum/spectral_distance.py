@@ -96,7 +96,7 @@ def generate(
     beta : exact number, optional
         Inverse temperature of the law that the singular values are compared with.
     alpha2, beta2, lambda_ : exact number, optional
-        alpha^2 and beta^2 of it, in the place of `beta`.
+        The alpha^2 and beta^2 of it, in the place of `beta`.
     unit : exact number, optional
         In the place of the law: the standard deviation of queries and keys, with lambda = p/d and beta^2 = scale^2 p
         unit^4.
