@@ -15,7 +15,9 @@ copyright = "the certattn developers"
 version = release = certattn.__version__
 
 # The last one brings MathJax and its fonts with it: the pages are read offline as well, and no server is told of it.
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline",
+]  # fmt: skip
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -43,7 +43,6 @@ import certattn
 from certattn.kernel.decide.obligation import Part
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.schema import ByKey, Field, Kind, Listing, Record, Variant
-from certattn.provers import PROVERS
 from certattn.report.text import MARKS
 from certattn.statements.digits import RESULTS
 
