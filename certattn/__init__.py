@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from certattn.kernel.limits import Limits
+    from certattn.provers import PROVERS
     from certattn.statements.enclosures import Enclosure
     from certattn.statements.reports import Obligation, Report, exit_status
 
@@ -54,12 +55,14 @@ _MODULES = {
     "certattn.kernel.limits": ("Limits",),
     "certattn.kernel.decide.proof": ("Outcome", "Verdict"),
     "certattn.isolation.sandbox": ("active_layers",),
+    "certattn.provers": ("PROVERS",),
     "certattn.statements.enclosures": ("Enclosure",),
     "certattn.statements.reports": ("Obligation", "Report", "exit_status"),
 }
 
 __all__ = [
     "CLAIMS",
+    "PROVERS",
     "CertattnError",
     "Certificate",
     "Enclosure",

@@ -194,8 +194,8 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
         The file to write, and arrays beside it. Left out, they lie in a temporary folder until the certificate is
         gone; `Certificate.save` keeps them.
     **inputs
-        The inputs of the prover (see `certattn.provers`), and what the certificate is about: the fields of its `given`.
-        Arrays may be those of numpy, or whatever numpy makes arrays of.
+        The inputs of the prover (``help(certattn.PROVERS["output-tail"])``), and what the certificate is about: the
+        fields of its `given`. Arrays may be those of numpy, or whatever numpy makes arrays of.
 
     Returns
     -------
@@ -230,6 +230,8 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
 
     if claim not in PROVERS:
         raise unknown(claim, "claim", [*PROVERS])
+    if out is not None and not isinstance(out, str | Path):
+        raise UsageError(f"out is a {type(out).__name__}, expected the name of a file; arrays are passed by keyword")
     prover = PROVERS[claim]
     passed = inputs_of(claim, prover, inputs)
     folder = Path(tempfile.mkdtemp(prefix="certattn-")) if out is None else None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.schema import ByKey, Kind, Record, Variant
 from certattn.kernel.errors import UsageError
+from certattn.provers.exact_inputs import did_you_mean
 
 
 def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
     """The error that a word is not known, with the one that may be meant, or all that there are."""
-    near = difflib.get_close_matches(word, known, 1)
-    return UsageError(f"no {what} {word!r}; {f'did you mean {near[0]!r}?' if near else 'expected ' + ', '.join(known)}")
+    return UsageError(f"no {what} {word!r}{did_you_mean(word, known) or '; expected ' + ', '.join(known)}")
 
 
 def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,12 +26,12 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
     named = [name for name, of in parameters.items() if of.kind is not of.VAR_KEYWORD]
     takes_arrays = len(named) < len(parameters)
     packs = "given" in named and not takes_arrays
-    fields = {*_fields(CLAIMS[claim].given, deep=takes_arrays)} if packs or takes_arrays else set()
+    fields = [*dict.fromkeys(_fields(CLAIMS[claim].given))] if packs or takes_arrays else []
     rest = {name: value for name, value in passed.items() if name not in named}
     for name in rest:
-        if name.removesuffix("_") not in fields:
-            known = [*named, *sorted(fields - {*named})]
-            raise unknown(name, f"input of {claim}", known)
+        # Which arrays there are, the prover knows; but what is nearly an option is meant to be one.
+        if name.removesuffix("_") not in fields and (not takes_arrays or did_you_mean(name, named, 0.8)):
+            raise unknown(name, f"input of {claim}", [*named, *(field for field in fields if field not in named)])
     inputs = {name: value for name, value in passed.items() if name in named}
     if packs:
         inputs["given"] = _together(inputs.get("given", {}), {name.removesuffix("_"): of for name, of in rest.items()})
@@ -46,6 +45,8 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
 
 def _together(given: Any, fields: Mapping[str, Any]) -> Any:
     """A section and the fields that were passed beside it. Raises UsageError for what is there twice."""
+    if not fields:
+        return given
     if not isinstance(given, Mapping):
         raise UsageError(f"given is a {type(given).__name__}, expected a mapping of fields as certificates write them")
     for name in fields:
@@ -54,16 +55,12 @@ def _together(given: Any, fields: Mapping[str, Any]) -> Any:
     return {**given, **fields}
 
 
-def _fields(kind: Kind[Any], *, deep: bool) -> Iterator[str]:
-    """The fields that a section may have; and those inside them, for which arrays may be passed."""
-    inner: Iterable[Kind[Any]] = ()
+def _fields(kind: Kind[Any]) -> Iterator[str]:
+    """The fields that a section may have."""
     if isinstance(kind, Record):
         yield from kind.fields
-        inner = (field.kind for field in kind.fields.values()) if deep else ()
-    elif isinstance(kind, Variant):
-        yield kind.tag
-        inner = kind.forms.values()
-    elif isinstance(kind, ByKey):
-        inner = kind.forms.values()
-    for each in inner:
-        yield from _fields(each, deep=deep)
+    elif isinstance(kind, Variant | ByKey):
+        if isinstance(kind, Variant):
+            yield kind.tag
+        for form in kind.forms.values():
+            yield from _fields(form)

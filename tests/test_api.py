@@ -148,7 +148,7 @@ def test_root_allows_arrays_elsewhere(tmp_path: Path) -> None:
 def test_generate_refuses_an_unknown_claim(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no claim 'nothing'; expected attention-error, "):
         certattn.generate("nothing", tmp_path / "a.yaml")
-    with pytest.raises(UsageError, match=r"no claim 'output-tial'; did you mean 'output-tail'\?"):
+    with pytest.raises(UsageError, match=r"no claim 'output-tial' \(did you mean output-tail\?\)"):
         certattn.generate("output-tial")
     assert list(tmp_path.iterdir()) == []
 
@@ -216,10 +216,21 @@ def test_other_arrays_are_refused(tilt: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("claim", "inputs", "words"),
     [
-        ("output-tail", {"law": LAW, "tlit": [1, 0]}, "no input of output-tail 'tlit'; did you mean 'tilt'?"),
+        ("output-tail", {"law": LAW, "tlit": [1, 0]}, "no input of output-tail 'tlit' (did you mean tilt?)"),
         ("output-tail", {"law": LAW, "given": {"law": LAW}}, "'law' was passed twice"),
+        (
+            "singular-values",
+            {"out": np.eye(2)},
+            "out is a ndarray, expected the name of a file",
+        ),
+        ("max-margin", {"keys": [[[0.5, 1], [1, 0]], [[1, 1]]], "indices": [0, 0]}, "keys is no array"),
         ("output-tail", {"law": LAW, "given": [LAW]}, "given is a list, expected a mapping"),
-        ("output-deviation", {"kyes": np.ones((2, 2))}, "did you mean 'keys'?"),
+        (
+            "output-deviation",
+            {"kyes": np.ones((2, 2))},
+            "unknown arrays kyes (did you mean keys?); expected keys, ",
+        ),
+        ("output-deviation", {"sclae": 1}, "no input of output-deviation 'sclae' (did you mean scale?)"),
         ("normalizer-bound", {"beta": 1}, "normalizer-bound: d missing"),
         ("normalizer-bound", {"beta": 1, "d": 64, "law": LAW}, "no input of normalizer-bound 'law'; expected beta"),
     ],
@@ -368,3 +379,18 @@ def test_nothing_is_drawn_of_what_does_not_hold(tmp_path: Path) -> None:
     with pytest.raises(certattn.NotProvedError, match="refuted, so that nothing is drawn"):
         certattn.plot(false, tmp_path / "a.svg", check=True)
     assert not (tmp_path / "a.svg").exists()
+
+
+def test_inputs_of_the_max_margin_problem_may_be_stacked_or_exact() -> None:
+    keys, indices = np.array([[[0, 0], [1, 1]], [[0, 0], [1, -1]]]), [1, 1]
+    stacked = certattn.generate("max-margin", keys=keys, indices=indices)
+    assert stacked.plain["given"]["lengths"] == ["2", "2"]  # type: ignore[index,call-overload]
+    exactly = certattn.generate("max-margin", keys=keys.tolist(), indices=indices)
+    assert exactly.plain["given"]["keys"][0] == [["0", "0"], ["1", "1"]]  # type: ignore[index,call-overload]
+    assert exactly.plain["asserts"] == stacked.plain["asserts"]
+    third = certattn.generate("max-margin", points=[["1/3", 0], [-1, 1]], labels=[1, -1])
+    assert certattn.check(third).verdict is Verdict.VERIFIED
+
+
+def test_help_of_a_prover_is_at_hand() -> None:
+    assert "directions : sequence of vectors" in str(inspect.getdoc(certattn.PROVERS["output-tail"]))

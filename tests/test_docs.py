@@ -71,7 +71,8 @@ HEAVY = {
     "docs/cli.md: certattn generate spectral-distance", "docs/cli.md: certattn plot", "docs/engineer.md",
     "docs/gallery.md: Attention beside its linear part", "docs/gallery.md: Regions of queries",
     "docs/gallery.md: Singular values", "docs/gallery.md: Tails over random prompts",
-    "docs/gallery.md: What heads select", "docs/laws-and-training.md", "docs/paper.md", "docs/recipes.md", "docs/report.md",
+    "docs/gallery.md: What heads select", "docs/laws-and-training.md", "docs/paper.md", "docs/recipes.md",
+    "docs/report.md",
     "docs/showcase.md", "docs/sweep.md", "docs/threat-model.md", "docs/tutorial.md",
 }  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
@@ -88,14 +90,22 @@ def _number(value: Any, what: str) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         return str(value)  # not as a fraction, which could be very long
     if isinstance(value, Real) and not isinstance(value, bool):
-        raise UsageError(
-            f"{what} is the float {value}, which may mean a decimal or a binary number; "
-            "expected an exact one: write '0.1' for one tenth, or (0.1).hex() for the double; "
-            "floats in numpy arrays are taken as they are"
-        )
+        raise UsageError(f"{what} is the float {_in_other_words(float(value))}")
     raise UsageError(
         f"{what} is {_shown(value)}, expected an exact number (a text, int, Fraction, Decimal, fmpq), "
         "a text, or a list or dict of these"
+    )
+
+
+def _in_other_words(value: float) -> str:
+    """A float, and how to write what was meant."""
+    if value.is_integer():
+        return f"{value!r}, expected an exact number: write {int(value)}"
+    if not math.isfinite(value):
+        return f"{value!r}, expected an exact number"
+    return (
+        f"{value!r}, which may mean a decimal or a binary number; expected an exact one: write '{value!r}' for the "
+        f"decimal, or ({value!r}).hex() for the double (floats in arrays are those doubles)"
     )
 
 
@@ -125,10 +135,16 @@ def positive(value: Any, what: str) -> fmpq:
     raise UsageError(f"{what} is {describe(found)}, expected a positive number")
 
 
+def did_you_mean(word: str, known: Collection[str], likeness: float = 0.6) -> str:
+    """A question to follow a word that is not known, or nothing."""
+    near = difflib.get_close_matches(word, known, 1, likeness)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def require_one_of(words: Collection[str], value: str, what: str) -> None:
     """Raises UsageError for a value that is none of the words."""
     if value not in words:
-        raise UsageError(f"{what} is {value!r}, expected one of {', '.join(words)}")
+        raise UsageError(f"{what} is {value!r}{did_you_mean(value, words)}, expected one of {', '.join(words)}")
 
 
 def require_within(least: int, most: int, value: int, what: str) -> None:

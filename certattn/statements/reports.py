@@ -94,7 +94,7 @@ class Report:
 
     def __repr__(self) -> str:
         counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
-        about = "; ".join(filter(None, (self.reason.splitlines()[0] if self.reason else "", counted)))
+        about = "; ".join(filter(None, (" ".join(self.reason.split()), counted)))
         return f"<Report {self.verdict.value} {self.claim or 'no claim'} {self.path!r}: {about}>"
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ from certattn.kernel.theorems.attention.attention_error import (
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
@@ -168,9 +168,7 @@ def generate(
 
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
     known = (*_FIELDS, *_DIMENSIONS, MASK.name)
-    unknown = sorted((set(arrays) | set(names)) - set(known))
-    if unknown:
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
+    require_known({*arrays, *names}, known)
     found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     if MASK.name in found:

@@ -31,7 +31,7 @@ from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, REGION
 from certattn.kernel.theorems.attention.stated_caches import HIGH_FIRST, KEPT, LOW_FIRST, MULTIPLICITIES, PACKED
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import Source, by_field, placed
+from certattn.provers.array_inputs import Source, by_field, placed, require_known
 from certattn.provers.attention.cache_regions import Reached, hints, reached
 from certattn.provers.attention.deviation_search import BITS
 from certattn.provers.attention.heads_given import scale_and_masks
@@ -194,9 +194,7 @@ def generate(
 def _sources(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], fields: Sequence[str]
 ) -> dict[str, Source]:
-    unknown = sorted((set(arrays) | set(names)) - set(ARRAYS))
-    if unknown:
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(ARRAYS)}")
+    require_known({*arrays, *names}, ARRAYS)
     found = by_field(open_array_file(Path(source)), ARRAYS, names) if source is not None else {}
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     missing = [field for field in fields if field not in found]

@@ -23,10 +23,11 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft, require_place, texts
+from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 
@@ -34,6 +35,8 @@ FORMS = ("auto", "exact", "direction")
 DIGITS = 30
 MATRICES = ("keys", "tokens", "W", "queries", "points")
 VECTORS = ("lengths", "indices", "relaxed", "labels")
+# Inputs of one length may be passed as (inputs, tokens, dimension).
+STACKED = ("keys", "tokens")
 # Solutions on more constraints than this are stated as a direction: their numbers have thousands of digits.
 _MOST_ACTIVE = 32
 # What is asserted, and its witness.
@@ -79,7 +82,8 @@ def generate(
     note : str
         A line for the certificate's readers, kept under `provenance`.
     **arrays : array_like
-        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
+        What `source` would hold, by keyword; arrays, and lists with floats, are written beside the certificate. Keys or
+        tokens of inputs of one length may have three axes: (inputs, tokens, dimension).
 
     Returns
     -------
@@ -114,9 +118,18 @@ def generate(
         if source is not None or names or arrays:
             raise UsageError("a problem that is given whole takes no arrays and no names beside it")
         return _write(out, exact(given, "given"), form, digits, note)
+    if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
+        return _write(out, exact(arrays, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
         return _write(out, {**references, **vectors}, form, digits, note)
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether this is written out: lists without floats, which are arrays otherwise."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_exact, value))
+    return not isinstance(value, float) and not getattr(value, "ndim", 0)
 
 
 def _arrays(
@@ -124,15 +137,22 @@ def _arrays(
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
     known = (*MATRICES, *VECTORS)
-    if unknown := sorted((set(names) | set(arrays)) - set(known)):
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
+    require_known({*arrays, *names}, known)
     found: dict[str, Any] = {}
     if source is not None:
         found |= by_field(open_array_file(Path(source)), known, names)
     found.update(arrays)
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(known)}")
-    matrices = {f: found[f] if isinstance(found[f], InFile) else np.asarray(found[f]) for f in MATRICES if f in found}
+    matrices: dict[str, Source] = {}
+    for field in MATRICES:
+        if field in found:
+            array = matrices[field] = (
+                found[field] if isinstance(found[field], InFile) else array_of(field, found[field])
+            )
+            if isinstance(array, np.ndarray) and array.ndim == 3 and field in STACKED:
+                matrices[field] = array.reshape(-1, array.shape[2])
+                found.setdefault("lengths", [array.shape[1]] * array.shape[0])
     return matrices, {field: _written_out(found[field], field) for field in VECTORS if field in found}
 
 
