@@ -36,7 +36,7 @@ def test_the_example_of_the_package_runs(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_public_is_there_and_documented() -> None:
-    assert sorted(certattn.__all__) == list(certattn.__all__)
+    assert dir(certattn) == sorted(certattn.__all__)
     for name in certattn.__all__:
         value = getattr(certattn, name)
         if inspect.isclass(value) or inspect.isfunction(value):

@@ -35,6 +35,7 @@ FORMS = ("auto", "exact", "direction")
 DIGITS = 30
 MATRICES = ("keys", "tokens", "W", "queries", "points")
 VECTORS = ("lengths", "indices", "relaxed", "labels")
+ARRAYS = (*MATRICES, *VECTORS)
 # Inputs of one length may be passed as (inputs, tokens, dimension).
 STACKED = ("keys", "tokens")
 # Solutions on more constraints than this are stated as a direction: their numbers have thousands of digits.
@@ -118,6 +119,7 @@ def generate(
         if source is not None or names or arrays:
             raise UsageError("a problem that is given whole takes no arrays and no names beside it")
         return _write(out, exact(given, "given"), form, digits, note)
+    require_known({*arrays, *(names or {})}, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
         return _write(out, exact(arrays, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
@@ -136,14 +138,12 @@ def _arrays(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
-    known = (*MATRICES, *VECTORS)
-    require_known({*arrays, *names}, known)
     found: dict[str, Any] = {}
     if source is not None:
-        found |= by_field(open_array_file(Path(source)), known, names)
+        found |= by_field(open_array_file(Path(source)), ARRAYS, names)
     found.update(arrays)
     if not found:
-        raise UsageError(f"no array is there; expected some of {', '.join(known)}")
+        raise UsageError(f"no array is there; expected some of {', '.join(ARRAYS)}")
     matrices: dict[str, Source] = {}
     for field in MATRICES:
         if field in found:
