@@ -152,7 +152,7 @@ def generate(
     ...     "output-tail", law=law, tilt=[1, 0], directions=[[1, 0]], exceeds="0.3", probability="0.01"
     ... )
     >>> certificate.plain["given"]["length"]
-    '832'
+    {'at_least': '835'}
     """
     require_place(out)
     section = exact(given, "given")
