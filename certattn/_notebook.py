@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import CertattnError
 from certattn.statements.reports import Report
 
@@ -23,6 +24,8 @@ def register() -> None:
         html = formatter.formatters["text/html"]
         html.for_type(Report, html_of_report)
         html.for_type(Certificate, html_of_certificate)
+        # A node knows its place, which fills a screen.
+        formatter.formatters["text/plain"].for_type(Node, lambda node, printer, _: printer.pretty(node.plain()))
 
 
 def html_of_report(report: Report) -> str | None:

@@ -8,9 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from docutils.nodes import reference
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
 
 import certattn
+from certattn.kernel.theorems import CHAPTERS, module_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # of `tools`, which is not installed
 
@@ -20,7 +23,9 @@ copyright = "the certattn developers"
 version = release = certattn.__version__
 
 # The last one brings MathJax and its fonts with it: the pages are read offline as well, and no server is told of it.
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline",
+]  # fmt: skip
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -47,25 +52,33 @@ nitpick_ignore_regex = [
         "py:.*",
         r"certattn\.(kernel|provers\.training\.context_prompts)\..*|ArrayFile|Claim|Node|Plain|Reading|Real|Stopwatch",
     ),
-    ("py:.*", r"Values|Part|Place"),
+    ("py:.*", r"Values|Part|Place|Figure|TypeAliasForwardRef|.*Error, .*"),
+    # Words of docstrings: "str to int", "optional".
+    ("py:class", r"(?!certattn)[a-z].*"),
 ]
 
-_PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
+# Types in docstrings are for people: "exact number" is no class.
+napoleon_google_docstring = False
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 
-def parameters(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """`Parameters` as docstrings here write them (a name, a colon, what it means) as reST fields."""
-    if "Parameters" not in lines:
-        return
-    start = lines.index("Parameters")
-    del lines[start : start + 2]
-    for index in range(start, len(lines)):
-        match = _PARAMETER.match(lines[index])
-        if match is not None:
-            # Of two words before the colon, Sphinx takes the first for a type.
-            lines[index] = f":param {match[1].replace(', ', '/')}: {match[2]}"
-        elif not lines[index].strip():
-            break
+class Provers(SphinxDirective):
+    """The prover of every claim, by chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = [
+            line
+            for chapter, claims in CHAPTERS.items()
+            for line in (f".. rubric:: {chapter}", *(f".. autofunction:: {_prover(claim)}" for claim in claims))
+        ]
+        found = nodes.Element()
+        self.state.nested_parse(StringList("\n\n".join(lines).split("\n"), "provers"), self.content_offset, found)
+        return found.children
+
+
+def _prover(claim: str) -> str:
+    return f"{module_of('provers', claim)}.generate"
 
 
 def signature(
@@ -87,7 +100,7 @@ def generated(app: object, name: str, source: list[str]) -> None:
 def short_titles(app: Any, doctree: object) -> None:
     """In the sidebar a claim goes by its name alone: `Claim` would stand there 34 times."""
     if app.env.docname.startswith("claims/"):
-        name = next(app.env.tocs[app.env.docname].findall(reference))
+        name = next(app.env.tocs[app.env.docname].findall(nodes.reference))
         if name[0].astext() == "Claim ":
             del name[0]
 
@@ -96,7 +109,7 @@ def setup(app: object) -> None:
     app.connect("doctree-read", short_titles, priority=900)  # type: ignore[attr-defined]
     app.connect("source-read", generated)  # type: ignore[attr-defined]
     app.connect("env-get-outdated", lambda *_: _WITH_GENERATED)  # type: ignore[attr-defined]
-    app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
+    app.add_directive("provers", Provers)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 
 

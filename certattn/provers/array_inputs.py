@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, ArrayFile, Header
 from certattn.provers.commands import DATA_MODES
+from certattn.provers.exact_inputs import did_you_mean
 from certattn.provers.output import write_file
 from certattn.provers.safetensors import carrier, file_bytes
 
@@ -56,6 +57,14 @@ class InMemory:
 
 
 Source = InFile | InMemory | np.ndarray[Any, Any]
+
+
+def require_known(names: Iterable[str], known: Collection[str]) -> None:
+    """Raises UsageError for arrays that no field is for."""
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        near = did_you_mean(unknown[0], known)
+        raise UsageError(f"unknown arrays {', '.join(unknown)}{near}; expected {', '.join(known)}")
 
 
 def by_field(file: ArrayFile, fields: Iterable[str], names: Mapping[str, str]) -> dict[str, Source]:

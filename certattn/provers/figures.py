@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,16 @@ from typing import Any
 from certattn.kernel.errors import UsageError
 
 SUFFIXES = (".svg", ".png", ".pdf")
-# Where a figure goes: a file, whose ending says the format, or bytes in memory, which are SVG.
-Target = Path | BytesIO
+
+
+class Kept:
+    """Keeps a figure for a program instead of writing it."""
+
+    figure: Any
+
+
+# Where a figure goes: a file, whose ending says the format, bytes in memory, which are SVG, or a program.
+Target = Path | BytesIO | Kept
 
 UNCHECKED = "as stated: nothing was checked for this picture"
 # Of the picture that is being drawn: whether its certificate is verified, None where that is not said.
@@ -78,21 +87,31 @@ def standing() -> str:
 @contextmanager
 def canvas(target: Target, size: tuple[float, float], rows: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
     """A figure of so many rows of axes, and the axes; written to the target when the block ends."""
-    import matplotlib
+    # Not by pyplot, whose figures and backend are the caller's.
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(_SETTINGS), warnings.catch_warnings():
+    with rc_context(_SETTINGS), warnings.catch_warnings():
         # The place of a legend may take a second to find, which matplotlib warns of: on a busy machine, that is all.
         warnings.filterwarnings("ignore", 'Creating legend with loc="best"')
-        figure, axes = pyplot.subplots(rows, figsize=size, layout="constrained", **options)
-        try:
-            yield figure, axes
-            if _CHECKED.get() is False:
-                figure.supxlabel(UNCHECKED, fontsize=8, style="italic", color="0.35")
-            form = target.suffix[1:] if isinstance(target, Path) else "svg"
-            metadata = {"Date": None} if form == "svg" else None
-            figure.savefig(target, format=form, dpi=160, metadata=metadata)
-        finally:
-            pyplot.close(figure)
+        figure = Figure(figsize=size, layout="constrained")
+        yield figure, figure.subplots(rows, **options)
+        if _CHECKED.get() is False:
+            figure.supxlabel(UNCHECKED, fontsize=8, style="italic", color="0.35")
+        if isinstance(target, Kept):
+            target.figure = figure
+            # For notebooks, which show by themselves what pyplot has made, and no other figure.
+            figure._repr_svg_ = partial(_as_svg, figure)  # type: ignore[attr-defined]
+            return
+        _write(figure, target)
+
+
+def _write(figure: Any, target: Path | BytesIO) -> None:
+    form = target.suffix[1:] if isinstance(target, Path) else "svg"
+    figure.savefig(target, format=form, dpi=160, metadata={"Date": None} if form == "svg" else None)
+
+
+def _as_svg(figure: Any) -> str:
+    memory = BytesIO()
+    _write(figure, memory)
+    return memory.getvalue().decode("utf-8")

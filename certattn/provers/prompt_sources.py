@@ -11,7 +11,7 @@ import numpy as np
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field
+from certattn.provers.array_inputs import InFile, Source, by_field, require_known
 
 KEY_VALUE = ("keys", "values", "queries")
 TOKENS = ("tokens", "queries")
@@ -31,9 +31,7 @@ def prompt_sources(
     """
     forms = [(tuple(f for f in needed if queries or f != "queries"), optional) for needed, optional in FORMS]
     known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
-    unknown = (set(arrays) | set(names)) - set(known)
-    if unknown:
-        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
+    require_known({*arrays, *names}, known)
     found: dict[str, Source] = {}
     holds = "no file was given"
     if source is not None:

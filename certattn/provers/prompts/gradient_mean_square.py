@@ -44,15 +44,45 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `law`, `length`, and `tilt`, or `query` with `U` or `K`, `Q`;
-        `V`, `scale`; with exact numbers.
-    gradient : "U" or "V".
-    method : "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from
-        above; "auto" takes the first that applies.
-    digits : significant digits to state.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, and `tilt`, or
+        `query` with `U` or `K`, `Q`; `V`, `scale`.
+    gradient : {"U", "V"}
+        What attention is differentiated with respect to.
+    method : {"auto", "exact", "logistic", "general"}
+        "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from above; "auto"
+        takes the first that applies.
+    digits : int
+        Significant digits to state.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where no number could be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No number could be enclosed.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/prompts/gradient-mean-square.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> law = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate("gradient-mean-square", law=law, U=np.eye(2), query=[1, 0], length=1000)
+    >>> float(certificate.numbers["mean_square.at_most"])
+    0.0327408
     """
     require_one_of(METHODS, method, "method")
     require_within(1, 100, digits, "digits")

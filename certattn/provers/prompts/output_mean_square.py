@@ -61,14 +61,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, with exact numbers.
-    method : `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
-    digits : significant digits of the stated bounds, which are rounded to the safe side.
-    t, rate : the parameters t and lambda of `general`; both are searched for if left out.
-    theta : the parameter of `closed`; searched for if left out.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, `tilt` (or
+        `query`, or a law of `queries`, with `U`, or `K` and `Q`, and `scale`), `V`.
+    method : {"auto", "exact", "logistic", "general", "integral", "closed"}
+        `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
+    digits : int
+        Significant digits of the stated bounds, which are rounded to the safe side.
+    t, rate : exact number, optional
+        The parameters t and lambda of `general`; both are searched for if left out.
+    theta : exact number, optional
+        The parameter of `closed`; searched for if left out.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where no bound is found.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No bound is found.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, Proposition
+    3.1. Statement and proof: docs/claims/prompts/output-mean-square.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate("output-mean-square", law=law, tilt=[1, 0], length=1000)
+    >>> float(certificate.numbers["mean_square.at_most"])
+    0.00802415303
     """
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     prompt = draft.read(read_given)

@@ -44,15 +44,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: beta, eta, and queries, or lambda and d for random ones.
-    probability : of a deviation from the mean; the smallest deviation with such a bound is stated.
-    digits : significant digits of the bounds.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `beta`, `eta`, and `queries`,
+        or `lambda_` and `d` for random ones.
+    probability : exact number
+        Of a deviation from the mean; the smallest deviation with such a bound is stated.
+    digits : int
+        Significant digits of the bounds.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        P is too small for any finite bound.
+
+    Notes
+    -----
     For random queries the exact mean of the squared distance of the covariances is stated, and the bound of the whole
     way from attention to a Gaussian matrix, as far as p is large enough for them.
 
-    Raises UsageError, MalformedError, and NotProvedError where p is too small for any finite bound.
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/universality-bound.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("universality-bound", beta="1/2", eta=1, lambda_=1, d=1000)
+    >>> float(certificate.numbers["universality.at_most"])
+    0.01123
     """
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:

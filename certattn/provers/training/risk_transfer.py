@@ -63,16 +63,45 @@ def generate(
 
     Parameters
     ----------
-    given : `covariance` and `start` as certificates write them, and `length`, which may be left out: then the
-        smallest one, to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and
-        `targets`, prompts as certificates write them; numpy arrays are written to a file beside the certificate.
-    risk : the final risk; with a length it may be left out, for the smallest one that is proved.
-    time : until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
-    pieces : intervals into which that time is cut: more of them give a slightly narrower tube.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        `covariance` and `start` as certificates write them, and `length`, which may be left out: then the smallest one,
+        to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and `targets`,
+        prompts as certificates write them; numpy arrays are written to a file beside the certificate.
+    risk : exact number, optional
+        The final risk; with a length it may be left out, for the smallest one that is proved.
+    time : exact number, optional
+        Until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
+    pieces : int
+        Intervals into which that time is cut: more of them give a slightly narrower tube.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where nothing is proved.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        Nothing is proved.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/training/risk-transfer.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> start = {"A": [["3/5", 0], [0, "4/5"]], "b": 1}
+    >>> certificate = certattn.generate("risk-transfer", covariance=[[1, 0], [0, 1]], start=start, risk="0.5")
+    >>> certificate.plain["given"]["length"]
+    '170'
     """
     require_place(out)
     if "tokens" in given:
