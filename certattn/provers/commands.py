@@ -186,7 +186,7 @@ def array_name(text: str) -> tuple[str, str]:
     """A field, and the name of its array in a file. Raises UsageError."""
     field, separator, name = text.partition("=")
     if not field or not separator or not name:
-        raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k")
+        raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k or keys=head.npz[k]")
     return field, name
 
 
@@ -218,14 +218,13 @@ SCORE_SCALE = Option("--scale", "Factor of the scores, an exact number.")
 QUERY_ROWS = Option("--queries", "The queries that are meant; all by default.", metavar="FIRST:STOP", sets="query_rows")
 ARRAY = Option(
     "--array",
-    "Name of an array in the file.",
+    "Name of an array in the file, or in another: keys=l0.k, keys=k.npy, keys=k.npz[l0].",
     metavar="FIELD=NAME",
     sets="names",
     many=True,
     parse=array_name,
     gather=dict,
 )
-ARRAY_OR_FILE = replace(ARRAY, help="Name of an array in the file, or a .npy file.")
 DATA = Option("--data", "Copy the arrays beside the certificate, or refer to them where they are.", DATA_MODES)
 DATA_OR_AUTO = replace(
     DATA,

@@ -70,6 +70,11 @@ def _shown(value: object) -> str:
     return " ".join(repr(value).split())[:60]
 
 
+def exact_number(value: int | float) -> fmpq:
+    """A number of an array, exactly: of a double, what its bits say."""
+    return fmpq(*value.as_integer_ratio())
+
+
 def exact_rational(value: Any, what: str) -> fmpq:
     """The number that a text or an exact number means. Raises UsageError."""
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from certattn.cli.generate.making import blaming, default_limits, draw_into, make_certificate, read_mapping
+from certattn.cli.generate.making import default_limits, draw_into, make_certificate, taken_file
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
@@ -97,7 +97,7 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         files.enter_context(default_limits())
         read: dict[str, Any] = {}
         for taken in described.takes:
-            read |= _read(taken, typed[taken.input], out, files)
+            read |= _read(claim, taken, typed[taken.input], out, files)
         inputs = {**described.inputs(read), "note": note}
         of_picture = {option.input: inputs.pop(option.input) for option in described.options if option.picture}
         if not draws_itself:
@@ -108,12 +108,11 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         make_certificate(claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing)
 
 
-def _read(taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
+def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
     """The input that was typed, by its name; until the end of `files`, errors in it are errors in its file."""
     kind = taken.kind
     if isinstance(kind, Yaml | Arrays) and typed is not None and kind.is_yaml(typed):
-        files.enter_context(blaming(Path(typed), kind.section))
-        return {kind.input: read_mapping(Path(typed), out)}
+        return {kind.input: files.enter_context(taken_file(claim, Path(typed), kind.section, out))}
     if isinstance(taken, Option) and taken.parse is not None and typed is not None:
         return {taken.input: taken.gather(map(taken.parse, typed)) if taken.many else taken.parse(typed)}
     return {taken.input: typed}

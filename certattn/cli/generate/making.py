@@ -7,15 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.reader import read_tree
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import MalformedError, Place, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.errors import MalformedError
+from certattn.provers.input_files import notes_on, read_input
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
 from certattn.report.text import on_one_line, paragraph, printable
@@ -56,26 +55,20 @@ def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
     return f"drew {on_one_line(str(path))}"
 
 
-def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
-    """A YAML file, read as strictly as a certificate."""
-    require_place(out, path)
-    plain = read_tree(path, DEFAULT_LIMITS).plain()
-    if isinstance(plain, dict) and {"certattn", "claim", "given"} <= plain.keys():
-        raise UsageError(f"{path} is a whole certificate; expected a file with what stands under its given")
-    return cast(dict[str, Plain], plain)
-
-
 @contextmanager
-def blaming(path: Path, section: str) -> Iterator[None]:
-    """Errors in a section of the certificate are errors in the file that it was taken from."""
-    try:
-        yield
-    except MalformedError as error:
-        where = error.place.path
-        if where != section and not where.startswith(f"{section}."):
-            raise
-        place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
-        raise MalformedError(place, error.found, error.expected, error.hint) from None
+def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict[str, Plain]]:
+    """A section of the certificate from a file; errors in it are errors in the file. Says what is not used."""
+    require_place(out, path)
+    taken = read_input(path, claim, section)
+    for note in notes_on(taken, claim):
+        tell(note)
+    with taken.given(out) as given:
+        yield given
+
+
+def tell(note: str) -> None:
+    """What a person should know who can go on: on stderr, beside what is found."""
+    click.echo(f"certattn: note: {printable(note)}", err=True)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mappin
     unknown = sorted((set(arrays) | set(names)) - set(known))
     if unknown:
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
-    found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
+    found = by_field(None if source is None else open_array_file(Path(source)), known, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     if MASK.name in found:
         found[MASK.name] = _in_bytes(found[MASK.name])

@@ -151,7 +151,7 @@ def _sources(
     unknown = sorted((set(arrays) | set(names)) - set(ARRAYS))
     if unknown:
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(ARRAYS)}")
-    found = by_field(open_array_file(Path(source)), ARRAYS, names) if source is not None else {}
+    found = by_field(None if source is None else open_array_file(Path(source)), ARRAYS, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     missing = [field for field in fields if field not in found]
     if missing:

@@ -35,7 +35,7 @@ from certattn.provers.attention.region_options import (
     described_region,
 )
 from certattn.provers.commands import (
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     QUERY_ROWS,
     SCORE_SCALE,
@@ -229,7 +229,7 @@ COMMAND = Command(
         Whole(1),
         "N",
     ),
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,

@@ -93,10 +93,8 @@ def _arrays(
     known = (*MATRICES, *VECTORS)
     if unknown := sorted((set(names) | set(arrays)) - set(known)):
         raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
-    found: dict[str, Any] = {}
-    if source is not None:
-        found |= by_field(open_array_file(Path(source)), known, names)
-    found.update(arrays)
+    file = None if source is None else open_array_file(Path(source))
+    found: dict[str, Any] = {**by_field(file, known, names), **arrays}
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(known)}")
     matrices = {f: found[f] if isinstance(found[f], InFile) else np.asarray(found[f]) for f in MATRICES if f in found}
