@@ -8,7 +8,7 @@ and kernel. Nothing here knows the library that reads command lines: `certattn.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -118,6 +118,7 @@ class Command:
     takes : its argument, if it has one, and its options in the order of the help.
     inputs : what is made of what was typed, by the names of inputs: the inputs of `generate`. Raises UsageError.
     finding : a sentence about what was found, from the certificate and the inputs; "" for none.
+    doubts : rules of `provers.doubts` that say where what was found says little.
     progress : what is counted during long runs, by the input `said`.
     """
 
@@ -126,9 +127,10 @@ class Command:
         *takes: Argument | Option,
         inputs: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         finding: Callable[[Certificate, Mapping[str, Any]], str] = lambda certificate, inputs: "",
+        doubts: Iterable[Callable[[Certificate], Iterator[str]]] = (),
         progress: str = "",
     ) -> None:
-        self.inputs, self.finding, self.progress = inputs, finding, progress
+        self.inputs, self.finding, self.doubts, self.progress = inputs, finding, tuple(doubts), progress
         self.takes = takes
         self.arguments = [argument for argument in takes if isinstance(argument, Argument)]
         self.options = [option for option in takes if isinstance(option, Option)]

@@ -44,7 +44,7 @@ _FOR_SOME: Final[Mapping[str, Collection[str]]] = {
 }
 # Fields that no certificate has, or not that of this claim, and that provers make others of.
 _PROVERS_OWN: Final[Mapping[str, Collection[str]]] = {"flow-trajectory": ("training",)}
-_WRITTEN_OUT: Final = {"P": [Listing(Listing(Rational()))]}
+_WRITTEN_OUT: Final[Mapping[str, list[Kind[Any]]]] = {"P": [Listing(Listing(Rational()))]}
 # Ways to say the same: where several are there, a person has to say which is meant.
 _RIVALS = (("U", "K"), ("U", "Q"))
 # Arrays with more numbers are not written out in a certificate.
@@ -53,7 +53,9 @@ _BY_COLUMNS = "a matrix: two extents (rows, columns)"
 
 _ARRAY_NAME = r"[^\s,:\[\]{}'\"#]+\.(?:npz|safetensors)\[[^\[\]\n'\"]*\]"
 # Quoted texts and comments stay; what has commas or brackets would not be one text in brackets of YAML.
-_UNQUOTED = re.compile(rf"'[^'\n]*'|\"[^\"\n]*\"|#[^\n]*|(?<=[ \[,])({_ARRAY_NAME}|{matrix_words.PATTERN})(?= *[,\]}}\n])")
+_UNQUOTED = re.compile(
+    rf"'[^'\n]*'|\"[^\"\n]*\"|#[^\n]*|(?<=[ \[,])({_ARRAY_NAME}|{matrix_words.PATTERN})(?= *(?:[,\]}}\n]|\Z))"
+)
 _MARKS = {
     b"\x93NUMPY": "a .npy file with an array",
     b"PK\x03\x04": "a .npz file or another zip archive",
@@ -87,7 +89,8 @@ class InputFile:
 
         Errors in the section are errors in the file.
         """
-        with placed(out, self.arrays, data, otherwise=(1, 4), stem=f"{out.stem}-given") as references:
+        stem = f"{out.stem}-{self.section.rpartition('.')[2]}"
+        with placed(out, self.arrays, data, otherwise=(1, 4), stem=stem) as references:
             for name, holder in self._holders.items():
                 # Rows that are meant stand in the holder already.
                 holder.update({**references[name], **holder})
@@ -132,6 +135,7 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
             raise top.malformed(f"a mapping with the keys {listed(list(_fields(kinds)))}")
     unused = _unused(top, claim) if whole is top and section == "given" else []
     reading = _Reading(path.parent, {})
+    assert isinstance(top.value, dict)
     content = {key: node for key, node in top.value.items() if key not in unused}
     plain = reading.mapping(Node(top.file, top.line, content, top.parent, top.key), kinds)
     prefix = "" if whole is top else f"{top.path}."
@@ -159,7 +163,7 @@ def _of_text(path: Path) -> Node:
     if "\t" in text:
         line = text[: text.index("\t")].count("\n") + 1
         raise MalformedError(Place(str(path), line), "a tab", "text without tabs", "indent with spaces")
-    return parse_tree(_UNQUOTED.sub(_in_quotes, f"{text}\n"), str(path), DEFAULT_LIMITS)
+    return parse_tree(_UNQUOTED.sub(_in_quotes, text), str(path), DEFAULT_LIMITS)
 
 
 def binary_kind(data: bytes) -> str:

@@ -64,7 +64,9 @@ def written_out(node: Node, columns_of: ColumnsOf) -> Plain | None:
             raise node.malformed("a matrix whose size is known", f"{text!r}; no field beside it says how large", advice)
         diagonal = [factor] * min(size, _MOST_ROWS + 1)
     if len(diagonal) > _MOST_ROWS:
-        raise node.malformed(f"at most {_MOST_ROWS} rows", f"{text!r:.40}", "save the matrix to a .npy file and name it")
+        raise node.malformed(
+            f"at most {_MOST_ROWS} rows", f"{text!r:.40}", "save the matrix to a .npy file and name it"
+        )
     rows: list[Plain] = []
     for row, entry in enumerate(diagonal):
         rows.append([format_rational(entry) if column == row else "0" for column in range(len(diagonal))])
@@ -93,7 +95,7 @@ def _size(node: Node, columns_of: ColumnsOf) -> int | None:
 
 
 def columns(node: Node, columns_of: ColumnsOf) -> int | None:
-    """How long the vector at `node` is, or the rows of its matrix, or the vectors of its law; None if it is not said."""
+    """How long a vector is, or the rows of a matrix, or the vectors of a law; None where it is not said."""
     value = node.value
     if isinstance(value, list):
         if not value:

@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from certattn.cli.generate.making import default_limits, draw_into, make_certificate, taken_file
+from certattn.cli.generate.making import (
+    default_limits,
+    draw_into,
+    make_certificate,
+    taken_file,
+    tell,
+    tell_doubts,
+)
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
+from certattn.provers.doubts import scale_left_out
 from certattn.provers.figures import require_figure
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line
@@ -105,7 +114,13 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         if described.progress:
             inputs["said"] = _saying(described.progress)
         drawing = None if plot is None else partial(_said_drawn if draws_itself else draw_into, path=plot, **of_picture)
-        make_certificate(claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing)
+        certificate = make_certificate(
+            claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing
+        )
+        tell_doubts(certificate, described.doubts)
+        if "scale" in typed and _is_default("scale"):
+            for doubt in scale_left_out(certificate, default=inputs.get("given") is None):
+                tell(doubt)
 
 
 def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
@@ -116,6 +131,11 @@ def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: Ex
     if isinstance(taken, Option) and taken.parse is not None and typed is not None:
         return {taken.input: taken.gather(map(taken.parse, typed)) if taken.many else taken.parse(typed)}
     return {taken.input: typed}
+
+
+def _is_default(name: str) -> bool:
+    """Whether an option was not typed."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.COMMANDLINE
 
 
 def _said_drawn(certificate: Certificate, path: Path) -> str:

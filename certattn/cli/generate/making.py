@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import click
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError
+from certattn.provers.doubts import Rule, astronomic
 from certattn.provers.input_files import notes_on, read_input
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
@@ -26,7 +27,7 @@ def make_certificate(
     inputs: Mapping[str, Any],
     finding: Callable[[Certificate], str],
     drawing: Callable[[Certificate], str] | None,
-) -> None:
+) -> Certificate:
     """Generate, and say what was written; `finding` is a sentence about what was found, said first, or "".
 
     `drawing` makes a figure of the certificate, and a sentence about it that is said last.
@@ -47,6 +48,7 @@ def make_certificate(
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
     if drawn:
         click.echo(drawn)
+    return certificate
 
 
 def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
@@ -64,6 +66,13 @@ def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict
         tell(note)
     with taken.given(out) as given:
         yield given
+
+
+def tell_doubts(certificate: Certificate, rules: Iterable[Rule]) -> None:
+    """Say where a certificate says little, by the rules of its command and by that of all."""
+    for rule in (*rules, astronomic):
+        for doubt in rule(certificate):
+            click.echo("\n".join(paragraph(f"note: {printable(doubt)}")))
 
 
 def tell(note: str) -> None:

@@ -34,6 +34,7 @@ from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, by_field, placed
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -226,4 +227,5 @@ COMMAND = Command(
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),
     ARRAY,
     DATA_OR_AUTO,
+    doubts=[relative],
 )

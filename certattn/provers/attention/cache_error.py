@@ -37,6 +37,7 @@ from certattn.provers.attention.deviation_search import BITS
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.attention.region_options import BOX, CELLS, CENTRE, MOST_CELLS_OF_EACH, described_region
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, Yaml, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact, exact_rational, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -356,4 +357,5 @@ COMMAND = Command(
     ARRAY,
     DATA_OR_AUTO,
     inputs=described_region,
+    doubts=[relative],
 )

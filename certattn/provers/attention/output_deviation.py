@@ -47,6 +47,7 @@ from certattn.provers.commands import (
     Yaml,
     in_arithmetic,
 )
+from certattn.provers.doubts import relative, spread
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
@@ -233,5 +234,6 @@ COMMAND = Command(
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,
+    doubts=[relative, spread],
     progress="parts",
 )

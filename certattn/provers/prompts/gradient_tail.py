@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
 from certattn.kernel.theorems.prompts.random_prompts import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.gradient_goals import Search, search_of
@@ -183,4 +184,5 @@ COMMAND = Command(
     PROBABILITY,
     LENGTH,
     finding=_finding,
+    doubts=[rare, long],
 )
