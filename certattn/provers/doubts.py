@@ -24,7 +24,7 @@ Rule = Callable[[Certificate], Iterator[str]]
 
 # A number with more digits before the point is astronomic, and so is a prompt of more tokens.
 _ASTRONOMIC = 20
-_LONG = 12
+_LONG = 9
 _PROBABILITY = "probability"
 
 
