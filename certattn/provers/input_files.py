@@ -23,7 +23,7 @@ from certattn.kernel.document.matrices import REFERENCE, VECTOR, Matrix, Vector
 from certattn.kernel.document.quoting import listed, quote
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.regular_files import reason, regular_file
-from certattn.kernel.document.schema import ByKey, Count, Kind, Listing, Rational, Record, Scale, Variant
+from certattn.kernel.document.schema import ByKey, Choice, Count, Kind, Listing, Rational, Record, Scale, Text, Variant
 from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.given.token_laws import LAW_FORMS, LawKind
@@ -33,7 +33,7 @@ from certattn.kernel.theorems import CHAPTER_OF, CHAPTERS
 from certattn.provers import matrix_words
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, InMemory, Source, file_and_array, placed
-from certattn.provers.exact_inputs import exact_number
+from certattn.provers.exact_inputs import exact_number, number_hint
 
 # What one file may say for every command of a chapter: a command leaves out those of these fields that it has no use
 # for. Others, such as a mask, change what is said of the rest, and are refused where they are not known.
@@ -49,6 +49,8 @@ _WRITTEN_OUT: Final[Mapping[str, list[Kind[Any]]]] = {"P": [Listing(Listing(Rati
 _RIVALS = (("U", "K"), ("U", "Q"))
 # Arrays with more numbers are not written out in a certificate.
 _MOST_INLINE = 10_000
+_ONLY_MATRICES = f"a matrix: a list of rows, an array such as data.npz[K], or {matrix_words.FORMS}"
+_ONLY_VECTORS = "a vector: a list of numbers, or an array such as data.npz[mean]"
 _BY_COLUMNS = "a matrix: two extents (rows, columns)"
 
 _ARRAY_NAME = r"[^\s,:\[\]{}'\"#]+\.(?:npz|safetensors)\[[^\[\]\n'\"]*\]"
@@ -107,7 +109,10 @@ class InputFile:
                 raise
             where = where.removeprefix(self.section).removeprefix(".")
             place = Place(str(self.path), self._line(where), where)
-            raise MalformedError(place, error.found, error.expected, error.hint) from None
+            hint = error.hint
+            if not hint and "an exact number" in error.expected:
+                hint = number_hint(error.found.strip("'"))
+            raise MalformedError(place, error.found, error.expected, hint) from None
 
     def _line(self, where: str) -> int:
         """The line of what stands there, or of what holds it; 0 for the whole file."""
@@ -119,7 +124,7 @@ class InputFile:
 def read_input(path: Path, claim: str, section: str) -> InputFile:
     """What a file holds of a section of a claim's certificate. Raises UsageError and MalformedError."""
     kinds = _kinds(claim, section)
-    top = _of_arrays(path) if path.suffix in (".npz", ".safetensors") else _of_text(path)
+    top = _of_arrays(path) if path.suffix in (".npz", ".safetensors") else _of_text(path, _fields(kinds))
     assert isinstance(top.value, dict)
     if {"certattn", "claim", "given"} <= top.value.keys():
         raise UsageError(
@@ -146,7 +151,7 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
 # -- reading
 
 
-def _of_text(path: Path) -> Node:
+def _of_text(path: Path, keys: Collection[str]) -> Node:
     place, expected = Place(str(path)), "a YAML file, which is plain text"
     try:
         with regular_file(path, follow_link=True) as file:
@@ -160,6 +165,8 @@ def _of_text(path: Path) -> Node:
         hint = "save it as UTF-8" if "UTF-16" in what else "in a YAML file, arrays are named: keys: data.npz[keys]"
         raise MalformedError(place, what, expected, hint)
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8").replace("\r\n", "\n")
+    if not text.strip():
+        raise MalformedError(place, "an empty file", f"a YAML file with the keys {', '.join(keys)}, as far as needed")
     if "\t" in text:
         line = text[: text.index("\t")].count("\n") + 1
         raise MalformedError(Place(str(path), line), "a tab", "text without tabs", "indent with spaces")
@@ -258,6 +265,20 @@ def _kinds(claim: str, section: str) -> list[Kind[Any]]:
     return next((inner[first] for kinds in outer.values() if first in (inner := _fields(kinds))), [])
 
 
+def claims_with(keys: Collection[str]) -> list[str]:
+    """The claims that a file with these fields is an input for: those that use all of them, or else leave some out."""
+    found: dict[str, int] = {}
+    for claim in CHAPTER_OF:
+        left_out = set(_FOR_SOME.get(CHAPTER_OF[claim], ()))
+        for record in (form for form in _forms([CLAIMS[claim].given]) if isinstance(form, Record)):
+            needed = {name for name, each in record.fields.items() if each.required} - {"length"}
+            unused = keys - record.fields.keys()
+            if needed and needed <= set(keys) and unused <= left_out:
+                found[claim] = min(len(unused), found.get(claim, len(unused)))
+    least = min(found.values(), default=0)
+    return [claim for claim, unused in found.items() if unused == least]
+
+
 def _unused(top: Node, claim: str) -> list[str]:
     """Fields for other commands of the chapter, which this one has no use for."""
     assert isinstance(top.value, dict)
@@ -275,8 +296,8 @@ def _unused(top: Node, claim: str) -> list[str]:
     # A law with a tilt as well as a query: the form that leaves least out.
     whole = [r for r in records if {name for name, each in r.fields.items() if each.required} - {"length"} <= there]
     extra = [(there - record.fields.keys()) for record in whole]
-    least = min((left for left in extra if left <= for_some), key=len, default=unused)
-    return sorted(least)
+    extra = sorted((left for left in extra if left <= for_some), key=lambda left: (len(left), "query" in left))
+    return sorted(extra[0] if extra else unused)
 
 
 # -- what stands in fields
@@ -307,17 +328,22 @@ class _Reading:
             return self.mapping(node, kinds)
         if isinstance(node.value, list):
             # Of matrices, items are rows of numbers, or matrices or references again.
-            return [self.value(item, _items(kinds)) for item in node.value]
+            items = _items(kinds)
+            if any(isinstance(kind, Vector) for kind in _forms(kinds)):
+                items.append(Rational())
+            return [self.value(item, items) for item in node.value]
         return self._text(node, node.value, kinds)
 
     def _text(self, node: Node, text: str, kinds: list[Kind[Any]]) -> Plain:
         arrays = _arrays_of(kinds)
         listings = [kind for kind in _forms(kinds) if isinstance(kind, Listing)]
-        if any(isinstance(kind, Matrix) for kind in arrays) or node.key in _WRITTEN_OUT:
+        if _is_matrix(arrays) or node.key in _WRITTEN_OUT:
             rows = matrix_words.written_out(node, self._columns)
             if rows is not None:
                 return rows
         if not file_and_array(text):
+            if arrays and not any(isinstance(kind, Choice | Text | Rational) for kind in _forms(kinds)):
+                raise node.malformed(_ONLY_MATRICES if _is_matrix(arrays) else _ONLY_VECTORS)
             return text
         if arrays:
             return self._array(node, text, kinds)
@@ -340,7 +366,7 @@ class _Reading:
         if listed_too:
             hint = "the arrays of all inputs stand one below the other, with lengths: [...], or are listed one by one"
             raise node.malformed(_BY_COLUMNS, found, hint)
-        raise node.malformed("a vector: one extent" if dimensions == [VECTOR] else _BY_COLUMNS, found)
+        raise node.malformed("a vector: one extent" if set(dimensions) == {VECTOR} else _BY_COLUMNS, found)
 
     def _held(self, node: Node, source: Source, **more: Plain) -> dict[str, Plain]:
         name = re.sub(r"\[(\d+)\]", r".\1", node.path)
@@ -425,6 +451,10 @@ def _as_some_law(
 
 def _arrays_of(kinds: Iterable[Kind[Any]]) -> list[Kind[Any]]:
     return [kind for kind in _forms(kinds) if isinstance(kind, Matrix | Vector)]
+
+
+def _is_matrix(kinds: Iterable[Kind[Any]]) -> bool:
+    return any(isinstance(kind, Matrix) for kind in kinds)
 
 
 def _dimensions(kind: Kind[Any]) -> tuple[int, int]:

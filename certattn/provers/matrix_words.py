@@ -20,7 +20,7 @@ _NUMBER = r"[-0-9][-+.0-9a-fA-Fxp/]*"
 PATTERN = rf"(?:{_NUMBER} ?\* ?)?(?:diag\([^()\n]*\)|I\([0-9]+\)|I(?![\w(]))"
 _WORD = re.compile(rf"(?:({_NUMBER}) ?\* ?)?(?:diag\(([^()]*)\)|I(?:\(([1-9][0-9]{{0,4}})\))?)", re.ASCII)
 _MEANT = re.compile(r"(?:.*\* ?)?(?:diag|diagonal|eye|identity|I)\b|-I\b", re.IGNORECASE)
-_FORMS = "diag(2, 1, 1/2), I, 2*I or I(3)"
+FORMS = "diag(2, 1, 1/2), I, 2*I or I(3)"
 # Of more rows, zeros and all, a certificate would be longer than a file of arrays.
 _MOST_ROWS = 256
 
@@ -52,7 +52,7 @@ def written_out(node: Node, columns_of: ColumnsOf) -> Plain | None:
     match = _WORD.fullmatch(text)
     if match is None:
         if _MEANT.match(text):
-            raise node.malformed(f"a matrix: a list of rows, or {_FORMS} with exact numbers")
+            raise node.malformed(f"a matrix: a list of rows, or {FORMS} with exact numbers")
         return None
     factor = _number(node, match[1] or "1")
     if match[2] is not None:
@@ -77,7 +77,7 @@ def _number(node: Node, text: str) -> fmpq:
     try:
         return parse_rational(text, DEFAULT_LIMITS)
     except NumberError as error:
-        raise node.malformed(f"exact numbers in {_FORMS}", f"{error} in {node.describe()}") from None
+        raise node.malformed(f"exact numbers in {FORMS}", f"{error} in {node.describe()}") from None
 
 
 def _size(node: Node, columns_of: ColumnsOf) -> int | None:

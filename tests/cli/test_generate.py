@@ -213,7 +213,7 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--array", "keys=k"], "no array 'k'; it holds keys, values, queries"),
     (["head.npz", "-o", "c.yaml", "--array", "kees=keys"], "unknown arrays kees"),
     (["head.npz", "-o", "c.yaml", "--queries", "3:9"], "rows among the 4"),
-    (["head.npz", "-o", "c.yaml", "--scale", "pi"], "c.yaml (not written): given.scale"),
+    (["head.npz", "-o", "c.yaml", "--scale", "pi"], "--scale pi"),
     (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "missing.yaml\n"),
     (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "expected: a readable YAML file\n"),
     (["head.npz", "-o", "c.yaml", "--at-most", "1e30000"], "the exponent '30000'; the limit is 20000\n"),

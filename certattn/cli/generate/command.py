@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +23,7 @@ from certattn.cli.generate.making import (
     tell_doubts,
 )
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
 from certattn.provers.doubts import scale_left_out
@@ -104,6 +105,7 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         require_figure(plot)
     with ExitStack() as files:
         files.enter_context(default_limits())
+        files.enter_context(_blaming_options(described, typed))
         read: dict[str, Any] = {}
         for taken in described.takes:
             read |= _read(claim, taken, typed[taken.input], out, files)
@@ -121,6 +123,21 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         if "scale" in typed and _is_default("scale"):
             for doubt in scale_left_out(certificate, default=inputs.get("given") is None):
                 tell(doubt)
+
+
+@contextmanager
+def _blaming_options(described: Command, typed: Mapping[str, Any]) -> Iterator[None]:
+    """Errors in a field that is as an option was typed are errors in that option."""
+    try:
+        yield
+    except MalformedError as error:
+        for option in described.options:
+            # Rows are those of the queries.
+            field = "queries.rows" if option.input == "query_rows" else option.input
+            if error.place.path == f"given.{field}" and typed[option.input] is not None:
+                place = Place(f"{option.flags.partition('/')[0]} {typed[option.input]}")
+                raise MalformedError(place, error.found, error.expected, error.hint) from None
+        raise
 
 
 def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
