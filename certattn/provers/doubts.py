@@ -84,10 +84,9 @@ def scale_left_out(certificate: Certificate, *, default: bool) -> Iterator[str]:
         return
     d = _key_dimension(given)
     if d is not None and d > 1:
-        yield (
-            f"no scale is given: scores are products of keys and queries as they are. With d = {d}, most models "
-            f"scale them by 1/sqrt({d}): --scale '1/sqrt({d})'; or say --scale 1"
-        )
+        usual = f"1/sqrt({d})"
+        how = f"--scale '{usual}', or --scale 1" if default else f"scale: {usual}, or scale: 1, in the file"
+        yield f"no scale is given; most models multiply scores by {usual}, as keys have dimension {d}: say {how}"
 
 
 def _key_dimension(given: dict[str, Any]) -> int | None:
