@@ -30,7 +30,8 @@ def with_hint(report: Report) -> Report:
 
 
 def _hint(beginning: bytes) -> str:
-    from certattn.provers.input_files import binary_kind, claims_with
+    # Imported here: what is a certificate is checked without it.
+    from certattn.input_fields import binary_kind, claims_with
 
     # A cut in the middle of a character is none of the file's.
     if kind := binary_kind(beginning[: beginning.rfind(b"\n") + 1] or beginning):

@@ -18,15 +18,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from certattn.input_fields import FOR_SOME, binary_kind, fields_of, forms_of
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.matrices import REFERENCE, VECTOR, Matrix, Vector
 from certattn.kernel.document.quoting import listed, quote
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.regular_files import reason, regular_file
-from certattn.kernel.document.schema import ByKey, Choice, Count, Kind, Listing, Rational, Record, Scale, Text, Variant
+from certattn.kernel.document.schema import Choice, Count, Kind, Listing, Rational, Record, Scale, Text
 from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
-from certattn.kernel.given.token_laws import LAW_FORMS, LawKind
+from certattn.kernel.given.token_laws import LawKind
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems import CHAPTER_OF, CHAPTERS
@@ -35,13 +36,6 @@ from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, InMemory, Source, file_and_array, placed
 from certattn.provers.exact_inputs import exact_number, number_hint
 
-# What one file may say for every command of a chapter: a command leaves out those of these fields that it has no use
-# for. Others, such as a mask, change what is said of the rest, and are refused where they are not known.
-_FOR_SOME: Final[Mapping[str, Collection[str]]] = {
-    "prompts": ("tilt", "query", "queries", "U", "K", "Q", "scale", "V", "length", "sigma", "constants"),
-    "training": ("start", "parameters", "training", "length", "ball", "step", "steps", "model"),
-    "selection": ("loss", "descent", "start", "indices"),
-}
 # Fields that no certificate has, or not that of this claim, and that provers make others of.
 _PROVERS_OWN: Final[Mapping[str, Collection[str]]] = {"flow-trajectory": ("training",)}
 _WRITTEN_OUT: Final[Mapping[str, list[Kind[Any]]]] = {"P": [Listing(Listing(Rational()))]}
@@ -58,16 +52,6 @@ _ARRAY_NAME = r"[^\s,:\[\]{}'\"#]+\.(?:npz|safetensors)\[[^\[\]\n'\"]*\]"
 _UNQUOTED = re.compile(
     rf"'[^'\n]*'|\"[^\"\n]*\"|#[^\n]*|(?<=[ \[,])({_ARRAY_NAME}|{matrix_words.PATTERN})(?= *(?:[,\]}}\n]|\Z))"
 )
-_MARKS = {
-    b"\x93NUMPY": "a .npy file with an array",
-    b"PK\x03\x04": "a .npz file or another zip archive",
-    b"%PDF": "a PDF file",
-    b"\x89PNG": "a picture",
-    b"\x1f\x8b": "a compressed file",
-    b"\x7fELF": "a program",
-    codecs.BOM_UTF16_LE: "text in UTF-16",
-    codecs.BOM_UTF16_BE: "text in UTF-16",
-}
 
 
 @dataclass
@@ -124,7 +108,7 @@ class InputFile:
 def read_input(path: Path, claim: str, section: str) -> InputFile:
     """What a file holds of a section of a claim's certificate. Raises UsageError and MalformedError."""
     kinds = _kinds(claim, section)
-    top = _of_arrays(path) if path.suffix in (".npz", ".safetensors") else _of_text(path, _fields(kinds))
+    top = _of_arrays(path) if path.suffix in (".npz", ".safetensors") else _of_text(path, fields_of(kinds))
     assert isinstance(top.value, dict)
     if {"certattn", "claim", "given"} <= top.value.keys():
         raise UsageError(
@@ -133,11 +117,11 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
         )
     name = section.rpartition(".")[2]
     whole = top
-    if section != "given" and name in top.value and name not in _fields(kinds):
+    if section != "given" and name in top.value and name not in fields_of(kinds):
         # A file for the whole section, of which this is a part.
         top = top.value[name]
         if not isinstance(top.value, dict):
-            raise top.malformed(f"a mapping with the keys {listed(list(_fields(kinds)))}")
+            raise top.malformed(f"a mapping with the keys {listed(list(fields_of(kinds)))}")
     unused = _unused(top, claim) if whole is top and section == "given" else []
     reading = _Reading(path.parent, {})
     assert isinstance(top.value, dict)
@@ -171,22 +155,6 @@ def _of_text(path: Path, keys: Collection[str]) -> Node:
         line = text[: text.index("\t")].count("\n") + 1
         raise MalformedError(Place(str(path), line), "a tab", "text without tabs", "indent with spaces")
     return parse_tree(_UNQUOTED.sub(_in_quotes, text), str(path), DEFAULT_LIMITS)
-
-
-def binary_kind(data: bytes) -> str:
-    """What kind of file this is that is no text; "" for text."""
-    for mark, kind in _MARKS.items():
-        if data.startswith(mark):
-            return kind
-    if len(data) > 10 and data[8:9] == b"{" and int.from_bytes(data[:8], "little") < 2**32:
-        return "a .safetensors file with arrays"
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        control = sum(byte < 9 for byte in data[:1000])
-        line = data.count(b"\n", 0, error.start) + 1
-        return "a binary file" if control else f"bytes that are not UTF-8, on line {line}"
-    return "a binary file" if "\0" in text else ""
 
 
 def _in_quotes(match: re.Match[str]) -> str:
@@ -224,32 +192,8 @@ def _nodes(node: Node) -> Iterator[Node]:
 # -- fields of the schema
 
 
-def _forms(kinds: Iterable[Kind[Any]]) -> Iterator[Kind[Any]]:
-    """The kinds, and those that they are written as."""
-    for kind in kinds:
-        yield kind
-        if isinstance(kind, ByKey):
-            yield from _forms(kind.forms.values())
-        elif isinstance(kind, Variant):
-            yield from _forms(kind.record(form) for form in kind.forms)
-        elif isinstance(kind, LawKind):
-            yield from _forms([LAW_FORMS])
-        elif not isinstance(kind, Matrix | Vector):
-            yield from _forms(kind.written)
-
-
-def _fields(kinds: Iterable[Kind[Any]]) -> dict[str, list[Kind[Any]]]:
-    """What each key may hold, in any of the forms."""
-    found: dict[str, list[Kind[Any]]] = {}
-    for kind in _forms(kinds):
-        if isinstance(kind, Record):
-            for name, each in kind.fields.items():
-                found.setdefault(name, []).append(each.kind)
-    return found
-
-
 def _items(kinds: Iterable[Kind[Any]]) -> list[Kind[Any]]:
-    return [kind.item for kind in _forms(kinds) if isinstance(kind, Listing)]
+    return [kind.item for kind in forms_of(kinds) if isinstance(kind, Listing)]
 
 
 def _kinds(claim: str, section: str) -> list[Kind[Any]]:
@@ -259,37 +203,23 @@ def _kinds(claim: str, section: str) -> list[Kind[Any]]:
     if first == "given":
         kinds: list[Kind[Any]] = [theorem.given]
         for name in rest:
-            kinds = _fields(kinds)[name]
+            kinds = fields_of(kinds)[name]
         return kinds
-    outer = _fields([theorem.asserts])
-    return next((inner[first] for kinds in outer.values() if first in (inner := _fields(kinds))), [])
-
-
-def claims_with(keys: Collection[str]) -> list[str]:
-    """The claims that a file with these fields is an input for: those that use all of them, or else leave some out."""
-    found: dict[str, int] = {}
-    for claim in CHAPTER_OF:
-        left_out = set(_FOR_SOME.get(CHAPTER_OF[claim], ()))
-        for record in (form for form in _forms([CLAIMS[claim].given]) if isinstance(form, Record)):
-            needed = {name for name, each in record.fields.items() if each.required} - {"length"}
-            unused = keys - record.fields.keys()
-            if needed and needed <= set(keys) and unused <= left_out:
-                found[claim] = min(len(unused), found.get(claim, len(unused)))
-    least = min(found.values(), default=0)
-    return [claim for claim, unused in found.items() if unused == least]
+    outer = fields_of([theorem.asserts])
+    return next((inner[first] for kinds in outer.values() if first in (inner := fields_of(kinds))), [])
 
 
 def _unused(top: Node, claim: str) -> list[str]:
     """Fields for other commands of the chapter, which this one has no use for."""
     assert isinstance(top.value, dict)
-    there, own = set(top.value), _fields([CLAIMS[claim].given])
-    for_some = set(_FOR_SOME.get(CHAPTER_OF[claim], ()))
+    there, own = set(top.value), fields_of([CLAIMS[claim].given])
+    for_some = set(FOR_SOME.get(CHAPTER_OF[claim], ()))
     if claim.startswith("proposition") and {"length", "sigma"} <= there and "constants" not in there:
         # Without constants, sigma is that of a form for every length.
         own.pop("length")
-    known = {name for other in CHAPTERS[CHAPTER_OF[claim]] for name in _fields([CLAIMS[other].given])}
+    known = {name for other in CHAPTERS[CHAPTER_OF[claim]] for name in fields_of([CLAIMS[other].given])}
     unused = (there & for_some & (known - own.keys())) - set(_PROVERS_OWN.get(claim, ()))
-    records = [form for form in _forms([CLAIMS[claim].given]) if isinstance(form, Record)]
+    records = [form for form in forms_of([CLAIMS[claim].given]) if isinstance(form, Record)]
     fits = [record for record in records if there - unused <= record.fields.keys()]
     if fits or CHAPTER_OF[claim] != "prompts" or any(set(pair) <= there for pair in _RIVALS):
         return sorted(unused)
@@ -313,7 +243,7 @@ class _Reading:
 
     def mapping(self, node: Node, kinds: list[Kind[Any]]) -> dict[str, Plain]:
         assert isinstance(node.value, dict)
-        fields = _fields(kinds)
+        fields = fields_of(kinds)
         for key, item in node.value.items():
             if fields and key not in fields and (near := get_close_matches(key, fields, 1)):
                 expected = f"only the keys {', '.join(fields)}"
@@ -329,25 +259,25 @@ class _Reading:
         if isinstance(node.value, list):
             # Of matrices, items are rows of numbers, or matrices or references again.
             items = _items(kinds)
-            if any(isinstance(kind, Vector) for kind in _forms(kinds)):
+            if any(isinstance(kind, Vector) for kind in forms_of(kinds)):
                 items.append(Rational())
             return [self.value(item, items) for item in node.value]
         return self._text(node, node.value, kinds)
 
     def _text(self, node: Node, text: str, kinds: list[Kind[Any]]) -> Plain:
         arrays = _arrays_of(kinds)
-        listings = [kind for kind in _forms(kinds) if isinstance(kind, Listing)]
+        listings = [kind for kind in forms_of(kinds) if isinstance(kind, Listing)]
         if _is_matrix(arrays) or node.key in _WRITTEN_OUT:
             rows = matrix_words.written_out(node, self._columns)
             if rows is not None:
                 return rows
         if not file_and_array(text):
-            if arrays and not any(isinstance(kind, Choice | Text | Rational) for kind in _forms(kinds)):
+            if arrays and not any(isinstance(kind, Choice | Text | Rational) for kind in forms_of(kinds)):
                 raise node.malformed(_ONLY_MATRICES if _is_matrix(arrays) else _ONLY_VECTORS)
             return text
         if arrays:
             return self._array(node, text, kinds)
-        if listings or any(isinstance(kind, Rational | Scale | Count) for kind in _forms(kinds)):
+        if listings or any(isinstance(kind, Rational | Scale | Count) for kind in forms_of(kinds)):
             return self._numbers(node, text, 1 if listings else 0)
         return text
 
@@ -450,7 +380,7 @@ def _as_some_law(
 
 
 def _arrays_of(kinds: Iterable[Kind[Any]]) -> list[Kind[Any]]:
-    return [kind for kind in _forms(kinds) if isinstance(kind, Matrix | Vector)]
+    return [kind for kind in forms_of(kinds) if isinstance(kind, Matrix | Vector)]
 
 
 def _is_matrix(kinds: Iterable[Kind[Any]]) -> bool:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from certattn.input_fields import binary_kind, claims_with
 from certattn.kernel.errors import CertattnError, MalformedError, UsageError
 from certattn.kernel.theorems import CHAPTER_OF
-from certattn.provers.input_files import binary_kind, claims_with, notes_on, read_input
+from certattn.provers.input_files import notes_on, read_input
 from certattn.writing import to_text
 
 MODEL = "model: regression\nstep: 1/20\nsteps: 3\n"
