@@ -26,7 +26,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
-from certattn.provers.doubts import scale_left_out
 from certattn.provers.figures import require_figure
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line
@@ -121,6 +120,8 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         )
         tell_doubts(certificate, described.doubts)
         if "scale" in typed and _is_default("scale"):
+            from certattn.provers.doubts import scale_left_out
+
             for doubt in scale_left_out(certificate, default=inputs.get("given") is None):
                 tell(doubt)
 

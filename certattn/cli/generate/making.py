@@ -14,8 +14,6 @@ import click
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError
-from certattn.provers.doubts import Rule, astronomic
-from certattn.provers.input_files import notes_on, read_input
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
 from certattn.report.text import on_one_line, paragraph, printable
@@ -60,6 +58,8 @@ def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
 @contextmanager
 def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict[str, Plain]]:
     """A section of the certificate from a file; errors in it are errors in the file. Says what is not used."""
+    from certattn.provers.input_files import notes_on, read_input
+
     require_place(out, path)
     taken = read_input(path, claim, section)
     for note in notes_on(taken, claim):
@@ -68,8 +68,10 @@ def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict
         yield given
 
 
-def tell_doubts(certificate: Certificate, rules: Iterable[Rule]) -> None:
+def tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
     """Say where a certificate says little, by the rules of its command and by that of all."""
+    from certattn.provers.doubts import astronomic
+
     for rule in (*rules, astronomic):
         for doubt in rule(certificate):
             click.echo("\n".join(paragraph(f"note: {printable(doubt)}")))
