@@ -92,7 +92,8 @@ def scale_left_out(certificate: Certificate, *, default: bool) -> Iterator[str]:
 def _key_dimension(given: dict[str, Any]) -> int | None:
     if "queries" not in given:
         return None
-    for name, axis in (("keys", -1), ("K", 0), ("tokens", -1)):
+    # Tokens by themselves, without the maps of a model, are mostly drawn for an example.
+    for name, axis in (("keys", -1), ("K", 0)):
         if name in given:
             return _extent(given[name], axis)
     return None

@@ -57,7 +57,7 @@ def test_what_says_something_is_not_doubted(rule: Rule, given: str, asserts: str
         ("{queries: [[1, 2]], keys: [[1, 2]], scale: 1}", True, 2),
         ("{queries: [[1, 2]], keys: [[1, 2]]}", False, 2),
         ("{queries: [[1]], K: [[1], [2], [3]], tokens: [[1]], scale: 1}", True, 3),
-        ("{queries: [[1]], U: [[1]], tokens: [[1, 2]]}", False, 2),
+        ("{queries: [[1]], tokens: [[1, 2]], scale: 1}", True, 0),
         ("{queries: {shape: [9, 64]}, keys: {shape: [5, 64]}}", False, 64),
         ("{queries: [[1, 2]], keys: [[1, 2]], scale: 1}", False, 0),
         ("{queries: [[1, 2]], keys: [[1, 2]], scale: 1/8}", True, 0),
