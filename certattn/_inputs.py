@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from certattn.input_fields import fields_of
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.document.schema import ByKey, Kind, Record, Variant
 from certattn.kernel.errors import UsageError
 from certattn.provers.exact_inputs import did_you_mean
 
@@ -26,7 +26,7 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
     named = [name for name, of in parameters.items() if of.kind is not of.VAR_KEYWORD]
     takes_arrays = len(named) < len(parameters)
     packs = "given" in named and not takes_arrays
-    fields = [*dict.fromkeys(_fields(CLAIMS[claim].given))] if packs or takes_arrays else []
+    fields = [*fields_of([CLAIMS[claim].given])] if packs or takes_arrays else []
     rest = {name: value for name, value in passed.items() if name not in named}
     for name in rest:
         # Which arrays there are, the prover knows; but what is nearly an option is meant to be one.
@@ -53,14 +53,3 @@ def _together(given: Any, fields: Mapping[str, Any]) -> Any:
         if name in given:
             raise UsageError(f"{name!r} was passed twice: as a keyword, and in given")
     return {**given, **fields}
-
-
-def _fields(kind: Kind[Any]) -> Iterator[str]:
-    """The fields that a section may have."""
-    if isinstance(kind, Record):
-        yield from kind.fields
-    elif isinstance(kind, Variant | ByKey):
-        if isinstance(kind, Variant):
-            yield kind.tag
-        for form in kind.forms.values():
-            yield from _fields(form)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certattn.cli.globs import give_up, is_pattern, matching
+from certattn.cli.no_certificates import with_hint
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.sources import Files, Source
@@ -230,7 +231,8 @@ def _check_all(
                 left=progress.left,
             )
         with closing(checks):
-            for report in checks if promised is None else promised.apply(checks):
+            for found in checks if promised is None else promised.apply(checks):
+                report = with_hint(found) if found.verdict is Verdict.MALFORMED else found
                 progress.finished()
                 yield report
                 if form == "text":

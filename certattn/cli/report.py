@@ -11,6 +11,7 @@ import click
 
 from certattn.cli.check import find_certificates
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
+from certattn.extras import require_extras
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line, summary_line
@@ -138,12 +139,8 @@ def require_libraries(form: str, pictures: bool) -> None:
     """Raises UsageError where the page could not be written in the end, before any work is done."""
     if form != "html":
         return
-    for module in ("jinja2", "latex2mathml", *(("matplotlib",) if pictures else ())):
-        try:
-            __import__(module)
-        except ImportError:
-            hint = "; --no-pictures does without" if module == "matplotlib" else "; --format markdown does without"
-            raise UsageError(f"a page needs {module}: pip install 'certattn[report]'{hint}") from None
+    otherwise = "--format markdown does without" + (", --no-pictures without matplotlib" if pictures else "")
+    require_extras("pages", "report", *(("plot",) if pictures else ()), otherwise=otherwise)
 
 
 def _text(content: Any, form: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Collection
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -22,6 +24,9 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 _MOST_INLINE = 2**16
 
 Number = str | int | Fraction | Decimal | fmpq
+
+
+_MOST_SHOWN = 40
 
 
 def exact(value: Any, what: str) -> Plain:
@@ -119,12 +124,36 @@ def _shown(value: object) -> str:
     return " ".join(repr(value).split())[:60]
 
 
+def exact_number(value: int | float) -> fmpq:
+    """A number of an array, exactly: of a double, what its bits say."""
+    return fmpq(*value.as_integer_ratio())
+
+
 def exact_rational(value: Any, what: str) -> fmpq:
     """The number that a text or an exact number means. Raises UsageError."""
     try:
         return parse_rational(exact_text(value, what).strip(), DEFAULT_LIMITS)
     except NumberError as error:
-        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
+        hint = number_hint(exact_text(value, what).strip())
+        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}" + (f"; {hint}" if hint else "")) from None
+
+
+def number_hint(text: str) -> str:
+    """What to write for a number that other programs would read; "" where that is not clear."""
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity", ".nan", ".inf"):
+        return "only finite numbers can be stated"
+    if text.endswith("%"):
+        return "write a percentage as a fraction, such as 1/100 for 1%"
+    for spelt in (
+        text.lstrip("+"),
+        text.replace("_", ""),
+        re.sub(r"^([+-]?)\.", r"\g<1>0.", text).lstrip("+"),
+        f"{text}0",
+    ):
+        with suppress(NumberError):
+            parse_rational(spelt, DEFAULT_LIMITS)
+            return f"write {spelt}" if len(spelt) <= _MOST_SHOWN else ""
+    return ""
 
 
 def positive(value: Any, what: str) -> fmpq:

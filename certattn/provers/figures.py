@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from certattn.extras import require_extras
 from certattn.kernel.errors import UsageError
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -51,10 +52,7 @@ def require_figure(path: Path) -> None:
 
 def require_matplotlib() -> None:
     """Raises UsageError where it is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError("a figure needs matplotlib: pip install 'certattn[plot]'") from None
+    require_extras("figures", "plot")
 
 
 def warm_up() -> None:

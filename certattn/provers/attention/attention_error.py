@@ -34,6 +34,7 @@ from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -169,7 +170,7 @@ def generate(
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
     known = (*_FIELDS, *_DIMENSIONS, MASK.name)
     require_known({*arrays, *names}, known)
-    found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
+    found = by_field(None if source is None else open_array_file(Path(source)), known, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     if MASK.name in found:
         found[MASK.name] = _in_bytes(found[MASK.name])
@@ -271,4 +272,5 @@ COMMAND = Command(
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),
     ARRAY,
     DATA_OR_AUTO,
+    doubts=[relative],
 )

@@ -37,6 +37,7 @@ from certattn.provers.attention.deviation_search import BITS
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.attention.region_options import BOX, CELLS, CENTRE, MOST_CELLS_OF_EACH, described_region
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, Yaml, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact, exact_rational, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -195,7 +196,7 @@ def _sources(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], fields: Sequence[str]
 ) -> dict[str, Source]:
     require_known({*arrays, *names}, ARRAYS)
-    found = by_field(open_array_file(Path(source)), ARRAYS, names) if source is not None else {}
+    found = by_field(None if source is None else open_array_file(Path(source)), ARRAYS, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     missing = [field for field in fields if field not in found]
     if missing:
@@ -400,4 +401,5 @@ COMMAND = Command(
     ARRAY,
     DATA_OR_AUTO,
     inputs=described_region,
+    doubts=[relative],
 )

@@ -35,7 +35,7 @@ from certattn.provers.attention.region_options import (
     described_region,
 )
 from certattn.provers.commands import (
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     QUERY_ROWS,
     SCORE_SCALE,
@@ -47,6 +47,7 @@ from certattn.provers.commands import (
     Yaml,
     in_arithmetic,
 )
+from certattn.provers.doubts import relative, spread
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
@@ -274,9 +275,10 @@ COMMAND = Command(
         Whole(1),
         "N",
     ),
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,
+    doubts=[relative, spread],
     progress="parts",
 )

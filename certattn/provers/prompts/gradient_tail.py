@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
 from certattn.kernel.theorems.prompts.random_prompts import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.gradient_goals import Search, search_of
@@ -230,4 +231,5 @@ COMMAND = Command(
     LENGTH,
     OF_LENGTHS,
     finding=_finding,
+    doubts=[rare, long],
 )

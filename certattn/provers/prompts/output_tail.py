@@ -22,6 +22,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
+from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.heavy_scores import require_light_scores
@@ -383,4 +384,5 @@ COMMAND = Command(
     to_plot("Draw the bound against the length."),
     inputs=_inputs,
     finding=_finding,
+    doubts=[rare, long],
 )

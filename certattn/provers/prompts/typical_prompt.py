@@ -17,7 +17,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY_OR_FILE, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
+from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
+from certattn.provers.doubts import rare
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import Draft, require_place, text_rows
 from certattn.provers.prompt_sources import prompt_sources
@@ -168,7 +169,8 @@ COMMAND = Command(
     Option("--norm", "The norm; l2 where no direction is given.", NORMS),
     THRESHOLD,
     PROBABILITY,
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA,
     inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
+    doubts=[rare],
 )

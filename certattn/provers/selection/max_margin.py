@@ -138,10 +138,8 @@ def _arrays(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
-    found: dict[str, Any] = {}
-    if source is not None:
-        found |= by_field(open_array_file(Path(source)), ARRAYS, names)
-    found.update(arrays)
+    file = None if source is None else open_array_file(Path(source))
+    found: dict[str, Any] = {**by_field(file, ARRAYS, names), **arrays}
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(ARRAYS)}")
     matrices: dict[str, Source] = {}

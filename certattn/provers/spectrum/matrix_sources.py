@@ -28,14 +28,14 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
     """
     require_known({*arrays, *names}, _FIELDS)
     found: dict[str, Source] = {}
-    holds = "no file was given"
+    file, holds = None, "no file was given"
     if source is not None:
         file = open_array_file(Path(source))
         if ONLY in file.headers:
             holds, found[MATRIX.name] = f"{source} holds the matrix", InFile(file, ONLY)
         else:
             holds = f"{source} holds {file.listed()}"
-            found |= by_field(file, _FIELDS, names)
+    found |= by_field(file, _FIELDS, names)
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     # What was named is meant, whatever else the file holds.
     named = set(arrays) | set(names)

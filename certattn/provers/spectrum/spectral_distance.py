@@ -35,6 +35,7 @@ from certattn.kernel.theorems.spectrum.spectral_distance import (
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.doubts import distances
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_states, require_within
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import lower_rational, upper_rational
@@ -348,4 +349,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values and both densities."),
+    doubts=[distances],
 )

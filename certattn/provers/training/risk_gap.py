@@ -32,6 +32,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     ball_of,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
+from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
@@ -241,5 +242,6 @@ COMMAND = Command(
     Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
     Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
     Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
+    doubts=[long],
     progress="points",
 )

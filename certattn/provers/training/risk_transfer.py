@@ -32,6 +32,7 @@ from certattn.kernel.theorems.training.risk_transfer import (
 )
 from certattn.kernel.theorems.training.validated_flow import steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
+from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import round_up, upper_rational
@@ -273,4 +274,5 @@ COMMAND = Command(
     Option("--pieces", "Intervals into which that time is cut.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
     inputs=_inputs,
+    doubts=[long],
 )

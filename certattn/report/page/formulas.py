@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from certattn.kernel.errors import UsageError
+from certattn.extras import require_extras
 from certattn.report.text import printable
 
 _ELEMENTS = frozenset(
@@ -25,10 +25,9 @@ def mathml(latex: str) -> list[str]:
     """Formulas that stand side by side; empty where some cannot be converted. Raises UsageError without the library."""
     if not latex or printable(latex) != latex:
         return []
-    try:
-        from latex2mathml.converter import convert
-    except ImportError:
-        raise UsageError("formulas need latex2mathml: pip install 'certattn[report]'") from None
+    require_extras("formulas", "report")
+    from latex2mathml.converter import convert
+
     found = []
     for piece in pieces(latex):
         piece = _ARGUMENT.sub(r"\\text{arg \1}", piece)

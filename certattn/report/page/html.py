@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.errors import UsageError
+from certattn.extras import require_extras
 from certattn.report.page.content import FEW, MANY, OTHERS, Content, Shown
 from certattn.report.page.formulas import mathml
 from certattn.report.page.pictures import SharedParts
@@ -28,11 +28,10 @@ def article(shown: Shown) -> str:
 
 
 def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise UsageError("pages need jinja2: pip install 'certattn[report]'") from None
+    require_extras("pages", "report")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
     parts = SharedParts()
     pictures = {shown.number: Markup(_picture(parts, shown)) for shown in articles}
     formulas = {shown.number: [Markup(f) for f in mathml(shown.entry.described.latex)] for shown in articles}
