@@ -155,7 +155,7 @@ def test_array_files_may_lie_in_a_folder_that_is_named(tmp_path: Path) -> None:
     shutil.copytree(ARRAYS.parent / "data", tmp_path / "data")
     report = check(tmp_path / "proofs" / "a.yaml", strict=True, root=tmp_path)
     assert report.strict[-1] == "second checker: verified"
-    (found, why) = strict.second_opinion(tmp_path / "proofs" / "a.yaml", CheckOptions(), "")
+    (found, why) = strict.second_opinion(tmp_path / "proofs" / "a.yaml", CheckOptions(), report.sha256)
     assert found == "rejected"
     assert "in the folder of the certificate" in why
 
