@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
+from typing import Any
 
 import certattn
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from tools.pages.referee_page import write_or_say
 
 project = "certattn"
 author = "The certattn developers"
@@ -22,6 +29,7 @@ html_theme = "furo"
 html_title = "certattn"
 html_static_path = ["_static"]
 html_css_files = ["certattn.css"]
+html_js_files = ["scrollable.js"]
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -67,7 +75,22 @@ def signature(
     return (text and text.replace("TypeAliasForwardRef('Plain')", "Plain")), returned
 
 
+def sidebar(app: object, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Captions of the sidebar are headings, of which a screen reader has to be told the level."""
+    if "furo_navigation_tree" in context:
+        told = context["furo_navigation_tree"].replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = told
+
+
+def page_for_referees(app: Any, exception: object) -> None:
+    """The page that checks certificates in a browser; without Pyodide one that says so, and a line here."""
+    if exception is None and app.builder.name == "html" and (said := write_or_say(Path(app.outdir) / "referee")):
+        print(said, file=sys.stderr)
+
+
 def setup(app: object) -> None:
+    app.connect("html-page-context", sidebar, priority=900)  # type: ignore[attr-defined]
+    app.connect("build-finished", page_for_referees)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 
