@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """How long the referee's page takes for each certificate of a folder, in Chromium; it must disagree with none.
 
-    python tools/bench/referee_page.py [--seconds N] [--only WORD] [FOLDER]     certificates/, 5 s each, if left out
+    python tools/pages/measure_referee_page.py [--seconds N] [--only WORD] [FOLDER]
+
+FOLDER is certificates/ and N is 5 if left out.
 
 The page is written to a temporary folder, opened, and given the folder as a person would. Printed are the seconds of
 the clock, as the page shows them, and of the processor, which a busy machine changes less. Exit status 1 where anything
