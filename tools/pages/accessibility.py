@@ -12,6 +12,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def main(arguments: list[str]) -> int:
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return 1
-    grave = 0
+    grave, begin = 0, time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.html"
         chosen = [str(ROOT / "certificates" / name) for name in REPORTED]
@@ -87,7 +88,7 @@ def main(arguments: list[str]) -> int:
                 grave += len(found)
                 print(f"{'ok' if not found else len(found)}  {name}")
                 print("".join(f"  {text}\n" for text in found), end="")
-    print(f"{grave} serious or critical findings")
+    print(f"{grave} serious or critical findings, in {time.monotonic() - begin:.0f} s")
     return 1 if grave else 0
 
 

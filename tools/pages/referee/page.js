@@ -236,8 +236,8 @@ function stated(entry) {
 
 function promised({ item, lock, digest }) {
   if (lock.digest === digest) {
-    item.append(element("p", `certattn.lock in the archive names the same digest. Its words, which nobody has checked: ` +
-      `“${lock.says}”`, "words"));
+    item.append(element("p", "certattn.lock in the archive names the same digest."));
+    item.append(folded("The archive's own words for it, which nobody has checked", element("p", lock.says, "words")));
   } else {
     item.append(element("p", lock.digest ? `certattn.lock in the archive promises another statement, ${lock.digest}.`
       : "certattn.lock in the archive does not promise this certificate.", "problem"));
