@@ -40,6 +40,7 @@ import pytest
 import yaml
 
 import certattn
+from certattn._version import SOURCE
 from certattn.kernel.decide.obligation import Part
 from certattn.kernel.document.reader import parse_tree
 from certattn.kernel.document.schema import ByKey, Field, Kind, Listing, Record, Variant
@@ -520,6 +521,7 @@ def test_the_citation_names_this_version() -> None:
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == certattn.__version__
     assert citation["license"] == "Apache-2.0"
+    assert citation.get("repository-code", "") == SOURCE
 
 
 def test_the_changelog_has_this_version() -> None:

@@ -7,53 +7,62 @@ from pathlib import Path
 
 import click
 
-from certattn.cli.scaffold import CI_SYSTEMS, FOLDER, HOOK, files
+from certattn.bundle.lock import LOCK
+from certattn.cli.scaffold import ATTRIBUTES, CI_SYSTEMS, FOLDER, HOOK, REQUIREMENT, WHEEL, files
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line
 
 EPILOG = """\b
 Examples:
   certattn init
-  certattn init paper --ci github --install ./certattn --dry-run
+  certattn init --ci github
+  certattn init paper --ci gitlab --install ./vendor/certattn --dry-run
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", metavar="[DIR]", default=".")
-@click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up; needs --install.")
-@click.option("--install", "requirement", metavar="REQ", help="What pip installs there: a folder, an address.")
+@click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up.")
+@click.option("--install", "requirement", metavar="REQ", help=f"What pip installs there.  [default: {REQUIREMENT}]")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
 def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:
-    """Set a repository up: an example certificate, a pre-commit hook; with --ci, a CI job.
+    """Set up a repository: an example certificate, a pre-commit hook, .gitattributes; with --ci, a CI job.
 
-    Files that are there are left as they are.
+    Existing files are left as they are. Where there is a certattn.lock, the job checks against it.
     """
     _look_at(ci, requirement)
     top = Path(folder)
     if os.path.lexists(top) and not top.is_dir():
         raise UsageError(f"{folder}: not a folder; expected one to set up, or a name for a new one")
-    left = [path for path, text in files(ci, requirement or "").items() if not _write(top, path, text, dry_run=dry_run)]
-    if ".pre-commit-config.yaml" in left and b"certattn-check" not in (top / ".pre-commit-config.yaml").read_bytes():
+    wanted = files(ci, requirement or REQUIREMENT, locked=(top / LOCK).is_file())
+    left = [path for path, text in wanted.items() if not _write(top, path, text, dry_run=dry_run)]
+    if ".pre-commit-config.yaml" in left and _lacks(top / ".pre-commit-config.yaml", b"certattn-check"):
         click.echo(f"to check before each commit, put this under `repos:` there:\n\n{HOOK}")
+    if ".gitattributes" in left and _lacks(top / ".gitattributes", b"binary"):
+        click.echo(f"so that git does not change line ends in arrays, put this into .gitattributes:\n\n{ATTRIBUTES}")
     if dry_run:
         return
+    if ci and (requirement or REQUIREMENT) == WHEEL and not (top / WHEEL).exists():
+        click.echo(
+            f"the job installs {WHEEL}, which is not there yet: build it from a copy of certattn's sources with\n"
+            f"  pip wheel --no-deps --wheel-dir {on_one_line(folder)} PATH-TO-CERTATTN"
+        )
     where = "" if top.resolve() == Path.cwd() else f"cd {on_one_line(folder)} && "
     click.echo(f"now prove what is there: {where}certattn check {FOLDER}")
 
 
 def _look_at(ci: str | None, requirement: str | None) -> None:
-    # The name alone is no default: whoever registers it in an index would run code in the CI system.
-    if ci and requirement is None:
-        raise UsageError(
-            f"--ci {ci} needs --install, what pip installs there: `--install ./certattn` for a copy in the repository, "
-            "or an address of yours"
-        )
     if requirement is not None and ci is None:
         raise UsageError(f"--install {on_one_line(requirement)} is for a CI system, expected --ci beside it")
     if requirement is not None and (
         not requirement.isprintable() or not requirement.strip() or requirement.startswith("-")
     ):
         raise UsageError(f"--install is {requirement!r}, expected what pip installs, on one line")
+
+
+def _lacks(path: Path, words: bytes) -> bool:
+    """Whether a file that is there and can be read does not have these words in it."""
+    return path.is_file() and words not in path.read_bytes()
 
 
 def _write(top: Path, path: str, text: str, *, dry_run: bool) -> bool:

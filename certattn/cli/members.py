@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,7 @@ from certattn.kernel.errors import MalformedError, UsageError
 from certattn.kernel.limits import Limits
 from certattn.statements.checking import check_file, malformed_report
 from certattn.statements.reports import Report
+from certattn.statements.trust import trust_of
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,13 @@ class Members:
     def check(self, path: Path, options: CheckOptions) -> Report:
         try:
             with open_archive(self.archive, options.limits) as archive:
-                return check_file(path, options, archive.load)
+                report = check_file(path, options, archive.load)
         except MalformedError as error:
             return malformed_report(str(path), error)
+        if not report.rests_on:
+            return report
+        uses = {name: name in report.rests_on["uses"] for name in ("arrays", "binary64")}
+        return replace(report, rests_on=trust_of(report.claim, **uses, archives=True).to_dict())
 
     def read(self, path: Path, options: CheckOptions) -> Certificate:
         with open_archive(self.archive, options.limits) as archive:

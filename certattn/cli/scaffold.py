@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from certattn._version import SOURCE, __version__
+from certattn.kernel.document.arrays import SUFFIXES
+
 FOLDER = "certificates"
 
 _EXAMPLE = """\
@@ -44,7 +47,7 @@ jobs:
     - run: |
         pip install {requirement}
     - run: |
-        certattn check {folder} --format github --report "markdown=$GITHUB_STEP_SUMMARY"
+        certattn check {folder}{locked} --format github --report "markdown=$GITHUB_STEP_SUMMARY"
 """
 
 _GITLAB = """\
@@ -53,7 +56,7 @@ certificates:
   script:
   - |
     pip install {requirement}
-  - certattn check {folder} --report junit=certattn.xml
+  - certattn check {folder}{locked} --report junit=certattn.xml
   artifacts:
     when: always
     reports:
@@ -63,14 +66,27 @@ certificates:
 _CI = {"github": (".github/workflows/certattn.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
 CI_SYSTEMS = tuple(_CI)
 
+ATTRIBUTES = "".join(f"*{suffix} binary\n" for suffix in SUFFIXES)
 
-def files(ci: str | None, requirement: str) -> dict[str, str]:
-    """Path in the repository to content; `requirement` is what pip installs in the CI system `ci`, if there is one."""
+_ATTRIBUTES = f"# Certificates name arrays by their hash: git must not change line ends in them.\n{ATTRIBUTES}"
+
+# The name alone is never installed: whoever registers it in an index would run code in the CI system.
+WHEEL = f"./certattn-{__version__}-py3-none-any.whl"
+REQUIREMENT = f"certattn @ git+{SOURCE}@v{__version__}" if SOURCE else WHEEL
+
+
+def files(ci: str | None, requirement: str, *, locked: bool) -> dict[str, str]:
+    """Path in the repository to content.
+
+    `requirement` is what pip installs in the CI system `ci`, if there is one; `locked` says that there is a lock.
+    """
     content = {
         f"{FOLDER}/example.yaml": _EXAMPLE,
         ".pre-commit-config.yaml": f"repos:\n{HOOK}",
+        ".gitattributes": _ATTRIBUTES,
     }
     if ci:
         path, text = _CI[ci]
-        content[path] = text.format(requirement=shlex.quote(requirement), folder=FOLDER)
+        option = " --locked" if locked else ""
+        content[path] = text.format(requirement=shlex.quote(requirement), folder=FOLDER, locked=option)
     return content

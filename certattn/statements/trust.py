@@ -2,6 +2,7 @@
 
 Read from the sources: what a module imports when it is imported, and what functions in it import when they are called.
 Of the second kind binary64 counts for verdicts that name it, and what reads arrays for certificates that have some.
+What opens archives counts for certificates that lie in one.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from certattn.kernel.theorems import CHAPTERS, module_of
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _ROOT = PACKAGE.name
-TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast")
+ARCHIVES = f"{_ROOT}.bundle.archive"
+TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast", ARCHIVES, f"{_ROOT}.bundle.names")
 # What a check begins with, whatever the claim is.
 CORE = f"{_ROOT}.kernel.decide.checker"
 ARRAYS = f"{_ROOT}.kernel.document.arrays"
 FAST = f"{_ROOT}.fast"
 # The order in which rooms are read; what else there is comes first.
-_ROOMS = ("decide", "document", "mathematics", "given", *CHAPTERS, "fast")
+_ROOMS = ("decide", "document", "mathematics", "given", *CHAPTERS, "fast", "bundle")
 
 _DOCSTRING = re.compile(r'^ *r?"""(?:[^"\\]|\\.|"(?!""))*"""$', re.M)
 _IMPORT = re.compile(rf"^( *)from ({_ROOT}[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
@@ -57,7 +59,7 @@ class TrustedFile:
 class Trust:
     """The files that a verdict rests on, in an order in which they can be read.
 
-    `uses` says what it has used of what not every check needs: "arrays" and "binary64".
+    `uses` says what it has used of what not every check needs: "arrays", "binary64" and "archives".
     """
 
     files: tuple[TrustedFile, ...]
@@ -98,16 +100,21 @@ class Trust:
 
 
 @cache
-def trust_of(claim: str, *, arrays: bool = True, binary64: bool = True) -> Trust:
-    """What verdicts on a claim rest on: with all that a check may need, or without what reads arrays, or binary64."""
+def trust_of(claim: str, *, arrays: bool = True, binary64: bool = True, archives: bool = False) -> Trust:
+    """What verdicts on a claim rest on: with all that checks of files may need, or without arrays or binary64.
+
+    With `archives` also what opens them.
+    """
     # A theorem about binary64 itself rests on it, whatever the arithmetic of the proof.
     binary64 = binary64 or _reaches_binary64(module_of("kernel.theorems", claim))
     found: dict[str, TrustedFile] = {}
     _follow(CORE, found, arrays, binary64)
     _follow(module_of("kernel.theorems", claim), found, arrays, binary64)
+    if archives:
+        _follow(ARCHIVES, found, arrays, binary64)
     # What is imported stands before what imports it, room by room; files without code are not read.
     files = sorted((file for file in found.values() if file.lines), key=_place)
-    named = {"arrays": ARRAYS, "binary64": FAST}
+    named = {"arrays": ARRAYS, "binary64": FAST, "archives": ARCHIVES}
     uses = [name for name, module in named.items() if any(file.module.startswith(module) for file in files)]
     return Trust(tuple(files), tuple(uses))
 

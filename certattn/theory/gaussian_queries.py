@@ -93,23 +93,25 @@ def check_logistic(kernel: Kernel) -> Iterator[Check]:
 
 def check_lengths(kernel: Kernel) -> Iterator[Check]:
     """The logarithmic derivatives of the ratios to the display: sums of negative terms."""
-    m, rho, more, sigma, kappa = (positive_symbol(name) for name in ("m", "rho", "tau", "sigma", "kappa"))
+    m, rho, more, sigma, kappa, n = (positive_symbol(name) for name in ("m", "rho", "tau", "sigma", "kappa", "n"))
     L = 1 + m
     numbers = [SymbolicNumber(number) for number in (L, rho, sigma)]
-    form = plain(kernel.every_length.display(*numbers))
-    log_form = 6 * sympy.log(sigma) + sympy.log(sympy.log(L)) - rho * sympy.log(L)
-    yield equal("sigma^6 ln L / L^rho", form, sigma**6 * sympy.log(L) * sympy.exp(-rho * sympy.log(L)))
-    one = plain(kernel.every_length.display(SymbolicNumber(1), *numbers[1:]))
-    yield equal("the display is 0 at L = 1", one, 0)
-    falls = rho / (L * m) + more / m + 1 / (L * sympy.log(L))
+    log_form = 6 * n * sympy.log(sigma) + n * sympy.log(sympy.log(L)) - rho * sympy.log(L)
+    for power in (1, 2):
+        form = plain(kernel.every_length.display(*numbers, power))
+        wanted = sigma ** (6 * power) * sympy.log(L) ** power * sympy.exp(-rho * sympy.log(L))
+        yield equal(f"(sigma^6 ln L)^{power} / L^rho", form, wanted)
+        one = plain(kernel.every_length.display(SymbolicNumber(1), *numbers[1:], power))
+        yield equal(f"the display is 0 at L = 1, n = {power}", one, 0)
+    falls = rho / (L * m) + more / m + n / (L * sympy.log(L))
     slope = sympy.diff(-(rho + more) * sympy.log(m) - log_form, m)
     yield equal("(L - 1)^(-rho-tau) over the display", slope, -falls)
     yield positive("which decreases", falls)
     share = positive_symbol("s")
     slope = sympy.diff(-sympy.log(L) - log_form, m)
-    yield equal("1/L over the display, rho = 1 - s", slope.subs(rho, 1 - share), -share / L - 1 / (L * sympy.log(L)))
+    yield equal("1/L over the display, rho = 1 - s", slope.subs(rho, 1 - share), -share / L - n / (L * sympy.log(L)))
     slope = sympy.diff(-kappa * L - log_form, m)
-    yield equal("e^(-kappa L) over the display", slope, -(kappa * L - rho) / L - 1 / (L * sympy.log(L)))
+    yield equal("e^(-kappa L) over the display", slope, -(kappa * L - rho) / L - n / (L * sympy.log(L)))
 
 
 # -- instances whose left side is exact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -103,6 +104,17 @@ def test_a_reader_checks_the_archive(paper: Path, certattn_run: Run) -> None:
     done = certattn_run("check", "paper.zip", "--locked", "--no-unlocked")
     assert done.status == 0
     assert done.out.endswith("2 certificates: 2 verified\n")
+
+
+def test_what_opens_archives_is_counted_among_what_a_verdict_rests_on(paper: Path, certattn_run: Run) -> None:
+    certattn_run("bundle", "paper", "-o", "paper.zip")
+    reports = json.loads(certattn_run("check", "paper.zip", "--format", "json").out)["reports"]
+    (inside,) = (report["rests_on"] for report in reports if report["path"].endswith("head.yaml"))
+    alone = certattn.check("paper/head.yaml").rests_on
+    assert inside["uses"] == [*alone["uses"], "archives"]
+    assert inside["rooms"] == [*alone["rooms"], "bundle"]
+    assert inside["files"] == alone["files"] + 2
+    assert inside["lines"] > alone["lines"]
 
 
 def test_a_reader_follows_the_readme(paper: Path, certattn_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

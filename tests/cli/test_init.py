@@ -14,10 +14,14 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
+import certattn
+
 Run = Callable[..., Any]
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
 CI = ["--ci", "github", "--install", "./certattn"]
-WRITTEN = ["certificates/example.yaml", ".pre-commit-config.yaml", ".github/workflows/certattn.yml"]
+WRITTEN = [
+    "certificates/example.yaml", ".pre-commit-config.yaml", ".gitattributes", ".github/workflows/certattn.yml",
+]  # fmt: skip
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -36,7 +40,7 @@ def test_what_is_set_up_verifies(certattn_run: Run, folder: Path) -> None:
 
 def test_a_new_folder(certattn_run: Run, folder: Path) -> None:
     done = certattn_run("init", "paper/proofs")
-    assert sorted(tree(folder)) == sorted(f"paper/proofs/{path}" for path in WRITTEN[:2])
+    assert sorted(tree(folder)) == sorted(f"paper/proofs/{path}" for path in WRITTEN[:3])
     assert done.out.endswith("now prove what is there: cd paper/proofs && certattn check certificates\n")
 
 
@@ -51,7 +55,8 @@ def test_nothing_is_overwritten(certattn_run: Run, folder: Path) -> None:
     assert done.status == 0
     assert tree(folder) == before
     assert not (folder / "certificates" / "nowhere").exists()
-    assert done.out.splitlines()[:3] == [f"left {path} as it is" for path in WRITTEN]
+    assert done.out.splitlines()[:4] == [f"left {path} as it is" for path in WRITTEN]
+    assert "\n*.npz binary\n" in done.out
     hook = yaml.safe_load(done.out.split("there:\n\n")[1].split("\n\n")[0])
     assert hook[0]["hooks"][0]["id"] == "certattn-check"
 
@@ -75,7 +80,7 @@ def test_a_dry_run_writes_nothing(certattn_run: Run, folder: Path) -> None:
     [
         (["file"], "not a folder"), (["file/below"], ""), ([*CI[:3], "a\nb"], "on one line"),
         ([*CI[:3], " "], "what pip installs"), ([*CI[:3], "--pre"], "what pip installs"),
-        (["--ci", "x"], "--ci"), (CI[:2], "--ci github needs --install"), (CI[2:], "expected --ci beside it"),
+        (["--ci", "x"], "--ci"), (CI[2:], "expected --ci beside it"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_set_up(certattn_run: Run, folder: Path, arguments: list[str], said: str) -> None:
@@ -89,7 +94,7 @@ def test_what_cannot_be_set_up(certattn_run: Run, folder: Path, arguments: list[
 def test_the_workflow_of_github(certattn_run: Run, folder: Path) -> None:
     certattn_run("init", *CI[:3], "./my folder")
     # YAML 1.1 reads the key `on` as true.
-    content = yaml.safe_load((folder / WRITTEN[2]).read_text())
+    content = yaml.safe_load((folder / WRITTEN[-1]).read_text())
     workflow = {"on" if key is True else key: value for key, value in content.items()}
     Draft7Validator(json.loads((SCHEMAS / "github-workflow.json").read_text())).validate(workflow)
     *_, install, check = workflow["jobs"]["certattn"]["steps"]
@@ -99,6 +104,26 @@ def test_the_workflow_of_github(certattn_run: Run, folder: Path) -> None:
     done = subprocess.run(["bash", "-ec", check["run"]], env=variables, check=True, capture_output=True)
     assert done.stdout == b"certattn: 1 of 1 certificates verified\n"
     assert summary.read_text().startswith("### certattn: 1 of 1 certificates verified\n")
+
+
+def test_without_an_address_the_job_installs_a_wheel_that_the_repository_keeps(certattn_run: Run, folder: Path) -> None:
+    done = certattn_run("init", "--ci", "gitlab")
+    wheel = f"certattn-{certattn.__version__}-py3-none-any.whl"
+    assert done.status == 0
+    assert f"the job installs ./{wheel}, which is not there yet" in done.out
+    assert f"pip install ./{wheel}\n" in (folder / ".gitlab-ci.yml").read_text()
+    (folder / wheel).touch()
+    (folder / ".gitlab-ci.yml").unlink()
+    assert "not there yet" not in certattn_run("init", "--ci", "gitlab").out
+
+
+@pytest.mark.parametrize("system", ["github", "gitlab"])
+def test_where_there_is_a_lock_the_job_checks_against_it(certattn_run: Run, folder: Path, system: str) -> None:
+    certattn_run("init")
+    certattn_run("lock", "certificates")
+    certattn_run("init", "--ci", system)
+    written = folder / (".gitlab-ci.yml" if system == "gitlab" else WRITTEN[-1])
+    assert "certattn check certificates --locked --" in written.read_text()
 
 
 def test_the_job_of_gitlab(certattn_run: Run, folder: Path) -> None:

@@ -372,8 +372,8 @@ CASES: dict[str, list[Case]] = {
     "every_length.log_peak": [Case(lambda t: every_length.log_peak(t), log_peak, (UNIT,))],
     "every_length.display": [
         Case(
-            lambda n, r, s: every_length.display(n, r, s),
-            lambda n, r, s: s**6 * mp.log(n) / n**r,
+            lambda n, r, s: every_length.display(n, r, s, 2),
+            lambda n, r, s: (s**6 * mp.log(n)) ** 2 / n**r,
             (ABOVE_TWO, UNIT, POSITIVE),
         )
     ],

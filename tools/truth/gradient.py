@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,7 @@ class Prompt:
     values: Table
     norm_square: Fraction
     length: int
+    onwards: bool
 
     @property
     def factor(self) -> float:
@@ -86,7 +87,7 @@ def _read(given: Any, gradient: Any, folder: Path) -> Prompt:
     elif found.query is not None:
         norm_square = scale.square * dot(found.query, found.query)
     positive = scale.is_root or scale.value > 0
-    return Prompt(law, found.base, scale.square, positive, found.tilt, V, norm_square, found.length)
+    return Prompt(law, found.base, scale.square, positive, found.tilt, V, norm_square, found.length, found.onwards)
 
 
 # -- mean squares
@@ -113,6 +114,13 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         require(t > 0 and rate > 0, "t and lambda")
         bound = _general(prompt, asserts["gradient"], float(t), float(rate)) if t < 1 else math.inf
         shown["at_most"] = bound, bound
+    if prompt.onwards:
+        # Mean squares tend to 0; of the methods, one alone has a bound that is known to fall.
+        shown["at_least"] = (-math.inf, -math.inf)
+        if method != "logistic":
+            shown["at_most"] = _NOTHING
+        if bounds.get("at_least", 0) > 0:
+            return Judgement(Truth.FALSE, 1e-12, "a lower bound", provable=False)
     found = []
     for side, bound in bounds.items():
         sign = 1 if side == "at_most" else -1
@@ -339,14 +347,19 @@ def _framed(hint: Any, map_: Table, prompt: Prompt, folder: Path) -> tuple[Table
     for index, (row, level) in enumerate(zip(frame, levels, strict=True)):
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
             v = [sign * dot(row, column) for column in zip(*map_, strict=True)]
-            try:
-                read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, float(level))
-            except NothingShown:
-                bounds.append(_NOTHING)
-                continue
-            named = random_prompts.Tail(prompt.plain, prompt.tilt, tuple(map(float, v)), float(level), prompt.length)
-            bounds.append(named.bound(read))
+            bounds.append(tails.over_ranges(rule, prompt, partial(_of_mean, prompt, v, float(level))))
     return frame, levels, bounds
+
+
+def _of_mean(prompt: Prompt, v: list[Fraction], level: float, first: int, last: float, rule: Any) -> Any:
+    """What a rule gives for the softmax mean in a direction, for lengths from the first to the last."""
+    try:
+        read = tails._tail_rule(rule, prompt.law, prompt.base, prompt.positive, prompt.square, v, level)
+    except NothingShown:
+        return _NOTHING
+    if rule["rule"] == "truncated" and math.isinf(last):
+        return _NOTHING
+    return random_prompts.Tail(prompt.plain, prompt.tilt, tuple(map(float, v)), level, first, last).bound(read)
 
 
 def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[Any]:
@@ -372,11 +385,17 @@ def _entries(witness: Any, prompt: Prompt, eps: Fraction, folder: Path) -> list[
     for index, (i, j) in enumerate(pairs):
         u = [dot(outputs[i], column) for column in zip(*prompt.values, strict=True)]
         for sign, rule in zip((1, -1), rules[2 * index : 2 * index + 2], strict=True):
-            try:
-                bounds.append(_entry(rule, prompt, u, tokens[j], sign, levels[i][j]))
-            except NothingShown:
-                bounds.append(_NOTHING)
+            bounds.append(tails.over_ranges(rule, prompt, partial(_of_entry, prompt, u, tokens[j], sign, levels[i][j])))
     return bounds
+
+
+def _of_entry(
+    prompt: Prompt, u: list[Fraction], v: list[Fraction], sign: int, level: Fraction, first: int, last: float, rule: Any
+) -> Any:
+    try:
+        return _entry(rule, replace(prompt, length=first, onwards=last > first), u, v, sign, level)
+    except NothingShown:
+        return _NOTHING
 
 
 def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign: int, level: Fraction) -> Any:
@@ -409,13 +428,19 @@ def _entry(rule: Any, prompt: Prompt, u: list[Fraction], v: list[Fraction], sign
     if name == "cantelli":
         found = float(p @ D**2)
         return (found / (found + length * eps**2),) * 2
+    if name == "moment" and prompt.onwards:
+        a = [float(p @ D**j) / math.factorial(j) for j in range(order + 1)]
+        return (random_prompts.falling_moment(a, eps, length),) * 2
     if name == "moment":
         return (_moment([float(p @ D**j) for j in range(order + 1)], eps, length),) * 2
     if atoms:
         found = float(p @ np.exp(np.minimum(float(slope) * Y, 600)))
-        return (_power(found, length),) * 2
-    low = _by_moments(p, D, eps, float(slope), order, float(D.max()), length)
-    return low, _by_moments(p, D, eps, float(slope), order, 1.05 * _reach(prompt, left, right, sign, eps), length)
+        both = (_power(found, length),) * 2
+    else:
+        low = _by_moments(p, D, eps, float(slope), order, float(D.max()), length)
+        reach = 1.05 * _reach(prompt, left, right, sign, eps)
+        both = (low, _by_moments(p, D, eps, float(slope), order, reach, length))
+    return (min(both[0], 1.0), min(both[1], 1.0)) if prompt.onwards else both
 
 
 def _moment(moments: list[float], eps: float, length: int) -> float:

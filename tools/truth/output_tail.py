@@ -7,7 +7,7 @@ simulated prompts exceed what is stated more often than is stated, the statement
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -63,12 +63,17 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 
     def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         direction = times([list(column) for column in zip(*V, strict=True)], u)
-        try:
-            read = _tail_rule(rule, law, base, positive, square, direction, eps)
-        except NothingShown:
-            return math.inf, math.inf
-        named = random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, length)
-        return named.bound(read)
+
+        def bound(first: int, last: float, one: Any) -> tuple[float, float]:
+            try:
+                read = _tail_rule(one, law, base, positive, square, direction, eps)
+            except NothingShown:
+                return math.inf, math.inf
+            if one["rule"] == "truncated" and math.isinf(last):
+                return math.inf, math.inf
+            return random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, first, last).bound(read)
+
+        return over_ranges(rule, prompt, bound)
 
     differences = random_prompts.outputs(plain, tilt, tuple(tuple(map(float, row)) for row in V), length)
     found = []
@@ -111,6 +116,20 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         found.append(_tail_judgement(total, delta, happened))
     order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def over_ranges(rule: Any, prompt: Any, bound: Callable[[int, float, Any], tuple[float, float]]) -> tuple[float, float]:
+    """What a rule gives for all lengths of the prompt: the largest over the ranges of one by length."""
+    end = math.inf if prompt.onwards else prompt.length
+    if require_mapping(rule, "a rule").get("rule") != "by-length":
+        return bound(prompt.length, end, rule)
+    require_record(rule, "a rule", {"rule", "from", "rules"})
+    starts, rules = rule["from"], rule["rules"]
+    require(isinstance(starts, list) and isinstance(rules, list) and len(starts) == len(rules) > 0, "ranges")
+    first = [read_count(start, 1) for start in starts]
+    require(prompt.onwards and first[0] == prompt.length and first == sorted(set(first)), "ranges that rise")
+    found = [bound(a, b - 1, one) for a, b, one in zip(first, [*first[1:], math.inf], rules, strict=True)]
+    return max(low for low, _ in found), max(high for _, high in found)
 
 
 def _mean_square(law: Gaussian, base: Vector, square: float, V: Table, length: int) -> float:

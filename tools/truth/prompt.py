@@ -680,7 +680,10 @@ def read_weights(given: Mapping[str, Any], dimension: int, folder: Path) -> tupl
 
 @dataclass(frozen=True)
 class RandomPrompt:
-    """A law of tokens, how many there are, and what they are tilted by: s U z of a query, or a tilt that is stated."""
+    """A law of tokens, how many there are, and what they are tilted by: s U z of a query, or a tilt that is stated.
+
+    With `onwards` any number of tokens from `length` on is meant.
+    """
 
     law: Law
     length: int
@@ -688,6 +691,7 @@ class RandomPrompt:
     scale: Scale
     V: Table
     query: Vector | None
+    onwards: bool = False
 
     @property
     def tilt(self) -> tuple[float, ...]:
@@ -699,16 +703,24 @@ def read_random_prompt(given: Any, folder: Path) -> RandomPrompt:
     forms = {"tilt": {"tilt"}, "U": {"U", "query"}, "query": {"query"}}
     others = {"tilt": {"V"}, "U": {"V", "scale"}, "query": {"K", "Q", "V", "scale"}}
     require_record(given, "given", {"law", "length"} | forms[form], others[form])
-    law, length = read_law(given["law"], folder), read_count(given["length"], 1)
+    law, (length, onwards) = read_law(given["law"], folder), read_lengths(given["length"])
     if form == "tilt":
         base = read_vector(given["tilt"], folder)
         require(len(base) == law.dimension, "a tilt of another dimension")
         _, V = read_weights({key: given[key] for key in given if key == "V"}, law.dimension, folder)
-        return RandomPrompt(law, length, base, Scale(Fraction(1), False), V, None)
+        return RandomPrompt(law, length, base, Scale(Fraction(1), False), V, None, onwards)
     U, V = read_weights(given, law.dimension, folder)
     query = read_vector(given["query"], folder)
     require(len(query) == len(U[0]), "a query of another dimension")
-    return RandomPrompt(law, length, times(U, query), read_scale(given), V, query)
+    return RandomPrompt(law, length, times(U, query), read_scale(given), V, query, onwards)
+
+
+def read_lengths(node: Any) -> tuple[int, bool]:
+    """A number of tokens, and whether every larger one is meant too."""
+    if isinstance(node, dict):
+        require_record(node, "the length", {"at_least"})
+        return read_count(node["at_least"], 1), True
+    return read_count(node, 1), False
 
 
 def _probes(width: int) -> list[Vector]:

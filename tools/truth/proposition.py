@@ -56,6 +56,11 @@ class _Setting:
     sigma: Fraction | None
 
     @property
+    def power(self) -> int:
+        """How often sigma^6 ln L is a factor of the display."""
+        return 2 if self.error == "U" else 1
+
+    @property
     def C(self) -> Table:  # noqa: N802
         return _covariance(self.law)
 
@@ -80,8 +85,8 @@ def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folde
         require(not any(_mean(one)), "a law that is not centred")
     sigma = read_number(given["sigma"]) if "sigma" in given else None
     if sigma is not None:
-        require(sigma > 0, "sigma")
-        require(all(_is_sub_gaussian(one, sigma * sigma) for one in (law, queries)), "not sub-Gaussian")
+        require(sigma >= 1, "sigma")
+        require(_is_sub_gaussian(law, sigma * sigma), "tokens that are not sub-Gaussian")
     V = identity_matrix(law.dimension) if error == "V" else V
     scale = read_scale(given)
     with mp.workdps(40):
@@ -99,6 +104,7 @@ def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folde
 def _published(setting: _Setting, given: Any, said: Any, witness: Any) -> Judgement:
     require(said in ("fails", "holds"), "fails or holds")
     require(witness == {}, "a witness")
+    require(_is_sub_gaussian(setting.queries, Fraction(1)), "queries that are not sub-Gaussian")
     require("length" in given, "no length")
     length = read_count(given["length"], 1)
     constants = None
@@ -119,7 +125,7 @@ def _published(setting: _Setting, given: Any, said: Any, witness: Any) -> Judgem
             assert setting.sigma is not None
             c1, c2 = map(to_real, constants)
             sigma = to_real(setting.sigma)
-            right = c1 * sigma**6 * mp.log(length) / mpf(length) ** (c2 / sigma**2)
+            right = c1 * (sigma**6 * mp.log(length)) ** setting.power / mpf(length) ** (c2 / sigma**2)
         size = max(to_real(left), right)
         if size == 0:
             return Judgement(Truth.TRUE if said == "holds" else Truth.FALSE, 1.0, "0 = 0")
@@ -152,7 +158,7 @@ def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judge
     c1, c2 = read_number(stated["c1"]), read_number(stated["c2"])
     require(c1 > 0 and c2 > 0, "constants")
     require("length" not in given and "constants" not in given, "an instance")
-    require(setting.sigma is not None and setting.sigma >= 1, "sigma")
+    require(setting.sigma is not None, "sigma")
     assert setting.sigma is not None
     rho = c2 / setting.sigma**2
     if isinstance(setting.law, Gaussian) and isinstance(setting.queries, Gaussian):
@@ -162,7 +168,7 @@ def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judge
     else:
         raise NotAStatement("other laws")
     with np.errstate(over="ignore"):
-        ratio = worst / (float(c1) * float(setting.sigma) ** 6)
+        ratio = worst / (float(c1) * float(setting.sigma) ** (6 * setting.power))
     if ratio < 1 - _MARGIN:
         return Judgement(Truth.TRUE, 1 - ratio, "the bound")
     if _exceeds(setting, float(c1), float(rho)):
@@ -171,7 +177,7 @@ def _repaired(setting: _Setting, given: Any, stated: Any, witness: Any) -> Judge
 
 
 def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
-    """The largest bound * L^rho / ln L over all lengths; infinite where there is no proof."""
+    """The largest bound * L^rho / (ln L)^power over all lengths; infinite where there is no proof."""
     require_record(witness, "witness", {"steps"})
     require(isinstance(witness["steps"], list) and witness["steps"] != [], "steps")
     steps = []
@@ -192,8 +198,8 @@ def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
         if log_bound == np.inf:
             return np.inf
         lengths = np.arange(start, steps[i + 1][0] if i + 1 < len(steps) else start + 1, dtype=float)
-        logs = log_bound - float(theta) * np.log(lengths - 1) + float(rho) * np.log(lengths) - np.log(np.log(lengths))
-        worst = max(worst, float(np.exp(logs.max())))
+        logs = log_bound - float(theta) * np.log(lengths - 1) + float(rho) * np.log(lengths)
+        worst = max(worst, float(np.exp((logs - setting.power * np.log(np.log(lengths))).max())))
     return worst
 
 
@@ -293,7 +299,7 @@ def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     def ratio(lengths: Array, capped: bool) -> float:
         bound = weight / (lengths * (1 - t) ** 2) + largest * np.exp(-rate * lengths)
         bound = np.minimum(bound, largest) if capped else bound
-        return float((bound * lengths ** float(rho) / np.log(lengths)).max())
+        return float((bound * lengths ** float(rho) / np.log(lengths) ** setting.power).max())
 
     before = ratio(np.arange(2.0, start), True) if start > 2 else 0.0
     return max(before, ratio(np.array([float(start)]), False))
@@ -308,7 +314,7 @@ def _exceeds(setting: _Setting, c1: float, rho: float) -> bool:
     with np.errstate(all="ignore"):
         for length in (2, 6):
             squares = _squares(setting, length)
-            display = c1 * float(setting.sigma) ** 6 * np.log(length) * np.exp(-rho * np.log(length))
+            display = c1 * (float(setting.sigma) ** 6 * np.log(length)) ** setting.power * length**-rho
             if squares.mean() - 8 * squares.std() / np.sqrt(len(squares)) > display:
                 return True
     return False

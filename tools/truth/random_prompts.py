@@ -144,15 +144,32 @@ def tilted_mean(law: Law, tilt: Sequence[float]) -> Array:
     return np.asarray((masses * np.exp(tokens @ np.array(tilt) - log_mgf(law, tilt))) @ tokens)
 
 
+def falling_moment(a: Sequence[float], eps: float, length: int) -> float:
+    """What a moment of even order bounds at every length from this one on, a_j = E D^j / j!.
+
+    The moment is a polynomial in L, which its values at small lengths give; of its terms the positive ones count.
+    """
+    order = len(a) - 1
+    f = np.polynomial.Polynomial([1.0, 0.0, *a[2:]])
+    values, power = [0.0], np.polynomial.Polynomial([1.0])
+    for _ in range(order // 2):
+        power = (power * f).truncate(order + 1)
+        values.append(float(power.coef[order]) if len(power.coef) > order else 0.0)
+    fitted = np.linalg.solve(np.vander(np.arange(len(values), dtype=float), increasing=True), values)
+    terms = (max(float(c), 0.0) * float(length) ** (k - order) for k, c in enumerate(fitted) if k)
+    return sum(terms) * factorial(order) / eps**order
+
+
 @dataclass(frozen=True)
 class Tail:
-    """P(<v, tau_L - tau> > eps)."""
+    """P(<v, tau_L - tau> > eps), of one length or of all from it to the last; infinite for no end."""
 
     law: Law
     tilt: tuple[float, ...]
     direction: tuple[float, ...]
     eps: float
     length: int
+    last: float
 
     def weighted(self) -> tuple[Array, Array, Array]:
         """Probabilities, weights w and outputs <v, x - tau> at the nodes."""
@@ -199,6 +216,8 @@ class Tail:
     def _moment(self, order: int) -> float:
         """E S_L^p from n c_n = sum_k (k (L + 1) - n) a_k c_{n-k} for the coefficients of a power series to the L."""
         a = [moment / factorial(j) for j, moment in enumerate(self._centred(order))]
+        if self.last > self.length:
+            return falling_moment(a, self.eps, self.length)
         c = [1.0]
         for n in range(1, order + 1):
             c.append(sum((k * (self.length + 1) - n) * a[k] * c[n - k] for k in range(1, n + 1)) / n)
@@ -215,7 +234,10 @@ class Tail:
             remainder += term
         head = sum(slope**j * moments[j] / factorial(j) for j in range(order))
         total = head + slope**order * moments[order] * remainder
-        return float((np.exp(-slope * self.eps) * total) ** self.length)
+        return self._power(np.exp(-slope * self.eps) * total)
+
+    def _power(self, mean: float) -> float:
+        return float((min(mean, 1.0) if self.last > self.length else mean) ** self.length)
 
     def _largest(self) -> float:
         """The largest D over a bounded support, on a grid of it."""
@@ -245,7 +267,8 @@ class Tail:
         for weight, part in self.law:
             p, e = self._capped_part(part, slope, cap)
             outside, inside = outside + weight * p, inside + weight * e
-        return float(-np.expm1(self.length * np.log1p(-outside)) + inside**self.length)
+        exceeding = 0.0 if cap == np.inf else float(-np.expm1(self.last * np.log1p(-outside)))
+        return exceeding + self._power(inside)
 
     def _capped_part(self, part: Part, slope: float, cap: float) -> Interval:
         tilt, direction = np.array(self.tilt), np.array(self.direction)

@@ -160,9 +160,9 @@ def capped(plane: Plane, asked: Cap) -> Capped:
     return _flat(plane, asked, asked.cap) if plane.flat_score else _noisy(plane, asked, asked.cap)
 
 
-def capped_bound(whole: Capped, length: int) -> arb:
-    """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L."""
-    return 1 - (1 - whole.outside) ** length + whole.inside**length
+def capped_bound(whole: Capped, first: int, last: int) -> arb:
+    """1 - (1 - P(A))^L + E[e^{slope Y}; not A]^L: at L = first = last, or where the mean is <= 1 between them."""
+    return 1 - (1 - whole.outside) ** last + whole.inside**first
 
 
 # -- no randomness, or none in the weights

@@ -1,12 +1,12 @@
-"""Bounds of the form c1 sigma^6 ln L / L^rho, and how few lengths have to be looked at for all of them.
+"""Bounds of the form c1 (sigma^6 ln L)^n / L^rho, and how few lengths have to be looked at for all of them.
 
-The ratio of a bound b(L) to sigma^6 ln L / L^rho has to be at most c1 for every length L. Here are the
+The ratio of a bound b(L) to (sigma^6 ln L)^n / L^rho, n = 1 or 2, has to be at most c1 for every length L. Here are the
 ratios for two kinds of b, and why each is decreasing in L from some length on:
 
     b(L) = A (L - 1)^(-theta)        rho <= theta: from L = 2 on, as
-        d/dL ln(ratio) = rho/L - theta/(L-1) - 1/(L ln L) < 0;
+        d/dL ln(ratio) = rho/L - theta/(L-1) - n/(L ln L) < 0;
     b(L) = A / L + B e^{-kappa L}    rho <= 1 and rho <= kappa L0: from L0 on, as both parts have
-        d/dL ln(ratio) = (rho - 1)/L - 1/(L ln L) < 0   and   rho/L - kappa - 1/(L ln L) < 0.
+        d/dL ln(ratio) = (rho - 1)/L - n/(L ln L) < 0   and   rho/L - kappa - n/(L ln L) < 0.
 
 The first comes from a softmax that is bounded by a logistic function: for x >= 0 and 0 <= theta <= 1,
 
@@ -23,10 +23,10 @@ def log_peak(theta: arb) -> arb:
     return sum((part * part.log() for part in (theta, 1 - theta) if (part == 0) is not True), arb(0))
 
 
-def display(length: arb, rho: arb, sigma: arb) -> arb:
-    """sigma^6 ln L / L^rho."""
+def display(length: arb, rho: arb, sigma: arb, power: int) -> arb:
+    """(sigma^6 ln L)^power / L^rho."""
     log_length = length.log()
-    return sigma**6 * log_length * (-rho * log_length).exp()
+    return (sigma**6 * log_length) ** power * (-rho * log_length).exp()
 
 
 def logistic_bound(length: arb, theta: arb, determinant: arb, mean: arb) -> arb:

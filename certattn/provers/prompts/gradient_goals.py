@@ -24,6 +24,7 @@ from certattn.provers.prompts.entry_tails import entry_families, output_families
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_frames import frame_of
 from certattn.provers.prompts.tail_goals import Goal, goals_of
+from certattn.provers.prompts.tail_lengths import for_every_length
 from certattn.provers.prompts.tail_rules import Candidate, Family
 from certattn.provers.rounding import round_down
 
@@ -46,7 +47,7 @@ class Search(Protocol):
 
     def log_bound(self, eps: float, length: float) -> float: ...
     def tuned(self, eps: float, length: float) -> Search: ...
-    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]: ...
+    def witness(self, eps: fmpq, length: int, log_delta: float | None = None) -> dict[str, Plain]: ...
 
 
 def search_of(error: GradientError) -> Search:
@@ -72,8 +73,8 @@ class SearchInV:
     def tuned(self, eps: float, length: float) -> SearchInV:
         return SearchInV(self.goal.tuned(eps, length))
 
-    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
-        return {"tokens": self.goal.witness(eps, length)}
+    def witness(self, eps: fmpq, length: int, log_delta: float | None = None) -> dict[str, Plain]:
+        return {"tokens": self.goal.witness(eps, length, log_delta)}
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,14 @@ class SearchInU:
         tried = [replace(self, remainder=remainder) for remainder in _REMAINDERS]
         return min(tried, key=lambda search: search.log_bound(eps, length))
 
-    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
-        entries, a, b = self._levels(float(eps.p) / float(eps.q) / math.sqrt(self.factor) * _SAFE)
-        found: dict[str, Plain] = {"tokens": _framed(self.tokens, b, length)}
+    def witness(self, eps: fmpq, length: int, log_delta: float | None = None) -> dict[str, Plain]:
+        """Rules at that length; with `log_delta` for every larger one too. Those of entries all hold for ever."""
+        threshold = float(eps.p) / float(eps.q)
+        spare = None if log_delta is None else log_delta - self.log_bound(threshold, float(length))
+        entries, a, b = self._levels(threshold / math.sqrt(self.factor) * _SAFE)
+        found: dict[str, Plain] = {"tokens": _framed(self.tokens, b, length, spare)}
         if self.outputs is not None:
-            found["outputs"] = _framed(self.outputs, a, length)
+            found["outputs"] = _framed(self.outputs, a, length, spare)
         rows = [[_level(level) for level in row] for row in entries]
         rules = [candidate.rule for candidate in self._of_entries(entries, length)]
         return {**found, "entries": {"levels": [list(row) for row in rows], "bounds": list(rules)}}
@@ -200,8 +204,18 @@ def _log_bound(frame: Frame, levels: Array, length: float) -> float:
     return float(np.logaddexp.reduce([found.log_bound for found in _best(frame.families, levels, length)]))
 
 
-def _framed(frame: Frame, levels: Array, length: int) -> Plain:
-    rules = [found.rule for found in _best(frame.families, levels, length)]
+def _framed(frame: Frame, levels: Array, length: int, spare: float | None) -> Plain:
+    """Its rules; for every larger length if bounds may be larger than at this one by `spare`, in their logarithms."""
+    found = _best(frame.families, levels, length)
+    rules = [candidate.rule for candidate in found]
+    if spare is not None:
+        families = [
+            (family, float(level)) for level, pair in zip(levels, frame.families, strict=True) for family in pair
+        ]
+        rules = [
+            for_every_length(family, level, length, candidate.log_bound + spare)
+            for (family, level), candidate in zip(families, found, strict=True)
+        ]
     return {"frame": text_rows(frame.frame), "levels": [_level(level) for level in levels], "bounds": list(rules)}
 
 

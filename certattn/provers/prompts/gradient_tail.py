@@ -25,8 +25,8 @@ from certattn.provers.exact_inputs import Number, exact
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.gradient_goals import Search, search_of
 from certattn.provers.prompts.heavy_scores import require_light_scores
-from certattn.provers.prompts.options import GRADIENT, LENGTH, PROBABILITY, left_out
-from certattn.provers.prompts.output_tail import MOST_HEAVINESS, Wanted, wanted_numbers
+from certattn.provers.prompts.options import GRADIENT, LENGTH, OF_LENGTHS, PROBABILITY, left_out
+from certattn.provers.prompts.output_tail import AIM, MOST_HEAVINESS, Wanted, wanted_numbers
 from certattn.provers.prompts.tail_search import smallest_eps, smallest_length
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -58,6 +58,7 @@ def generate(
     exceeds: Number | None = None,
     probability: Number | None = None,
     length: int | str | None = None,
+    lengths: str | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `gradient-tail` to `out` and return it.
@@ -73,6 +74,8 @@ def generate(
     exceeds : the threshold eps that the norm exceeds rarely.
     probability : how rarely, above 0 and below 1.
     length : the number of tokens, unless it stands in `given`.
+    lengths : "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length
+        that is found is one from which on it holds, and one that is given stands for itself.
     note : a line about the certificate for its readers, kept under `provenance`.
 
     Raises UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
@@ -81,8 +84,8 @@ def generate(
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, query, U, V as certificates write them")
-    wanted = wanted_numbers(section, exceeds, probability, length)
-    draft = Draft(THEOREM, out, {**section, "length": str(wanted.length or 1)}, note)
+    wanted = wanted_numbers(section, exceeds, probability, length, lengths)
+    draft = Draft(THEOREM, out, {**section, "length": wanted.stated(wanted.length or 1)}, note)
     asserted = _asserts(gradient, fmpq(1), _SOME)
     error, _ = draft.read(lambda written: read_gradient(written, ASSERTS), asserted)
     if error.factor == 0:
@@ -127,8 +130,8 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
     """The certificate, once the kernel has proved it. Raises NotProvedError."""
     slack = _SLACK
     for _ in range(_ATTEMPTS):
-        witness = found.search.witness(found.eps, found.length)
-        draft = draft.about({**section, "length": str(found.length)})
+        witness = found.search.witness(found.eps, found.length, _aim(found) if wanted.onwards else None)
+        draft = draft.about({**section, "length": wanted.stated(found.length)})
         asserts = _asserts(gradient, found.eps, found.delta or _SOME)
         bound, stated = _bound(draft, asserts, witness), found.delta
         if stated is None:
@@ -152,6 +155,13 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
 
 
+def _aim(found: Found) -> float:
+    """The logarithm of what bounds at larger lengths have to keep to."""
+    if found.delta is not None:
+        return _log(found.delta)
+    return found.search.log_bound(_float(found.eps), float(found.length)) + AIM
+
+
 def _bound(draft: Draft, asserts: dict[str, Plain], witness: dict[str, Plain]) -> fmpq:
     """The probability that the kernel proves, from above."""
     proof = Proof(list(THEOREM.obligations(draft.read(THEOREM.read, asserts, witness))))
@@ -172,6 +182,8 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """Which number was found."""
     plain: Any = certificate.plain
     stated = {**plain["asserts"], **plain["given"]}
+    if isinstance(stated["length"], dict):
+        stated["length"] = f"{stated['length']['at_least']} tokens, and it holds for more"
     words = {"exceeds": "threshold", "probability": "probability", "length": "length"}
     return "; ".join(f"smallest {words[name]} found: {stated[name]}" for name in left_out(inputs))
 
@@ -182,5 +194,6 @@ COMMAND = Command(
     Option("--exceeds", "What the norm exceeds rarely; the smallest, if left out.", metavar="EPS"),
     PROBABILITY,
     LENGTH,
+    OF_LENGTHS,
     finding=_finding,
 )

@@ -25,7 +25,16 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.heavy_scores import require_light_scores
-from certattn.provers.prompts.options import DIRECTION, LENGTH, PROBABILITY, THRESHOLD, left_out
+from certattn.provers.prompts.options import (
+    DIRECTION,
+    LENGTH,
+    LENGTHS,
+    OF_LENGTHS,
+    ONWARDS,
+    PROBABILITY,
+    THRESHOLD,
+    left_out,
+)
 from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_up, upper_rational
@@ -44,6 +53,8 @@ _BITS = (DEFAULT_LIMITS.start_bits, 2 * DEFAULT_LIMITS.start_bits, 4 * DEFAULT_L
 _ACCURATE = 12
 # The smallest threshold that is sought; and stated where the probability is 0, for a certificate's is positive.
 _LEAST = fmpq(1, 10**100)
+# Where the probability is found, bounds at larger lengths may have a logarithm larger by this.
+AIM = 0.05
 # Stands where a draft has to have a probability.
 _SOME = fmpq(1, 2)
 
@@ -55,6 +66,11 @@ class Wanted:
     eps: fmpq | None
     delta: fmpq | None
     length: int | None
+    onwards: bool = False
+
+    def stated(self, length: int) -> Plain:
+        """A length as certificates write it."""
+        return {"at_least": str(length)} if self.onwards else str(length)
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,7 @@ def generate(
     exceeds: Number | None = None,
     probability: Number | None = None,
     length: int | str | None = None,
+    lengths: str | None = None,
     method: str = RULES,
     note: str = "",
 ) -> Certificate:
@@ -93,6 +110,8 @@ def generate(
     exceeds : the threshold eps that is exceeded rarely.
     probability : how rarely, above 0 and below 1.
     length : the number of tokens, unless it stands in `given`.
+    lengths : "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length
+        that is found is one from which on it holds, and one that is given stands for itself.
     method : "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp
         for small probabilities, and instant in any dimension.
     note : a line about the certificate for its readers, kept under `provenance`.
@@ -104,8 +123,8 @@ def generate(
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
-    wanted = wanted_numbers(section, exceeds, probability, length)
-    draft = Draft(THEOREM, out, _with_length(section, wanted.length or 1), note)
+    wanted = wanted_numbers(section, exceeds, probability, length, lengths)
+    draft = Draft(THEOREM, out, {**section, "length": wanted.stated(wanted.length or 1)}, note)
     prompt = draft.read(read_given)
     require_light_scores(prompt, MOST_HEAVINESS)
     return _stated(draft, section, _goals(prompt, exact(directions, "directions"), norm, method), wanted)
@@ -125,13 +144,20 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
     return [mean_square_goal(prompt, norm)]
 
 
-def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, length: Any) -> Wanted:
+def wanted_numbers(
+    section: dict[str, Plain], exceeds: Any, probability: Any, length: Any, lengths: str | None = None
+) -> Wanted:
     """The three numbers, checked. Raises UsageError."""
+    if lengths not in (None, *LENGTHS):
+        raise UsageError(f"lengths is {lengths!r}, expected {' or '.join(LENGTHS)}")
     if length is not None and "length" in section:
         raise UsageError("the length is given twice: in the law's file and as an option")
     eps = None if exceeds is None else exact_rational(exceeds, "exceeds")
     delta = None if probability is None else exact_rational(probability, "probability")
     count = section.get("length") if length is None else length
+    from_there = isinstance(count, dict) and list(count) == ["at_least"]
+    if isinstance(count, dict) and from_there:
+        count = count["at_least"]
     tokens = None if count is None else exact_rational(count, "length")
     if [eps, delta, tokens].count(None) > 1:
         raise UsageError("expected two of exceeds, probability and length; the third is found")
@@ -141,7 +167,8 @@ def wanted_numbers(section: dict[str, Plain], exceeds: Any, probability: Any, le
         raise UsageError(f"probability is {describe(delta)}, expected a number above 0 and below 1")
     if tokens is not None and not (tokens.q == 1 and 1 <= tokens <= MOST_TOKENS):
         raise UsageError(f"length is {describe(tokens)}, expected a whole number from 1 to {MOST_TOKENS:.0e}")
-    return Wanted(eps, delta, None if tokens is None else int(tokens.p))
+    onwards = from_there or tokens is None if lengths is None else lengths == ONWARDS
+    return Wanted(eps, delta, None if tokens is None else int(tokens.p), onwards)
 
 
 # -- the search
@@ -159,13 +186,15 @@ def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: 
         parts = [_solve_at(goal, wanted, length) for goal in goals]
     slack = _SLACK
     for _ in range(_ATTEMPTS):
-        draft = draft.about(_with_length(section, length))
-        bounds = _bounds(draft.read(THEOREM.read, *_composed(parts, length)), wanted.delta is not None)
+        draft = draft.about({**section, "length": wanted.stated(length)})
+        composed = _composed(parts, length, wanted)
+        bounds = _bounds(draft.read(THEOREM.read, *composed), wanted.delta is not None)
         if wanted.delta is None:
-            return draft.write(*_composed(_read_off(parts, bounds), length))
+            asserts, _ = _composed(_read_off(parts, bounds), length, replace(wanted, onwards=False))
+            return draft.write(asserts, composed[1])
         missed = [bound > wanted.delta for bound in bounds]
         if not any(missed):
-            return draft.write(*_composed(parts, length))
+            return draft.write(*composed)
         if wanted.eps is None:
             parts = [_raised(part, slack) if over else part for part, over in zip(parts, missed, strict=True)]
         elif wanted.length is None:
@@ -231,23 +260,30 @@ def _too_small(parts: list[Found], bounds: list[fmpq], delta: fmpq) -> str:
 # -- drafts and proofs
 
 
-def _with_length(section: dict[str, Plain], length: int) -> dict[str, Plain]:
-    return {**section, "length": str(length)}
-
-
-def _composed(parts: list[Found], length: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
+def _composed(parts: list[Found], length: int, wanted: Wanted) -> tuple[dict[str, Plain], dict[str, Plain]]:
     """What states these parts, and its witness."""
+
+    def witness_of(part: Found) -> dict[str, Plain]:
+        return part.goal.witness(part.eps, length, _aim(part, length) if wanted.onwards else None)
+
     asserts: dict[str, Plain] = {}
     witness: dict[str, Plain] = {}
     along = [part for part in parts if part.goal.direction is not None]
     if along:
         asserts["directions"] = [part.goal.assertion(part.eps, part.delta or _SOME) for part in along]
-        witness["directions"] = [part.goal.witness(part.eps, length) for part in along]
+        witness["directions"] = [witness_of(part) for part in along]
     for part in parts:
         if part.goal.direction is None:
             asserts["norm"] = part.goal.assertion(part.eps, part.delta or _SOME)
-            witness["norm"] = part.goal.witness(part.eps, length)
+            witness["norm"] = witness_of(part)
     return asserts, witness
+
+
+def _aim(part: Found, length: int) -> float:
+    """The logarithm of what bounds at larger lengths have to keep to: delta, or what is proved of this one."""
+    if part.delta is not None:
+        return _log(part.delta)
+    return part.goal.target.log_bound(as_float(part.eps), float(length)) + AIM
 
 
 def _bounds(stated: Any, settled: bool) -> list[fmpq]:
@@ -289,7 +325,10 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     words = {"exceeds": "threshold", "probability": "probability"}
     found = next(iter(left_out(inputs)), "")
     if found == "length":
-        return f"smallest length found: {plain['given']['length']} tokens"
+        length = plain["given"]["length"]
+        if isinstance(length, dict):
+            return f"smallest length found from which on it holds: {length['at_least']} tokens"
+        return f"smallest length found: {length} tokens"
     return f"smallest {words[found]} found: {', '.join(part[found] for part in parts)}" if found else ""
 
 
@@ -300,6 +339,7 @@ COMMAND = Command(
     THRESHOLD,
     PROBABILITY,
     LENGTH,
+    OF_LENGTHS,
     Option(
         "--method",
         "mean-square bounds a norm over Gaussian tokens by Markov's inequality: instant, and less sharp.",

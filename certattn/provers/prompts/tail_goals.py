@@ -55,9 +55,15 @@ class Goal:
             return {"direction": self.direction, **stated}
         return {"norm": self.norm or "", **stated}
 
-    def witness(self, eps: fmpq, length: int) -> dict[str, Plain]:
-        """The best rules at that threshold and length, as certificates write them."""
-        rules: list[Rule] = [found.rule for found in self.target.candidates(as_float(eps), float(length))]
+    def witness(self, eps: fmpq, length: int, log_delta: float | None = None) -> dict[str, Plain]:
+        """The best rules at that threshold and length, as certificates write them.
+
+        With `log_delta` rules for every larger length, too, whose bounds add up to at most that.
+        """
+        if log_delta is None:
+            rules: list[Rule] = [found.rule for found in self.target.candidates(as_float(eps), float(length))]
+        else:
+            rules = self.target.for_every_length(as_float(eps), length, log_delta)
         if self.direction is not None or self.whole:
             (rule,) = rules
             return rule

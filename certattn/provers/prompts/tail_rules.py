@@ -94,10 +94,10 @@ def best_rate(log_moment: Callable[[Array], Array], start: float, near: bool = F
     return rate, lowest
 
 
-def union(length: float, exceeding: float, log_moment: float) -> float:
-    """log of 1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L."""
-    some = -math.expm1(length * math.log1p(-min(exceeding, 1 - 1e-16)))
-    rest = length * log_moment
+def union(first: float, last: float, exceeding: float, log_moment: float) -> float:
+    """log of 1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L, each at the length of a range where it is largest."""
+    some = -math.expm1(last * math.log1p(-min(exceeding, 1 - 1e-16)))
+    rest = first * min(log_moment, 0.0) if last > first else first * log_moment
     return float(np.logaddexp(math.log(some), rest)) if some > 0 else rest
 
 
@@ -108,19 +108,21 @@ class Truncated:
     tail: GaussianTail
     deviation: float
 
-    def best(self, eps: float, length: float) -> Candidate:
-        tried = self._scan(eps, length)
+    def best(self, eps: float, length: float, last: float | None = None) -> Candidate:
+        """The best for a length, or for all from it to the last."""
+        lengths = length, last or length
+        tried = self._scan(eps, lengths)
         if not tried:
             return NOTHING
         for step in (_COARSE // 2, _COARSE // 4):
             k = min(tried, key=lambda k: tried[k][0])
             for j in (k - step, k + step):
                 if j not in tried:
-                    tried[j] = self._at(j, eps, length, tried[k][1])
+                    tried[j] = self._at(j, eps, lengths, tried[k][1])
         log_bound, rate, cap = min(tried.values())
         return Candidate(log_bound, {"rule": "truncated", "lambda": _steep(rate, cap), "cap": few_digits(cap, 4)})
 
-    def _scan(self, eps: float, length: float) -> dict[int, tuple[float, float, float]]:
+    def _scan(self, eps: float, lengths: tuple[float, float]) -> dict[int, tuple[float, float, float]]:
         """The caps that a prompt of that length passes sometimes but not always, in steps.
 
         With the cap E[e^{lambda Y}; not A] grows, so larger ones are no use where P(A) hardly counts any more.
@@ -128,11 +130,11 @@ class Truncated:
         tried: dict[int, tuple[float, float, float]] = {}
         best, rate = 0.0, None
         caps = range(_LOWEST, _HIGHEST, _COARSE)
-        first = bisect_left(caps, True, key=lambda k: self._exceeding(k, eps, length) < 1)
+        first = bisect_left(caps, True, key=lambda k: self._exceeding(k, eps, lengths[1]) < 1)
         for k in caps[first:]:
-            tried[k] = self._at(k, eps, length, rate)
+            tried[k] = self._at(k, eps, lengths, rate)
             best, rate = min(best, tried[k][0]), tried[k][1]
-            if self._exceeding(k, eps, length) < _RARE * math.exp(best):
+            if self._exceeding(k, eps, lengths[1]) < _RARE * math.exp(best):
                 break
         return tried
 
@@ -143,12 +145,12 @@ class Truncated:
     def _cap(self, k: int) -> float:
         return float(f"{self.deviation * 2 ** (k / _FINE):.3e}")
 
-    def _at(self, k: int, eps: float, length: float, near: float | None) -> tuple[float, float, float]:
+    def _at(self, k: int, eps: float, lengths: tuple[float, float], near: float | None) -> tuple[float, float, float]:
         """The logarithm of the bound for a cap, with lambda and the cap; `near` is a lambda that is about right."""
         capped = self.tail.capped(self._cap(k), eps)
         start = eps / self.deviation**2 if near is None else near
         rate, log_moment = best_rate(capped.log_moment, start, near is not None)
-        return union(length, capped.exceeding, log_moment), rate, capped.cap
+        return union(*lengths, capped.exceeding, log_moment), rate, capped.cap
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from certattn.provers.prompts.normal_tails import Array
-from certattn.provers.prompts.tail_rules import Candidate, Family
+from certattn.provers.prompts.tail_lengths import for_every_length
+from certattn.provers.prompts.tail_rules import Candidate, Family, Rule
 
 # Where the bounds are looked at when levels are chosen, as factors of the level, and how finely they are read.
 _FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])
@@ -47,6 +48,18 @@ class Target:
             family.best(share * eps, length)
             for group, share in zip(self.groups, self.shares, strict=True)
             for family in group
+        ]
+
+    def for_every_length(self, eps: float, length: int, log_delta: float) -> list[Rule]:
+        """A rule for each one-sided bound that holds from that length on; of the probability each gets its share."""
+        found = self.candidates(eps, float(length))
+        spare = log_delta - float(np.logaddexp.reduce([candidate.log_bound for candidate in found]))
+        levels = [
+            (family, share * eps) for group, share in zip(self.groups, self.shares, strict=True) for family in group
+        ]
+        return [
+            for_every_length(family, level, length, candidate.log_bound + spare)
+            for (family, level), candidate in zip(levels, found, strict=True)
         ]
 
     def tuned(self, eps: float, length: float) -> Target:

@@ -8,7 +8,7 @@ from flint import arb
 
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
-from certattn.statements.prompts.random_prompts import FORMULAS, error_words
+from certattn.statements.prompts.random_prompts import FORMULAS, error_words, lengths_latex
 from certattn.statements.ranges import range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -27,7 +27,9 @@ def statement(stated: StatedGradientError) -> Statement:
         latex.insert(0, r"x \le")
     if AT_MOST in bounds:
         latex.append(r"\le y")
-    return Statement(f"{error_words(error)} the mean of D^2 is {range_words(bounds)}.", " ".join(latex))
+    return Statement(
+        f"{error_words(error)} the mean of D^2 is {range_words(bounds)}.", " ".join(latex) + lengths_latex(error.prompt)
+    )
 
 
 def sentence(stated: StatedGradientError, name: str) -> str:

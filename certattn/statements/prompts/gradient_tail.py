@@ -8,7 +8,13 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.gradient_tail import StatedGradientTail
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
-from certattn.statements.prompts.random_prompts import CONDITIONS, FORMULAS, error_words, probability_words
+from certattn.statements.prompts.random_prompts import (
+    CONDITIONS,
+    FORMULAS,
+    error_words,
+    lengths_latex,
+    probability_words,
+)
 from certattn.statements.wording import Answer, Statement, Wording
 
 _REACHES = {
@@ -21,7 +27,8 @@ def statement(stated: StatedGradientTail) -> Statement:
     error = stated.error
     eps, delta = describe(stated.asserts[EXCEEDS]), describe(stated.asserts[PROBABILITY])
     words = f"{error_words(error)} the probability that D > {eps} is at most {delta}."
-    return Statement(words, rf"\mathbb P({FORMULAS[error.gradient]} > \varepsilon) \le \delta")
+    latex = rf"\mathbb P({FORMULAS[error.gradient]} > \varepsilon) \le \delta"
+    return Statement(words, latex + lengths_latex(error.prompt))
 
 
 def sentence(stated: StatedGradientTail, name: str) -> str:

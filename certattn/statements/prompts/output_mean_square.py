@@ -13,7 +13,7 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
     AveragedPrompt,
     StatedMeanSquare,
 )
-from certattn.statements.prompts.random_prompts import prompt_words
+from certattn.statements.prompts.random_prompts import lengths_latex, prompt_words
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Statement, Wording
 
@@ -46,7 +46,7 @@ def statement(stated: StatedMeanSquare) -> Statement:
     return Statement(
         f"For {prompt_words(prompt)}: with p the softmax weights of the prompt, T_L = sum p_i V x_i and T = V tau its "
         f"infinite-prompt limit, {', and '.join(words)}.",
-        r",\qquad ".join(latex),
+        r",\qquad ".join(latex) + lengths_latex(prompt),
     )
 
 

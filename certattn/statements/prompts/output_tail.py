@@ -9,7 +9,7 @@ from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
-from certattn.statements.prompts.random_prompts import CONDITIONS, probability_words, prompt_words
+from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
 from certattn.statements.wording import Answer, Statement, Wording
 
 _CONDITIONS = {
@@ -35,7 +35,7 @@ def statement(stated: StatedTails) -> Statement:
     if stated.norm is not None:
         index = "2" if stated.norm.stated[NORM_NAME] == "l2" else r"\infty"
         latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
-    return Statement(words, r",\qquad ".join(latex))
+    return Statement(words, r",\qquad ".join(latex) + lengths_latex(stated.prompt))
 
 
 def _direction(stated: Values) -> str:

@@ -18,6 +18,12 @@ CONDITIONS = {
     "levels": "the smallest of the levels >= 0",
 }
 
+
+def lengths_latex(prompt: RandomPrompt | AveragedPrompt) -> str:
+    """What is added to a formula that holds for every length from one on."""
+    return rf", \quad L \ge {prompt.length}" if prompt.onwards else ""
+
+
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
 _VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
 FORMULAS = {
@@ -28,7 +34,10 @@ FORMULAS = {
 
 def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
     """L independent tokens, the law that they are drawn from, and how they are weighted."""
-    tokens = f"{counted(prompt.length, 'independent token')} x: {law_words(prompt.law)}"
+    many = f"L independent tokens x, for every L >= {prompt.length}"
+    tokens = (
+        f"{many if prompt.onwards else counted(prompt.length, 'independent token') + ' x'}: {law_words(prompt.law)}"
+    )
     if isinstance(prompt, AveragedPrompt):
         query = f"an independent Gaussian query z of {gaussian_words(prompt.given[QUERY_LAW])}"
         score = f"{describe(prompt.scale)} * <x, U z> for {score_matrix_words(prompt.weights)}"

@@ -159,9 +159,9 @@ def check_truncation(kernel: Kernel) -> Iterator[Check]:
     """P(some token is in A) and Markov's inequality for the others; equal weights exactly."""
     sums = kernel.capped_sums
     p, e = positive_symbol("p"), positive_symbol("e")
-    for length in (1, 2, 5):
-        found = expression(sums.capped_bound(sums.Capped(_number(p), _number(e)), length))
-        yield equal(f"the bound for {length} tokens", found, 1 - (1 - p) ** length + e**length)
+    for first, last in ((1, 1), (2, 2), (2, 5)):
+        found = expression(sums.capped_bound(sums.Capped(_number(p), _number(e)), first, last))
+        yield equal(f"the bound for {first} to {last} tokens", found, 1 - (1 - p) ** last + e**first)
     x, eps, spread, length = real("x"), *(positive_symbol(name) for name in ("epsilon", "v", "L"))
     variance = spread / length
     density = sympy.exp(-(x**2) / (2 * variance)) / sympy.sqrt(2 * sympy.pi * variance)

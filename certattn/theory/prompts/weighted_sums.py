@@ -190,6 +190,12 @@ def check_moments_of_a_sum(kernel: Kernel) -> Iterator[Check]:
         series = [moment / sympy.factorial(j) for j, moment in enumerate(moments)]
         found = kernel.weighted_sums.moment_bound(series, eps, length)
         yield equal(f"E S^{order} of {length} summands", found * (length * eps) ** order, wanted)
+    for order, length in itertools.product((2, 4, 6), (1, 2, 5)):
+        series = [sympy.Integer(1), sympy.Integer(0), *vector("m", order)[1:]]
+        whole = kernel.weighted_sums.moment_bound(series, eps, length)
+        terms = kernel.weighted_sums.moment_terms(series, eps)
+        found = sum(term * sympy.Integer(length) ** (k - order) for k, term in enumerate(terms, 1))
+        yield equal(f"the same in powers of L, order {order}, {length} summands", found, whole)
 
 
 # -- bounded summands

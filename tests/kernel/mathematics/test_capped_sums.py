@@ -179,7 +179,8 @@ def test_what_is_out_of_reach_is_unknown() -> None:
 
 
 def test_the_bound_of_a_prompt() -> None:
-    assert capped_bound(Capped(arb(1) / 2, arb(1) / 4), 2) == arb(3) / 4 + arb(1) / 16
+    assert capped_bound(Capped(arb(1) / 2, arb(1) / 4), 2, 2) == arb(3) / 4 + arb(1) / 16
+    assert capped_bound(Capped(arb(1) / 2, arb(1) / 4), 2, 3) == arb(7) / 8 + arb(1) / 16
 
 
 # -- quadrature

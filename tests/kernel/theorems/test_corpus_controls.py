@@ -285,6 +285,10 @@ MEAN_SABOTAGE: dict[str, Sabotage] = {
 }  # fmt: skip
 
 
+def at_the_first(whole: capped_sums.Capped, first: int, last: int) -> arb:
+    return capped_sums.capped_bound(whole, first, first)
+
+
 def no_more_than_the_cap(plane: Any, cap: arb, g: Any) -> Any:
     return arb(0)
 
@@ -327,9 +331,11 @@ TAIL_SABOTAGE: dict[str, Sabotage] = {
     "boxes have the moments of signs": (series, "uniform_coefficient", series.sign_coefficient),
     "signs have the moments of boxes": (series, "sign_coefficient", series.uniform_coefficient),
     "caps are never exceeded": (capped_sums, "exceeds_cap", no_more_than_the_cap),
-    "caps are exceeded for nothing": (tail_rules, "capped_bound", lambda whole, length: whole.inside**length),
-    "nothing below the cap": (tail_rules, "capped_bound", lambda whole, length: 1 - (1 - whole.outside) ** length),
-    "one token exceeds the cap": (tail_rules, "capped_bound", lambda w, length: w.outside + w.inside**length),
+    "caps are exceeded for nothing": (tail_rules, "capped_bound", lambda whole, first, last: whole.inside**first),
+    "nothing below the cap": (tail_rules, "capped_bound", lambda whole, first, last: 1 - (1 - whole.outside) ** last),
+    "one token exceeds the cap": (tail_rules, "capped_bound", lambda w, first, last: w.outside + w.inside**first),
+    "the chance of a cap at the first length": (tail_rules, "capped_bound", at_the_first),
+    "moments that hold for one length": (tail_rules, "moment_terms", lambda series, eps: [arb(0)]),
     "no noise of its own": (capped_sums, "exponential_below", lambda plane, asked, cap, g: arb(1) / 2),
     "a tied summand is its mean": (capped_sums, "tied_summand", at_the_mean),
     "cut at 0": (capped_sums, "cut", lambda plane, cap: capped_sums.Gap(arb(0), None)),

@@ -19,8 +19,8 @@ from laws import Law, series
 from matrices import around, flat, frobenius, gram, identity, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
-from prompts.tails import Tails
-from scalars import natural, positive, probability, rational
+from prompts.tails import Tails, lengths
+from scalars import positive, probability, rational
 from softmax import bilinear, scale_of
 from vectors import dot, norm2, plus
 
@@ -222,13 +222,25 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, t
     at_most(total * h / (2 * pi()) + plus_minus(off), high, "mean_square.at_most")
 
 
+def upper_bounds_only(lower: Sequence[Fraction | None]) -> None:
+    """For every length from one on mean squares have upper bounds, which fall, and no lower ones."""
+    if any(low is not None for low in lower):
+        raise NotProved("a lower bound for every length from one on")
+
+
 def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/output-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM + " queries")
-    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     asserts = some(a, "asserts", "mean_square mean collision")
     low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
     hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
+    if onwards:
+        upper_bounds_only([low, *(optional(bounds, asserts["collision"], "collision", None) or [None])[:1]])
+        if hint["method"] in (None, "exact") and given["queries"] is None:
+            raise NotProved("the method exact is for one length")
+        if hint["method"] == "general":
+            raise NotCovered("the method general for every length from one on")
     if given["queries"] is not None:
         method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
@@ -333,11 +345,15 @@ KAPPA = (
 def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/gradient-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM)
-    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     tilt, z, V, scale, _ = tilt_of(given, law)
     f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
     kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
     method = one_of(hint["method"], "method", "exact", "logistic", "general")
+    if onwards:
+        upper_bounds_only([low])
+        if method != "logistic":
+            raise NotProved("for every length from one on the method is logistic")
     refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
     if method != "general" and (law.kind != "gaussian" or len(w) > 1):
         raise Rejected("exact and logistic are for Gaussian tokens and have no parameters")

@@ -74,15 +74,17 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     (mean, C), (mz, S) = second_moments(law), second_moments(queries)
     refuse(any(mean) or any(mz), "given: a law that is not centred")
     asserts, sigma2 = fields(a, "asserts", "", "published repaired"), None
+    power = 2 if kind == "U" else 1  # of sigma^6 ln L
     if given["sigma"] is not None:
         sigma2 = positive(given["sigma"], "given.sigma") ** 2
+        refuse(sigma2 < 1, "given.sigma: at least 1")
         sub_gaussian(law, sigma2)
-        sub_gaussian(queries, sigma2)
     refuse((asserts["published"] is None) == (asserts["repaired"] is None), "asserts: published or repaired")
     VC = matmul(V, C)
     spread, size = frobenius(VC, V), frobenius(VC)
     if asserts["published"] is not None:
         witness_of(w)
+        sub_gaussian(queries, Fraction(1))
         claimed, L = one_of(asserts["published"], "published", "fails", "holds"), natural(given["length"], "length", 1)
         flat = not any(map(any, U))
         if kind == "U":
@@ -102,19 +104,20 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
             c1, c2 = numbers(given["constants"], "constants", "c1 c2")
             refuse(c1 <= 0 or c2 <= 0, "constants: positive")
         if L > 1:
-            right = log(Fraction(L)) * (c1 * sigma2**3) * exp(log(Fraction(L)) * (-c2 / sigma2))
+            ln = log(Fraction(L))
+            right = (ln * ln if power == 2 else ln) * (c1 * sigma2 ** (3 * power)) * exp(ln * (-c2 / sigma2))
         below(right, left, "published") if claimed == "fails" else at_most(left, right, "published")
         return
-    if given["length"] is not None or given["constants"] is not None or sigma2 is None or sigma2 < 1:
-        raise Rejected("a repaired form has a sigma of at least 1, and no length or constants")
+    if given["length"] is not None or given["constants"] is not None or sigma2 is None:
+        raise Rejected("a repaired form has a sigma, and no length or constants")
     c1, c2 = numbers(asserts["repaired"], "repaired", "c1 c2")
     rho = c2 / sigma2
     refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
 
     def holds(L: int, bound: Any, what: str) -> None:
-        """bound L^rho/(sigma^6 ln L) <= c1"""
+        """bound L^rho/(sigma^6 ln L)^power <= c1"""
         x = log(Fraction(L))
-        at_most(bound * exp(x * rho) / (x * sigma2**3), c1, f"{what}, at {L}")
+        at_most(bound * exp(x * rho) / ((x * x if power == 2 else x) * sigma2 ** (3 * power)), c1, f"{what}, at {L}")
 
     if law.kind == queries.kind == "gaussian":
         steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]

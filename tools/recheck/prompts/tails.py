@@ -13,7 +13,7 @@ from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, same
 from fields import fields, items, listed, one_of, refuse, some, witness_of
 from functions import exp, log, mills, pi, upper
-from intervals import I, absolute, ends_of, hull, iv, largest, root, square, summed
+from intervals import I, absolute, ends_of, hull, iv, largest, root, smallest, square, summed
 from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, Rejected, Undecided
@@ -106,9 +106,12 @@ def integrals(jets: Callable[[I], Sequence[Jet]], low: Fraction, high: Fraction,
 class Tails:
     """Bounds of probabilities that softmax means over L tokens of a law are off, by the witness's rules."""
 
-    def __init__(self, law: Law, a: list[Any], L: int, scale: tuple[Fraction, int], base: Vector) -> None:
-        """The tilt a = scale * base, its log-MGF and tilted mean."""
+    def __init__(
+        self, law: Law, a: list[Any], L: int, scale: tuple[Fraction, int], base: Vector, onwards: bool = False
+    ) -> None:
+        """The tilt a = scale * base, its log-MGF and tilted mean; L tokens, or with `onwards` at least L."""
         self.law, self.a, self.L, self.scale, self.base = law, a, L, scale, base
+        self.last = None if onwards else L  # None: no end
         self.value, self.tau = law.tilted(a)
         self.known: dict[Any, tuple[I, I]] = {}
 
@@ -140,12 +143,31 @@ class Tails:
         return found
 
     def bound(self, rule: dict[str, Any], u: Vector, v: Vector | None, mean: Any, eps: Fraction) -> Any:
-        """A bound of P(sum Y > 0), Y = w (<u, y> - eps), or w (<u, y><v, y> - mean - eps): E Y = -eps."""
+        """A bound of P(sum Y > 0), Y = w (<u, y> - eps), or w (<u, y><v, y> - mean - eps): E Y = -eps.
+
+        For all lengths of the prompt: of rules by length the largest, each over its own range.
+        """
+        if not isinstance(rule, dict) or rule.get("rule") != "by-length":
+            return self.between(self.L, self.last, rule, u, v, mean, eps)
+        f = fields(rule, "rule", "rule from rules")
+        starts = [natural(x, "rule.from", 1) for x in listed(f["from"], "rule.from")]
+        rules = listed(f["rules"], "rule.rules")
+        refuse(self.last is not None, "rule: by-length is for lengths from one on")
+        refuse(starts != sorted(set(starts)) or starts[0] != self.L, "rule.from: lengths that rise from the first")
+        same(len(rules), len(starts), "the number of rules by length")
+        ends: list[int | None] = [*(x - 1 for x in starts[1:]), None]
+        spans = zip(starts, ends, rules, strict=True)
+        return largest([iv(self.between(first, last, one, u, v, mean, eps)) for first, last, one in spans])
+
+    def between(
+        self, L: int, last: int | None, rule: dict[str, Any], u: Vector, v: Vector | None, mean: Any, eps: Fraction
+    ) -> Any:
+        """A bound for all lengths from L to the last one."""
         name = one_of(rule.get("rule"), "rule", "cantelli", "moment", "chernoff", "truncated", "exact")
         of_rule = {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}
         f = fields(rule, "rule", "rule", of_rule.get(name, ""))
         if name == "exact":
-            return self.exact(u, v, eps)
+            return self.exact(u, v, eps, L)
         refuse(eps <= 0, "a rule other than exact for a height of 0")
         if name == "chernoff" and self.law.kind == "atoms" and f["order"] is not None:
             raise Rejected("rule.order: atoms need none")
@@ -157,19 +179,21 @@ class Tails:
         if name == "truncated" or (not p and self.law.kind != "atoms"):
             refuse(v is not None, "truncated and chernoff without an order: for means only")
             cap = positive(f["cap"], "rule.cap") if name == "truncated" else None
-            return self.truncated(u, eps, lam, cap)
+            return self.truncated(u, eps, lam, cap, L, last)
         shift = -eps - mean
         if not p:
             each = [exp(lam * self.summand(y, u, v, shift)) for y in self.law.points]
-            return exp(log(iv(dot(self.law.weights, each))) * self.L)
+            return falling_power(log(iv(dot(self.law.weights, each))), L)
         ys = self.moments(u, v, shift, p)
         ds = [summed(ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)) for j in range(p + 1)]
         if name == "cantelli":
-            return ds[2] / (ds[2] + self.L * eps * eps)
+            return ds[2] / (ds[2] + L * eps * eps)
         coefficients = [x / math.factorial(j) for j, x in enumerate(ds)]
         coefficients[1] = iv(0)  # E D = 0 exactly
+        if name == "moment" and last == L:
+            return raised(coefficients, L, p)[p] * math.factorial(p) / (L * eps) ** p
         if name == "moment":
-            return raised(coefficients, self.L, p)[p] * math.factorial(p) / (self.L * eps) ** p
+            return falling_moment(coefficients, L) * math.factorial(p) / eps**p
         top = largest([self.top(self.law, u, v, mean, eps), iv(0)])
         # e^(lam D) <= sum of j < p + (lam D)^p rest, p even, rest = sum_m (lam top)^m / (m + p)!, which begins at 1/p!
         y, term, rest, m = top * lam, iv(Fraction(1, math.factorial(p))), iv(0), 0
@@ -179,7 +203,7 @@ class Tails:
             term = term * y / (m + p)
         rest += hull(0, 2 * term) + I(0, 4)
         total = summed(x * lam**j for j, x in enumerate(coefficients[:p])) + ds[p] * lam**p * rest
-        return exp((log(total) - lam * eps) * self.L)
+        return falling_power(log(total) - lam * eps, L)
 
     def outside(self, frame: Matrix, levels: Vector, rules: list[Any], back: Matrix) -> I:
         """A bound of P(|<f, y>| exceeds its level for some f of a frame of outputs), `back` being V'."""
@@ -220,8 +244,12 @@ class Tails:
             best = now if best is None or now.b < best.b else best
         return best or iv(0)
 
-    def truncated(self, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None) -> I:
-        """An upper bound of 1 - (1 - P(A))^L + (E e^(lam Y) off A)^L, as an interval from 0 on: (2) of output-tail."""
+    def truncated(self, u: Vector, eps: Fraction, lam: Fraction, cap: Fraction | None, L: int, last: int | None) -> I:
+        """An upper bound of 1 - (1 - P(A))^L + (E e^(lam Y) off A)^L, as an interval from 0 on: (2) of output-tail.
+
+        The first part grows with the length, and the second falls: without a cap A is empty.
+        """
+        refuse(cap is not None and last is None, "truncated: some token of a long prompt exceeds the cap")
         bad, good = iv(0), iv(0)
         for weight, mean, cov in gaussians(self.law):
             key = tuple(map(str, (weight, mean, cov, u, eps, lam, cap, intervals.P))) if len(u) < 9 else None
@@ -232,7 +260,7 @@ class Tails:
         bad, good = ends_of(bad)[1], ends_of(good)[1]
         if bad.b >= 1 << intervals.P:
             return I(0, (1 << intervals.P) + max(good.b, 0))  # every probability is at most 1
-        total = 1 - exp(log(1 - bad) * self.L) + exp(log(good) * self.L)
+        total = (1 - exp(log(1 - bad) * (last or L)) if cap is not None else iv(0)) + falling_power(log(good), L)
         return I(0, total.b)  # an upper bound only: it verifies, and never shows that a statement is false
 
     def part(
@@ -327,14 +355,39 @@ class Tails:
         good = summed(map(summed, parts))
         return bad, good / root(2 * pi()) + 2 * exp(H) * upper(iv(G))
 
-    def exact(self, u: Vector, v: Vector | None, eps: Fraction) -> Any:
+    def exact(self, u: Vector, v: Vector | None, eps: Fraction, L: int) -> Any:
         """0 where an output is the same for all tokens."""
         for direction in [u] if v is None else [u, v]:
             if constant(self.law, direction):
                 return Fraction(0)
         if v is None and self.law.kind == "gaussian" and not any(times(self.law.cov, self.base)):
-            return upper(root(eps * eps * self.L / dot(u, times(self.law.cov, u))))
+            return upper(root(eps * eps * L / dot(u, times(self.law.cov, u))))
         raise NotCovered("the rule exact where the output varies")
+
+
+def falling_power(log_mean: I, L: int) -> I:
+    """The power of a bound of a probability, which is at most 1: it falls with the length."""
+    return exp(smallest([log_mean, iv(0)]) * L)
+
+
+def falling_moment(coefficients: list[Any], L: int) -> I:
+    """An upper bound of [t^p] f^n / n^p for all n >= L: the positive terms of f^n = sum_k n^k log(f)^k / k!."""
+    p = len(coefficients) - 1
+    logs: list[Any] = [iv(0)]  # of f, by n f_n = sum_k k g_k f_(n-k)
+    for n in range(1, p + 1):
+        logs.append(coefficients[n] - summed(k * logs[k] * coefficients[n - k] for k in range(1, n)) / n)
+    total, powers = iv(0), logs
+    for k in range(1, p // 2 + 1):  # log f begins with t^2
+        total += largest([iv(powers[p]), iv(0)]) / (math.factorial(k) * L ** (p - k))
+        powers = convolve(powers, logs, p)
+    return total
+
+
+def lengths(node: Any, where: str) -> tuple[int, bool]:
+    """A number of tokens, or at_least: the first of all."""
+    if isinstance(node, dict):
+        return natural(fields(node, where, "at_least")["at_least"], where, 1), True
+    return natural(node, where, 1), False
 
 
 def constant(law: Law, u: Vector) -> bool:
@@ -360,7 +413,8 @@ def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "law length", RANDOM)
     law = Law(given["law"])
     tilt, _, V, scale, base = tilt_of(given, law)
-    tails_of(Tails(law, tilt, natural(given["length"], "length", 1), scale, base), V, a, w)
+    L, onwards = lengths(given["length"], "length")
+    tails_of(Tails(law, tilt, L, scale, base, onwards), V, a, w)
 
 
 def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
@@ -421,11 +475,11 @@ def typical_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/gradient-tail.md"""
     given = fields(g, "given", "law length", RANDOM)
-    law, L = Law(given["law"]), natural(given["length"], "length", 1)
+    law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     tilt, z, V, scale, base = tilt_of(given, law)
     f = fields(a, "asserts", "gradient exceeds probability")
     kind, eps = one_of(f["gradient"], "gradient", "U", "V"), positive(f["exceeds"], "asserts.exceeds")
-    share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base)
+    share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base, onwards)
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
     hint = fields(w, "witness", need)

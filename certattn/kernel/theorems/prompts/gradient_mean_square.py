@@ -51,6 +51,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     Enclosure,
     Method,
     exact_bounds,
+    for_every_length,
     keeps,
     logistic_bounds,
     read_method,
@@ -86,7 +87,13 @@ def obligations(stated: StatedGradientError) -> Iterator[Obligation | NoProof]:
 
 
 def enclosure_by(method: Method, error: GradientError) -> Enclosure:
-    """The mean square, or the method's bounds of it."""
+    """The mean square, or the method's bounds of it; for every length from one on the logistic bound, which falls."""
+    if error.prompt.onwards:
+        return for_every_length(_enclosure_at(method, error)) if method.name == "logistic" else NOTHING
+    return _enclosure_at(method, error)
+
+
+def _enclosure_at(method: Method, error: GradientError) -> Enclosure:
     law, exact = error.prompt.law.law, method.name == "exact"
     if method.name == "general":
         return Enclosure(None, lambda: _general(method, error))

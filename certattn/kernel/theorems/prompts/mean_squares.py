@@ -25,6 +25,7 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     bias_factor,
     gaussian_mean_square,
     general_mean_square,
+    largest_weighed_tail,
     logistic,
     logistic_floor,
     normaliser_tail,
@@ -86,6 +87,11 @@ class Enclosure:
 
 
 NOTHING = Enclosure(None, None)
+
+
+def for_every_length(enclosure: Enclosure) -> Enclosure:
+    """What bounds a number at every length from one on, where the upper bound falls with the length."""
+    return Enclosure(None, enclosure.upper)
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,9 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     shift = form(G, minus(law.tilted_mean(twice), tau))
     spread = product_trace(G, tilted_covariance(law, twice))
     second = tilted_second_moment(doubled, spread, shift)
-    tail = normaliser_tail(prompt.length, t, arb(rate), doubled).min(arb(1))
-    rest = (prompt.length * fourth(law, tau, G) * tail).nonnegative_part().sqrt()
+    if prompt.onwards:
+        weighed = largest_weighed_tail(prompt.length, t, arb(rate), doubled)
+    else:
+        weighed = prompt.length * normaliser_tail(prompt.length, t, arb(rate), doubled).min(arb(1))
+    rest = (weighed * fourth(law, tau, G)).nonnegative_part().sqrt()
     return arb(general_mean_square(second, prompt.length, t, rest))

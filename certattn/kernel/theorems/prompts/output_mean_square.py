@@ -16,6 +16,8 @@ for any law
 
     general   R_2 (S + B) / (L (1-t)^2) + (L M_4 P)^(1/2): an upper bound, with 0 < t < 1 and lambda > 0
 
+With `length: {at_least: L}` upper bounds hold for every length from L on: all but the method exact, as they fall.
+
 and over queries
 
     integral  the mean of the logistic bound, by one integral
@@ -56,6 +58,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     Enclosure,
     Method,
     exact_bounds,
+    for_every_length,
     general_bounds,
     keeps,
     logistic_bounds,
@@ -103,6 +106,7 @@ class AveragedPrompt:
     scale: Real
     length: int
     given: Values
+    onwards: bool = False
 
     def average(self) -> QueryAverage:
         """E_z of (tr V Gamma V' + |V Gamma a|^2) times a function of v."""
@@ -156,8 +160,8 @@ def _read_averaged_prompt(values: Values) -> AveragedPrompt:
         raise law.node.malformed("kind: gaussian, for averages over queries", "another law")
     weights = read_weights(values, law.dimension)
     queries[LAW_MEAN].require_length(weights.query_dimension, "what U or Q acts on")
-    scale, length = read_scale(values), values[LENGTH]
-    return AveragedPrompt(law, law.law, read_gaussian(queries), weights, scale, length, values)
+    scale, lengths = read_scale(values), values[LENGTH]
+    return AveragedPrompt(law, law.law, read_gaussian(queries), weights, scale, lengths.first, values, lengths.onwards)
 
 
 def _read_method(certificate: Certificate, fitting: tuple[str, ...]) -> Method:
@@ -180,7 +184,19 @@ def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
 
 
 def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
-    """What the method encloses; `wanted` are the ranges that are asked for."""
+    """What the method encloses; `wanted` are the ranges that are asked for.
+
+    All upper bounds but the exact numbers are known to fall with the length.
+    """
+    if not prompt.onwards:
+        return _bounds_at(prompt, method, wanted)
+    if method.name == "exact":
+        return Bounds()
+    ranges = _bounds_at(prompt, method, wanted).ranges
+    return Bounds({name: for_every_length(enclosure) for name, enclosure in ranges.items()})
+
+
+def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     if isinstance(prompt, AveragedPrompt):
         return averaged_bounds(prompt, method.parameters.get(THETA.name))
     if isinstance(prompt.law.law, Gaussian) and method.name == "exact":

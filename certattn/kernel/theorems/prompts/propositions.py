@@ -1,18 +1,20 @@
 """Boursier and Boyer's propositions 3.1 and 3.4 as claims: the published display at an instance, or a repaired form.
 
-Tokens x of a centred law mu, queries z of a centred law nu, both sigma-sub-Gaussian; the tilt of z is
-s U z, tau the tilted mean and C the tilted covariance of mu. A hat marks the same over L independent tokens.
+Tokens x of a centred sigma-sub-Gaussian law mu, sigma >= 1, queries z of a centred 1-sub-Gaussian law nu; the tilt of z
+is s U z, tau the tilted mean and C the tilted covariance of mu. A hat marks the same over L independent tokens.
 The errors that the propositions bound, in the mean over prompts and queries:
 
     output        |V (tau_hat - tau)|^2                    proposition 3.1
     gradient in V |tau_hat - tau|^2                        proposition 3.4, operator norm
     gradient in U s^2 |V (C_hat - C)|_F^2 |z|^2            proposition 3.4, Hilbert-Schmidt norm
 
-The display is E |error|^2 in L2(nu) <= c1 sigma^6 ln L / L^rho, rho = c2 / sigma^2. A certificate asserts one of
+The display is E |error|^2 in L2(nu) <= c1 (sigma^6 ln L)^n / L^rho, rho = c2 / sigma^2, with n = 2 for the gradient in
+U and n = 1 else: section 3 of arXiv 2512.11784, as a public audit of it quotes them. A certificate asserts one of
 
     published    that it fails, or holds, at an instance whose left side is a rational number (`left_side`).
                  At L = 1 the right side is 0 whatever c1, c2 and sigma are, as ln 1 = 0. At L >= 2 they are given
-    repaired     that it holds for every L >= 2 with stated c1 and c2, sigma >= 1
+    repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws: what is supposed of the
+                 queries plays no role in the proof
 
 The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
@@ -66,7 +68,7 @@ from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
 QUERY_LAW = Field("queries", LAW, "law of the queries, of mean 0")
-SIGMA = Field("sigma", Rational(above=0), "both laws are sigma-sub-Gaussian", required=False)
+SIGMA = Field("sigma", Rational(minimum=1), "the law of the tokens is sigma-sub-Gaussian", required=False)
 LENGTH = Field("length", Count(1), "number L of tokens, for the published form at one length", required=False)
 C1 = Field("c1", Rational(above=0), "the constant c1")
 C2 = Field("c2", Rational(above=0), "the constant c2")
@@ -118,6 +120,11 @@ class Error(enum.Enum):
     OUTPUT = "output"
     GRADIENT_V = "V"
     GRADIENT_U = "U"
+
+    @property
+    def power(self) -> int:
+        """The power of sigma^6 ln L in the display of this error."""
+        return 2 if self is Error.GRADIENT_U else 1
 
 
 @dataclass(frozen=True)
@@ -173,22 +180,23 @@ class StatedDisplay:
 
 @dataclass(frozen=True)
 class Display:
-    """c1 sigma^6 ln L / L^rho."""
+    """c1 (sigma^6 ln L)^power / L^rho."""
 
     c1: fmpq
     sigma: fmpq
     rho: fmpq
+    power: int
 
     @classmethod
-    def of(cls, constants: Values, sigma: fmpq) -> Display:
-        return cls(constants[C1], sigma, constants[C2] / (sigma * sigma))
+    def of(cls, constants: Values, sigma: fmpq, error: Error) -> Display:
+        return cls(constants[C1], sigma, constants[C2] / (sigma * sigma), error.power)
 
     def at(self, length: int) -> arb:
         """Without c1, at the working precision."""
-        return display(arb(length), arb(self.rho), arb(self.sigma))
+        return display(arb(length), arb(self.rho), arb(self.sigma), self.power)
 
     def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
-        """The largest ratio of a bound to sigma^6 ln L / L^rho among these lengths."""
+        """The largest ratio of a bound to (sigma^6 ln L)^power / L^rho among these lengths."""
         return reduce(arb.max, (bound(arb(length)) / self.at(length) for length in lengths))
 
 
@@ -219,8 +227,6 @@ def read_display(record: Record, certificate: Certificate) -> StatedDisplay:
             raise given.node(field).malformed(f"no '{field.name}' beside a repaired form: it holds for L >= 2")
     if SIGMA not in given:
         raise given.at.malformed("sigma, which the display is about", "no 'sigma'")
-    if (given[SIGMA] >= 1) is not True:
-        raise given.node(SIGMA).malformed("sigma >= 1 for a repaired form", describe(given[SIGMA]))
     if hint is None:
         raise asserts.at.malformed("a witness beside it, for a repaired form", "no witness")
     return StatedDisplay(setting, error, asserts, WITNESS.read(hint, reading))
@@ -244,16 +250,16 @@ def _require_instance(given: Values) -> None:
 
 def obligations(stated: StatedDisplay) -> Iterator[Obligation | NoProof]:
     setting, asserts = stated.setting, stated.asserts
-    if setting.sigma is not None:
-        for law in (setting.law, setting.queries):
-            if is_sub_gaussian(law.law, setting.sigma * setting.sigma) is not True:
-                reason = f"the law of {law.node.path} is not known to be sigma-sub-Gaussian for this sigma"
-                yield NoProof(SIGMA.name, f"{reason} (a Gaussian is where covariance <= sigma^2 I)")
-                return
-    if PUBLISHED in asserts:
+    if setting.sigma is not None and is_sub_gaussian(setting.law.law, setting.sigma * setting.sigma) is not True:
+        reason = f"the law of {setting.law.node.path} is not known to be sigma-sub-Gaussian for this sigma"
+        yield NoProof(SIGMA.name, f"{reason} (a Gaussian is where covariance <= sigma^2 I)")
+    elif PUBLISHED in asserts and is_sub_gaussian(setting.queries.law, fmpq(1)) is not True:
+        reason = "is not known to be 1-sub-Gaussian, as the proposition supposes (a Gaussian is where covariance <= I)"
+        yield NoProof(QUERY_LAW.name, f"the law of {setting.queries.node.path} {reason}")
+    elif PUBLISHED in asserts:
         yield _published(setting, stated.error, asserts[PUBLISHED])
     elif stated.witness is not None and setting.sigma is not None:
-        claimed = Display.of(asserts[REPAIRED], setting.sigma)
+        claimed = Display.of(asserts[REPAIRED], setting.sigma, stated.error)
         kind, prove = (Gaussian, _of_gaussians) if STEPS in stated.witness else (Box, _on_boxes)
         if setting.are_both(kind):
             yield from prove(claimed, setting, stated.error, stated.witness)
@@ -269,7 +275,7 @@ def _published(setting: Setting, error: Error, word: str) -> Obligation | NoProo
     if error is Error.GRADIENT_U and length > 1 and gaussian is not True:
         return NoProof(PUBLISHED.name, "at a length above 1 the left side is known exactly for Gaussian tokens alone")
     relation: Relation = "<" if word == "fails" else ">="
-    return Obligation(PUBLISHED.name, partial(right_side, setting), relation, left_side(setting, error, length))
+    return Obligation(PUBLISHED.name, partial(right_side, setting, error), relation, left_side(setting, error, length))
 
 
 def left_side(setting: Setting, error: Error, length: int) -> fmpq:
@@ -291,12 +297,12 @@ def left_side(setting: Setting, error: Error, length: int) -> fmpq:
     return spread / length + apart
 
 
-def right_side(setting: Setting) -> arb:
-    """c1 sigma^6 ln L / L^(c2 / sigma^2) with the constants that are given, at the working precision."""
+def right_side(setting: Setting, error: Error) -> arb:
+    """c1 (sigma^6 ln L)^n / L^(c2 / sigma^2) with the constants that are given, at the working precision."""
     length, sigma, constants = setting.values[LENGTH], setting.sigma, setting.values.get(CONSTANTS)
     if length == 1 or sigma is None or constants is None:
         return arb(0)
-    return arb(constants[C1]) * Display.of(constants, sigma).at(length)
+    return arb(constants[C1]) * Display.of(constants, sigma, error).at(length)
 
 
 def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:

@@ -1,5 +1,7 @@
 """What a claim about random prompts is given: a law of tokens, a tilt, values, and how many tokens are drawn.
 
+`length: {at_least: L}` states it of L tokens and of every larger number of them.
+
 The tokens x_1..x_L are independent and have the law mu. With a tilt a = s U z, weights p_i
 proportional to e^{<a, x_i>} and tau the tilted mean of mu,
 
@@ -14,7 +16,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
-from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Record, Values
+from certattn.kernel.document.schema import ByKey, Choice, Count, Field, Kind, Reading, Record, Values
+from certattn.kernel.document.tree import Node
 from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import scale_ball, table_of_balls
@@ -22,7 +25,31 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, square
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens")
-LENGTH = Field("length", Count(1), "number L of independent tokens of the prompt")
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """One number of tokens, or with `onwards` this and every larger one."""
+
+    first: int
+    onwards: bool = False
+
+
+AT_LEAST = Field("at_least", Count(1), "the least number of tokens")
+
+
+class LengthKind(Kind[Lengths]):
+    """A number of tokens, or at_least: the least of all."""
+
+    written = (Count(1), Record(AT_LEAST))
+
+    def read(self, node: Node, reading: Reading) -> Lengths:
+        if isinstance(node.value, dict):
+            return Lengths(Record(AT_LEAST).read(node, reading)[AT_LEAST], onwards=True)
+        return Lengths(Count(1).read(node, reading))
+
+
+LENGTH = Field("length", LengthKind(), "number L of independent tokens, or at_least: L for every number from L on")
 TILT = Field("tilt", Vector(), "the tilt a: token x has the score <a, x>")
 QUERY = Field("query", Vector(), "the query z; the tilt is scale * U z with U = K'Q")
 
@@ -35,7 +62,7 @@ RANDOM_PROMPT = ByKey({"tilt": Record(TILT, *_SHARED), **weighted_forms("law", Q
 class RandomPrompt:
     """L independent tokens of a law under a tilt, all exact; the tilt is scale * `base` (1 x d).
 
-    `given` is the section that states it, where one does.
+    With `onwards` L is any number from `length` on. `given` is the section that states it, where one does.
     """
 
     law: StatedLaw
@@ -44,6 +71,7 @@ class RandomPrompt:
     weights: Weights
     length: int
     given: Values | None = None
+    onwards: bool = False
 
     @property
     def dimension(self) -> int:
@@ -68,13 +96,13 @@ class RandomPrompt:
 def read_random_prompt(form: str, values: Values) -> RandomPrompt:
     """The random prompt that a section `given` states, shapes checked against each other."""
     law = values[TOKEN_LAW]
-    weights = read_weights(values, law.dimension)
+    weights, lengths = read_weights(values, law.dimension), values[LENGTH]
     if form == "tilt":
         values[TILT].require_length(law.dimension, "the tokens")
-        return RandomPrompt(law, values[TILT].load(), fmpq(1), weights, values[LENGTH], values)
+        return RandomPrompt(law, values[TILT].load(), fmpq(1), weights, lengths.first, values, lengths.onwards)
     values[QUERY].require_length(weights.query_dimension, "what U or Q acts on")
     base = values[QUERY].load() @ weights.bilinear().T
-    return RandomPrompt(law, base, read_scale(values), weights, values[LENGTH], values)
+    return RandomPrompt(law, base, read_scale(values), weights, lengths.first, values, lengths.onwards)
 
 
 # -- errors of gradients

@@ -7,6 +7,11 @@ A witness names a rule for each tail:
     chernoff, lambda, order  (E e^{lambda Y})^L, or a bound of it from p moments and the largest D
     truncated, lambda, cap   1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L, of the output only
     exact                    the probability itself, where the weights or the output are constant
+    by-length                for every length from the first on: one of these for each range of lengths
+
+Where lengths are a range, a bound that falls with the length is taken at the first one; the chance of a token in A,
+which grows, at the last. Of moments only terms that are positive count, each of which falls. So all but `truncated`
+hold for every larger length too.
 
 Every bound holds for each choice of its parameters; a poor choice only makes it large, and where a rule proves
 nothing of a law or direction, it has no bound.
@@ -21,7 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import pairwise
 
 from flint import arb, ctx, fmpq
 
@@ -57,6 +63,7 @@ from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     cantelli,
     chernoff,
     moment_bound,
+    moment_terms,
     product_summand,
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
@@ -97,19 +104,26 @@ CAP = Field("cap", Rational(above=0), "the cap B of Y")
 ORDER = Field("order", EvenOrder(100), "even order p of the moment, or where the exponential series is cut off")
 
 
+FROM = Field("from", Listing(Count(1)), "the first length of each range; the last range has no end")
+BY_RANGE: Field[StatedRules] = Field("rules", Listing(Variant("rule", {})), "the rule of each range")
+
+
 def _rules(most: int, **others: Record) -> Variant:
-    """The rules whose orders go up to `most`, and others."""
+    """The rules whose orders go up to `most`, and others; each alone, or several by length."""
     moment = replace(ORDER, kind=EvenOrder(most))
     where = "even order p where the series is cut off; for signs, boxes and mixtures with them"
     series = replace(moment, doc=where, required=False)
     forms = {"cantelli": Record(), "moment": Record(moment), "chernoff": Record(LAMBDA, series), **others}
-    return Variant("rule", {**forms, "exact": Record()})
+    alone = Variant("rule", {**forms, "exact": Record()})
+    ranges = replace(BY_RANGE, kind=Listing(alone))
+    return Variant("rule", {**alone.forms, BY_LENGTH: Record(FROM, ranges)})
 
 
+StatedRules = list[tuple[str, Values]]
+BY_LENGTH = "by-length"
 RULES = _rules(100, truncated=Record(LAMBDA, CAP))
 # Joint moments of an entry cost the fourth power of their order.
 ENTRY_RULES = _rules(24)
-StatedRules = list[tuple[str, Values]]
 
 EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
 PROBABILITY = Field("probability", Probability(), "delta, a bound of the probability: above 0 and below 1")
@@ -199,11 +213,13 @@ AnyTail = Tail | ProductTail
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its parameters, and the tail that it is to bound."""
+    """A rule with its parameters, the tail that it is to bound, and from which length to which; None for no end."""
 
     name: str
     values: Values
     tail: AnyTail
+    first: int
+    last: int | None
 
     @property
     def exact(self) -> bool:
@@ -212,9 +228,23 @@ class Rule:
 
     def bound(self) -> arb:
         """What it gives at the working precision. Raises NoBound where it proves nothing of this tail."""
+        if self.name == BY_LENGTH:
+            return self.worst()
         if not self.exact and self.tail.eps == 0:
             raise self.none("the rule exact, as the level is 0", f"the rule {self.name}")
         return _BOUND[self.name](self)
+
+    @property
+    def ranges(self) -> list[Rule]:
+        """The rules by length, one for each range."""
+        starts, rules = self.values[FROM], self.values[BY_RANGE]
+        ends = [*(start - 1 for start in starts[1:]), self.last]
+        ranges = zip(starts, ends, rules, strict=True)
+        return [Rule(name, values, self.tail, first, last) for first, last, (name, values) in ranges]
+
+    def worst(self) -> arb:
+        """The largest of what the rules by length give."""
+        return reduce(arb.max, (rule.bound() for rule in self.ranges))
 
     def none(self, expected: str, found: str, hint: str = "") -> NoBound:
         """It has no bound: where it stands, what it would need, and what there is."""
@@ -224,16 +254,20 @@ class Rule:
 
 def _cantelli(rule: Rule) -> arb:
     summand = rule.tail.summand()
-    return arb(cantelli(summand.variance(), summand.eps, rule.tail.prompt.length))
+    return arb(cantelli(summand.variance(), summand.eps, rule.first))
 
 
 def _moment(rule: Rule) -> arb:
-    summand = rule.tail.summand()
-    return arb(moment_bound(summand.centred_series(rule.values[ORDER]), summand.eps, rule.tail.prompt.length))
+    summand, order = rule.tail.summand(), rule.values[ORDER]
+    if rule.first == rule.last:
+        return arb(moment_bound(summand.centred_series(order), summand.eps, rule.first))
+    terms = moment_terms(summand.centred_series(order), summand.eps)
+    return sum((term.nonnegative_part() * arb(rule.first) ** (k - order) for k, term in enumerate(terms, 1)), arb(0))
 
 
 def _chernoff(rule: Rule) -> arb:
-    return arb(chernoff(_exponential(rule), rule.tail.prompt.length))
+    # A probability is at most 1, and a power of what is at most 1 falls.
+    return arb(chernoff(_exponential(rule).min(arb(1)), rule.first))
 
 
 def _exponential(rule: Rule) -> arb:
@@ -278,7 +312,13 @@ def _truncated(rule: Rule) -> arb:
     parts = _integrable(rule, tail.parts)
     if slope * cap > MOST_HEIGHT:
         raise rule.none(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
-    return capped_bound(_total(parts, tail, slope, cap), tail.prompt.length)
+    if rule.last is None:
+        raise rule.none(
+            "a rule that holds for every larger length", "a cap, which some token of a long prompt exceeds",
+            "after the last range with caps: moment, cantelli or chernoff",
+        )  # fmt: skip
+    whole = _total(parts, tail, slope, cap)
+    return capped_bound(replace(whole, inside=whole.inside.min(arb(1))), rule.first, rule.last)
 
 
 def _integrable(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
@@ -312,7 +352,7 @@ def _exact(rule: Rule) -> arb:
         expected = "a constant output, or Gaussian tokens of equal weights (covariance * tilt = 0)"
         raise rule.none(expected, "weights and outputs that vary")
     spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
-    return normal_tail(arb(tail.eps) * (tail.prompt.length / arb(spread)).sqrt())
+    return normal_tail(arb(tail.eps) * (rule.first / arb(spread)).sqrt())
 
 
 _BOUND = {"cantelli": _cantelli, "moment": _moment, "chernoff": _chernoff, "truncated": _truncated, "exact": _exact}
@@ -368,4 +408,21 @@ def paired(at: Values, field: Field[StatedRules], tails: Sequence[AnyTail], why:
     rules = at[field]
     if len(rules) != len(tails):
         raise at.node(field).malformed(f"{counted(len(tails), 'rule')}, {why}", counted(len(rules), "rule"))
-    return [Rule(name, values, tail) for (name, values), tail in zip(rules, tails, strict=True)]
+    return [_rule(name, values, tail) for (name, values), tail in zip(rules, tails, strict=True)]
+
+
+def _rule(name: str, values: Values, tail: AnyTail) -> Rule:
+    """The rule for the lengths of the tail's prompt. Raises MalformedError."""
+    prompt = tail.prompt
+    if name == BY_LENGTH:
+        starts, count = values[FROM], len(values[BY_RANGE])
+        if not prompt.onwards:
+            raise values.at.malformed("one rule, as one length is stated", "rules by length")
+        if len(starts) != count:
+            raise values.node(FROM).malformed(
+                f"{counted(count, 'length')}, one for each rule", counted(len(starts), "length")
+            )
+        if starts[0] != prompt.length or any(b <= a for a, b in pairwise(starts)):
+            found = ", ".join(map(str, starts[:5]))
+            raise values.node(FROM).malformed(f"lengths that rise, from {prompt.length} on", found)
+    return Rule(name, values, tail, prompt.length, None if prompt.onwards else prompt.length)

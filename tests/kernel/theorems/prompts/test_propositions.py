@@ -46,7 +46,7 @@ def words(family: Family) -> str:
 def test_a_refutation_is_of_the_published_display_at_an_instance() -> None:
     said = words(cases.ONE_TOKEN)
     for piece in (
-        "The published display of Proposition 3.1 of Boursier and Boyer 2026",
+        "The display of Proposition 3.1 of Boursier and Boyer 2026, arXiv 2512.11784 (as quoted by the public audit ",
         "the l2 distance between attention over L independent tokens and attention over their law",
         "c1 sigma^6 ln L / L^(c2/sigma^2)",
         "fails for all c1, c2 > 0 and every sigma at this instance: L = 1",
@@ -57,8 +57,8 @@ def test_a_refutation_is_of_the_published_display_at_an_instance() -> None:
 
 
 def test_constants_are_said() -> None:
-    said = words(cases.SMALL_SIGMA)
-    for piece in ("fails with c1 = 1000 and c2 = 0.0001", "L = 50", "sigma = 0.01", "U = (0)"):
+    said = words(cases.FIFTY_TOKENS)
+    for piece in ("fails with c1 = 0.001 and c2 = 1", "L = 50", "sigma = 1", "U = (0)"):
         assert piece in said, said
 
 
@@ -66,7 +66,7 @@ def test_a_repaired_form_says_for_which_lengths_and_with_which_constants() -> No
     *_, boxes = cases.FAMILIES
     said = words(boxes)
     for piece in (
-        "In the form of Proposition 3.4", "with c1 = 68.752188 and c2 = 0.9", "for every number L >= 2 of tokens",
+        "In the form of Proposition 3.4", "with c1 = 73.98427 and c2 = 0.9", "for every number L >= 2 of tokens",
         "the Hilbert-Schmidt norm of the difference between the gradient of attention with respect to U",
         "tokens uniform on the box of half-widths (1, 0.5), queries uniform on the box of half-widths (1, 1.5)",
         "V = (1, -1) and sigma = 1", "and for queries of any other law on that box",
@@ -176,7 +176,7 @@ def test_simulated_prompts_keep_to_the_repaired_display(family: Family, length: 
     for change in (("", ""), *(family.accepts[name] for name in ("a smaller c2", "a smaller scale"))):
         stated = read(_text(family).replace(*change) if change[0] else _text(family))
         assert stated.setting.sigma is not None
-        claimed = Display.of(stated.asserts[REPAIRED], stated.setting.sigma)
+        claimed = Display.of(stated.asserts[REPAIRED], stated.setting.sigma, stated.error)
         rho, sigma, c1 = (int(x.p) / int(x.q) for x in (claimed.rho, claimed.sigma, claimed.c1))
         mean, error = simulated(stated, length)
-        assert mean - 5 * error < c1 * sigma**6 * np.log(length) / length**rho
+        assert mean - 5 * error < c1 * (sigma**6 * np.log(length)) ** claimed.power / length**rho

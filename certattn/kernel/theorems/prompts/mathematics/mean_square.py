@@ -88,6 +88,14 @@ def normaliser_tail(length: int, t: arb | fmpq, rate: arb, doubled: arb) -> arb:
     return (length * (rate * (1 - t) + quadratic(rate, doubled).log())).exp()
 
 
+def largest_weighed_tail(first: int, t: arb | fmpq, rate: arb, doubled: arb) -> arb:
+    """The largest L P over L >= `first`: with P = e^(-x L) it falls from L = 1/x on, where it is 1/(e x)."""
+    decay = -normaliser_tail(1, t, rate, doubled).log()
+    if decay > 0:
+        return first * (-decay * first).exp() if first * decay >= 1 else 1 / (decay * arb(1).exp())
+    return arb("inf")
+
+
 def general_mean_square(second: arb, length: int, t: fmpq, rest: arb) -> arb:
     """R_2 (S + B) / (L (1 - t)^2) + rest, the rest being (L M_4 P)^(1/2): (3)."""
     return second / (length * (1 - t) ** 2) + rest

@@ -40,6 +40,15 @@ def power(series: Sequence[arb], exponent: int) -> Series:
         square = product(square, square)
 
 
+def logarithm(series: Sequence[arb]) -> Series:
+    """The formal logarithm of a series that begins with 1, by f' = g' f."""
+    found = [0 * series[0]]
+    for n in range(1, len(series)):
+        rest = [k * found[k] * series[n - k] for k in range(1, n)]
+        found.append(series[n] - sum(rest, 0 * series[0]) / n)
+    return found
+
+
 def linear_exponential(slope: arb, order: int) -> Series:
     """e^{slope t}."""
     found = [(0 * slope).exp()]

@@ -29,6 +29,7 @@ from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Vector
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
     linear_exponential,
+    logarithm,
     mgf_series,
     power,
     product,
@@ -192,6 +193,20 @@ def moment_bound(series: Sequence[arb], eps: arb, length: int) -> arb:
     found = power(series, length)[order]
     for k in range(1, order + 1):
         found = found * k / (length * eps)
+    return found
+
+
+def moment_terms(series: Sequence[arb], eps: arb) -> list[arb]:
+    """c_1, ..., c_(p/2) with E (sum D_i)^p / (L eps)^p = sum_k c_k L^(k - p) for every L, as E D = 0.
+
+    With g = log f, f = sum_j E D^j t^j / j!, it is p! [t^p] f^L = p! [t^p] e^(L g), and g begins with t^2.
+    """
+    order = len(series) - 1
+    logarithms = logarithm([0 * eps + 1, 0 * eps, *series[2:]])
+    found, powers = [], logarithms
+    for k in range(1, order // 2 + 1):
+        found.append(powers[order] * factorial(order) / (factorial(k) * eps**order))
+        powers = product(powers, logarithms)
     return found
 
 
