@@ -189,6 +189,19 @@ def test_a_claim_without_a_second_method_is_not_covered(window: Window) -> None:
     assert len(answer["digest"]) == 64
 
 
+def test_the_last_files_count(window: Window, tmp_path: Path) -> None:
+    """Of two choices at once, with certificates of one name, no answer about the first is taken for the second."""
+    text = (GALLERY / SMOKE[3]).read_text()
+    for folder, content in (("true", text), ("false", text.replace("at_least: 1.00498756211208", "at_least: 1.1"))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.yaml").write_text(content)
+    window.page.evaluate("() => { entries = []; at('results').hidden = true; }")
+    window.choose(tmp_path / "true" / "a.yaml")
+    assert window.states(tmp_path / "false" / "a.yaml") == {"a.yaml": "not proved"}
+    window.choose(tmp_path / "false" / "a.yaml")
+    assert window.states(tmp_path / "true" / "a.yaml") == {"a.yaml": "verified"}
+
+
 # -- array files
 
 

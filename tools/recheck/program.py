@@ -168,7 +168,8 @@ def main(argv: list[str]) -> int:
                 return 2
             paths += files
         else:
-            what = "a number from 1 to 999999 belongs behind it" if word in numbers else "no file, folder or option"
+            behind = dict.fromkeys(numbers, "a number from 1 to 999999") | {"--root": "a folder", "--sha256": "a hash"}
+            what = f"{behind[word]} belongs behind it" if word in behind else "no file, folder or option"
             print(f"recheck: {word!r}: {what}\n\n{usage}", file=sys.stderr)
             return 2
     if not paths:

@@ -22,6 +22,7 @@ const VERDICTS = {
 };
 
 let worker, ready = false, chosen = [], entries = [], current = null, begun = 0, words = {}, unable = "";
+let run = 0; // which files are asked about: answers about earlier ones count no more
 
 function element(tag, text = "", kind = "") {
   const made = document.createElement(tag);
@@ -50,6 +51,7 @@ function start() {
 }
 
 function heard(data) {
+  if (data.run !== undefined && data.run !== run) return;
   if (data.step) {
     at("step").textContent = data.step;
     at("loading").hidden = false;
@@ -57,7 +59,7 @@ function heard(data) {
   if (data.ready) {
     ready = true;
     at("loading").hidden = true;
-    if (chosen.length) worker.postMessage({ files: chosen, again: entries.length > 0 });
+    if (chosen.length) worker.postMessage({ run, files: chosen, again: entries.length > 0 });
   }
   if (data.opened) opened(data.opened);
   if (data.again) next();
@@ -68,8 +70,13 @@ function heard(data) {
 function failed(why) {
   at("loading").hidden = true;
   if (!current) {
-    unable = why;
     problem(why);
+    if (!ready) {
+      unable = why;
+    } else {
+      chosen = [];
+      start();
+    }
     return;
   }
   settle(current, { verdict: "broken", why, seconds: elapsed() }, false);
@@ -124,11 +131,13 @@ function take(files) {
     entries = [];
     at("results").hidden = true;
     if (unable) problem(unable);
-    if (ready) worker.postMessage({ files: chosen, again: false });
+    run += 1;
+    if (ready) worker.postMessage({ run, files: chosen, again: false });
   }
 }
 
 function opened(found) {
+  current = null;
   entries = found.certificates.map((each) => ({ ...each, state: "waiting", result: {} }));
   const notes = [...found.refused, ...found.locks];
   if (!entries.length && !notes.length) notes.push("No certificates in these files.");
@@ -156,7 +165,7 @@ function next() {
     current.state = "checking";
     begun = performance.now();
     fill(current);
-    worker.postMessage({ check: current.path });
+    worker.postMessage({ run, check: current.path });
   }
   counts();
 }

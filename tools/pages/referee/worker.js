@@ -16,12 +16,12 @@ async function load() {
   postMessage({ ready: true });
 }
 
-async function put(files, again) {
+async function put({ run, files, again }) {
   referee.clear();
   for (const { path, file } of files) {
     referee.put(path, new Uint8Array(await file.arrayBuffer()));
   }
-  postMessage(again ? { again } : { opened: JSON.parse(referee.opened()) });
+  postMessage(again ? { run, again } : { run, opened: JSON.parse(referee.opened()) });
 }
 
 const loaded = load().catch((error) => {
@@ -29,13 +29,18 @@ const loaded = load().catch((error) => {
   throw error;
 });
 
-onmessage = async ({ data }) => {
+async function answer(data) {
   try {
-    await loaded;
-    if (data.files) await put(data.files, data.again);
-    else postMessage({ checked: data.check, result: JSON.parse(referee.checked(data.check)) });
+    if (data.files) await put(data);
+    else postMessage({ run: data.run, checked: data.check, result: JSON.parse(referee.checked(data.check)) });
   } catch (error) {
     // Memory runs out in ways that leave nothing to go on with: the page starts another worker.
-    postMessage({ failed: String(error.message || error).trim().split("\n").at(-1) });
+    postMessage({ run: data.run, failed: String(error.message || error).trim().split("\n").at(-1) });
   }
+}
+
+// One after the other: files that are still being read must not mix with those of the next request.
+let last = loaded;
+onmessage = ({ data }) => {
+  last = last.then(() => answer(data));
 };
