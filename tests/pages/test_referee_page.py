@@ -5,7 +5,6 @@ A module's tests share one window, for Python takes seconds to load there.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import stat
@@ -79,17 +78,14 @@ class Window:
 
 
 @pytest.fixture(scope="module")
-def built(tool: Callable[[str], ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, written. Where npm cannot be reached there is none, a failure if CERTATTN_REQUIRE_NPM is set."""
+def built(
+    tool: Callable[[str], ModuleType], from_npm: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The page, written."""
+    from_npm("pyodide")
     folder = tmp_path_factory.mktemp("page")
-    try:
-        tool("pages.referee_page").write(folder)
-    except tool("npm_packages").UnavailableError as error:
-        why = str(error)
-    else:
-        return folder
-    assert not os.environ.get("CERTATTN_REQUIRE_NPM"), why
-    pytest.skip(why)
+    tool("pages.referee_page").write(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
