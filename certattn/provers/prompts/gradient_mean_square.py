@@ -72,7 +72,12 @@ def generate(
 
 
 def _methods(error: GradientError) -> list[str]:
-    return ["exact", "logistic", "general"] if isinstance(error.prompt.law.law, Gaussian) else ["general"]
+    gaussian = isinstance(error.prompt.law.law, Gaussian)
+    if error.prompt.onwards:
+        if not gaussian:
+            raise UsageError("a length with at_least is for Gaussian tokens here; expected one length for this law")
+        return ["logistic"]
+    return ["exact", "logistic", "general"] if gaussian else ["general"]
 
 
 def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]] | None:
@@ -86,7 +91,8 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
         witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
         way = Method(method, {"t": share, "lambda": rate})
     bound = enclosure_by(way, error).upper
-    assert bound is not None
+    if bound is None:
+        raise UsageError(f"the method {method} is for one length; expected logistic beside at_least")
     for bits in _BITS:
         with working_precision(bits):
             value, least = bound(), fmpq(0)

@@ -108,7 +108,8 @@ def _parameter(stated: Number, name: str) -> fmpq:
 
 
 def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
-    fitting = methods_for(prompt)
+    # The exact mean square is one of one length.
+    fitting = [method for method in methods_for(prompt) if not (prompt.onwards and method == "exact")]
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name
