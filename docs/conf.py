@@ -17,6 +17,8 @@ from certattn.kernel.theorems import CHAPTERS, module_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # of `tools`, which is not installed
 
+from tools.pages.referee_page import write_or_say
+
 project = "certattn"
 author = "The certattn developers"
 copyright = "the certattn developers"
@@ -35,6 +37,7 @@ html_theme = "furo"
 html_title = "certattn"
 html_static_path = ["_static"]
 html_css_files = ["certattn.css"]
+html_js_files = ["scrollable.js"]
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -105,10 +108,25 @@ def short_titles(app: Any, doctree: object) -> None:
             del name[0]
 
 
+def sidebar(app: object, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Captions of the sidebar are headings, of which a screen reader has to be told the level."""
+    if "furo_navigation_tree" in context:
+        told = context["furo_navigation_tree"].replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = told
+
+
+def page_for_referees(app: Any, exception: object) -> None:
+    """The page that checks certificates in a browser; without Pyodide one that says so, and a line here."""
+    if exception is None and app.builder.name == "html" and (said := write_or_say(Path(app.outdir) / "referee")):
+        print(said, file=sys.stderr)
+
+
 def setup(app: object) -> None:
     app.connect("doctree-read", short_titles, priority=900)  # type: ignore[attr-defined]
     app.connect("source-read", generated)  # type: ignore[attr-defined]
     app.connect("env-get-outdated", lambda *_: _WITH_GENERATED)  # type: ignore[attr-defined]
+    app.connect("html-page-context", sidebar, priority=900)  # type: ignore[attr-defined]
+    app.connect("build-finished", page_for_referees)  # type: ignore[attr-defined]
     app.add_directive("provers", Provers)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 

@@ -51,7 +51,7 @@ What is stated:
 {statements}
 """
 _SECOND = """\
-    python3 second-checker certificates
+    python3 second-checker{root} certificates
 
 The second checker is in the archive to be read, needs Python alone, and shares no line with certattn. It does not
 cover every claim, and says so. Whoever does not trust the archive takes its own copy, from where certattn is from.
@@ -65,12 +65,13 @@ def readme(promises: Collection[Promise], *, page: bool, second: bool, root: boo
         *(["    report.html      the same as a page, with what each verdict rests on"] if page else []),
         *(["    second-checker/  a checker of another make, in Python"] if second else []),
     ]
+    inside = " --root certificates" if root else ""
     count = counted(len(promises), "certificate")
     return _TEXT.format(
         title=f"{count}, packed by certattn {__version__}",
         certattn=__version__,
-        root=" --root certificates" if root else "",
-        second=_SECOND if second else "",
+        root=inside,
+        second=_SECOND.format(root=inside) if second else "",
         rest="".join(f"{line}\n" for line in rest),
         statements="\n\n".join(map(_statement, sorted(promises, key=lambda promise: promise.path))),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -72,24 +70,6 @@ class Elements(HTMLParser):
 @pytest.fixture
 def page() -> Callable[[str], Elements]:
     return Elements
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Debian's browser, without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set.
-
-    For a module and not for the session: while it is open, no other test of the process can run an event loop.
-    """
-    found = shutil.which("chromium")
-    if found is None:
-        assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
-        pytest.skip("chromium is not installed: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
