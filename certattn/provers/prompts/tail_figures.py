@@ -21,10 +21,18 @@ from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]
 
+_TOKENS = {
+    "Gaussian": "Gaussian tokens",
+    "Mixture": "tokens of a mixture",
+    "Rademacher": "tokens of random signs",
+    "Box": "tokens uniform on a box",
+    "Atoms": "tokens of a finite set",
+}
+
 # The lengths that are shown: so many times shorter and longer than the certificate's, and how many of them.
-_SPREAD, _LENGTHS, _SIMULATED = 30, 11, 5
+_SPREAD, _LENGTHS, _SIMULATED = 30, 7, 5
 # Prompts to draw, numbers to draw for one length at most, and tokens beyond the quantile that it takes.
-_PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 20_000, 60_000_000, 20
+_PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 4_000, 4_000_000, 10
 
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
@@ -51,9 +59,13 @@ def figure_of(problem: StatedTails) -> Figure:
     return Figure(
         Curve([at for at, _ in bounds], [eps for _, eps in bounds], simulated),
         (length, as_float(eps)),
-        {None: r"$\langle u, T_L - T \rangle$", "l2": r"$|T_L - T|_2$", "linf": r"$|T_L - T|_\infty$"}[norm],
+        {
+            None: r"deviation $\langle u, T_L - T \rangle$",
+            "l2": r"deviation $|T_L - T|_2$",
+            "linf": r"deviation $|T_L - T|_\infty$",
+        }[norm],
         f"{as_float(delta):g}",
-        f"{type(prompt.law.law).__name__} tokens, dimension {prompt.dimension}",
+        f"{_TOKENS[type(prompt.law.law).__name__]}, dimension {prompt.dimension}",
         "by the mean square" if norm is not None and by_mean_square(problem) else "by the rules",
     )
 
