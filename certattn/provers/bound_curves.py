@@ -6,7 +6,8 @@ that they enclose, at 64 bits and with the certificate's own witness: where that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,7 @@ class _Curve:
     names: Mapping[str, str]
     title: str
     whole: bool = True
+    most: float = math.inf
     instead: Mapping[str, Plain] = field(default_factory=dict)
 
 
@@ -53,7 +55,7 @@ _CURVES: Mapping[str, _Curve] = {
     ),
     "gradient-tail": _Curve(
         "given", "length", _L, "probability, at most", {"probability": "of a gradient farther off than stated"},
-        "gradient over $L$ tokens against the law",
+        "gradient over $L$ tokens against the law", most=1.0,
     ),
     "normalizer-bound": _Curve(
         "given", "d", "number of queries $d$", "mean distance, at most",
@@ -89,7 +91,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     points = [(at, _enclosed(_changed(certificate, curve, at), own)) for at in _places(as_float(stated), curve.whole)]
     with canvas(target, (5.6, 4.0)) as (_, axes):
         for name, color in zip(own, (BOUND, RUN, THIRD, "0.45"), strict=False):
-            found = [(at, values[name]) for at, values in points if values.get(name, 0) > 0]
+            found = [(at, values[name]) for at, values in points if 0 < values.get(name, 0) <= curve.most]
             label = curve.names[name] or _order_of(certificate, name)
             if found:
                 axes.loglog(*np.array(found).T, color=color, lw=1.6, label=label)
@@ -107,7 +109,7 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
 def _places(stated: float, whole: bool) -> list[float]:
     # The stated number times powers of two, so that what has to be whole stays whole.
     factors = np.geomspace(1 / _SPREAD, _SPREAD, _POINTS)
-    return [float(round(at)) if whole else at for at in stated * factors if not whole or round(at) > 1]
+    return [float(round(at)) if whole else float(at) for at in stated * factors if not whole or round(at) > 1]
 
 
 def _changed(certificate: Certificate, curve: _Curve, at: float) -> Certificate | None:
@@ -160,6 +162,3 @@ def _order_of(certificate: Certificate, name: str) -> str:
     items: Any = certificate.plain["asserts"]
     order = items["ratios"][int(name.removeprefix("ratios[").partition("]")[0])]["order"]
     return f"moment of order {order}"
-
-
-CLAIMS: Sequence[str] = tuple(_CURVES)

@@ -95,7 +95,16 @@ def largest_of(row: Sequence[arb]) -> float:
 def _draw(axes: Any, name: str, found: _Found, stated: Mapping[str, str]) -> None:
     values = np.sort(found.errors[name])
     few = len(values) <= _MARKED
-    axes.plot(range(1, len(values) + 1), values, color=RUN, marker="o" if few else "", ms=4, lw=1.4, label="computed")
+    axes.plot(
+        range(1, len(values) + 1),
+        values,
+        color=RUN,
+        marker="o" if few else "",
+        ms=4,
+        lw=1.4,
+        label="computed",
+        ls="" if few else "-",
+    )
     one = "head" if found.of == "heads" else "query"
     for key, dashes, words in (("at_most", "-", f"every {one} at most"), ("at_least", ":", f"some {one} at least")):
         if key in stated:

@@ -38,7 +38,15 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     queries = [", ".join(f"{entry:.3g}" for entry in doubles(item[QUERY].load())[0]) for item in items]
     with canvas(target, (5.6, 1.6 + 0.5 * len(items))) as (_, axes):
         for entry in range(outputs.shape[1]):
-            axes.plot(outputs[:, entry], range(len(items)), ls="", marker=f"${entry}$", ms=8, color=RUN)
+            axes.plot(
+                outputs[:, entry],
+                range(len(items)),
+                ls="",
+                marker=f"${entry}$" if outputs.shape[1] > 1 else "o",
+                ms=8,
+                mew=0.3,
+                color=RUN,
+            )
         axes.axvline(0, color="0.8", lw=0.8)
         axes.set_yticks(range(len(items)), [f"q = ({query})" if len(query) < 30 else f"query {k}"
                                             for k, query in enumerate(queries)])  # fmt: skip

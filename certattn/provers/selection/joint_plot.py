@@ -89,7 +89,7 @@ def _draw_angles(axes: Any, parts: Sequence[_Part]) -> None:
         if part.angle is not None:
             words = f"${part.name}$ of every minimiser, {standing()}"
             axes.axhline(math.degrees(part.angle), color=part.color, ls="--", lw=1.2, label=words)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.6 * axes.get_ylim()[1])
     axes.set_xlabel("step of the run")
     axes.set_ylabel("angle to max margin, degrees")
     axes.grid(True)
