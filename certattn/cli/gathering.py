@@ -31,12 +31,13 @@ def draw(
     Where this run has `checked` them a picture says "certified": it is of the very statement that was verified.
     Raises UsageError where matplotlib is missing.
     """
-    from certattn.provers.figures import require_matplotlib, warm_up
+    from certattn.provers.figures import require_matplotlib
+    from certattn.provers.plots import warm_up
 
     require_matplotlib()
     if reports:
         # What every process would do again: importing, and finding fonts.
-        warm_up()
+        warm_up({report.claim for report in reports})
     limits = replace(options.limits, timeout_seconds=min(patience, options.limits.timeout_seconds))
     found = find(
         [Path(report.path) for report in reports],

@@ -6,13 +6,14 @@ A module is imported when its picture is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from io import BytesIO
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
+from certattn.provers import figures
 from certattn.provers.figures import Target, drawn_as, require_matplotlib
 
 # claim -> (module with `draw_certificate`, what its picture shows)
@@ -77,6 +78,13 @@ def require_picture(claim: str) -> None:
     if claim not in PICTURES:
         raise UsageError(f"{claim} has no picture; there is one for {', '.join(PICTURES)}")
     require_matplotlib()
+
+
+def warm_up(claims: Iterable[str]) -> None:
+    """Import what pictures of these claims need, so that processes that are forked from this one need not."""
+    figures.warm_up()
+    for claim in claims:
+        import_module(f"certattn.provers.{PICTURES[claim][0]}")
 
 
 def draw(certificate: Certificate, target: Target, *, checked: bool = False, **options: Any) -> None:

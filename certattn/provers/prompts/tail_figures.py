@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ _TOKENS = {
 
 # The lengths that are shown: so many times shorter and longer than the certificate's, and how many of them.
 _SPREAD, _LENGTHS, _SIMULATED = 30, 7, 5
+# A curve need not be finer than its line is thick.
+_CURVE = 0.02
 # Prompts to draw, numbers to draw for one length at most, and tokens beyond the quantile that it takes.
 _PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 4_000, 4_000_000, 10
 
@@ -90,14 +93,20 @@ def _lengths(length: int) -> list[int]:
 
 def _bounds(goal: Goal, counts: list[int], log_delta: float) -> list[tuple[int, float]]:
     """The smallest threshold that the rules give at each length."""
-    found = []
+    found: list[tuple[int, float]] = []
     for count in counts:
+        # Bounds fall about as L^(-1/2): from the one before the next is near.
+        last, eps = found[-1] if found else (1, 3 * goal.target.deviation)
+        bound = partial(_log_bound, goal, count)
         try:
-            start = 3 * goal.target.deviation / math.sqrt(count)
-            found.append((count, smallest_eps(lambda eps, n=count: goal.target.log_bound(eps, n), log_delta, start)))  # type: ignore[misc]
+            found.append((count, smallest_eps(bound, log_delta, eps * math.sqrt(last / count), _CURVE)))
         except NotProvedError:
             continue
     return found
+
+
+def _log_bound(goal: Goal, count: int, eps: float) -> float:
+    return goal.target.log_bound(eps, count)
 
 
 def _simulated(
