@@ -100,7 +100,7 @@ def report(
         from certattn.provers.plots import PICTURES
 
         # Only what is verified has a picture; one of an earlier check says that nothing was checked for it.
-        wanted = [number for number, entry in enumerate(entries) if entry.verified and entry.report.claim in PICTURES]
+        wanted = [number for number, entry in enumerate(entries) if entry.verified]
         drawn = draw([reports[number] for number in wanted], options, workers, patience, checked=source is None)
         for number, (picture, without) in zip(wanted, drawn, strict=True):
             shows = PICTURES[reports[number].claim][1]

@@ -12,9 +12,8 @@ from io import BytesIO
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import UsageError
 from certattn.provers import figures
-from certattn.provers.figures import Target, drawn_as, require_matplotlib
+from certattn.provers.figures import Target, drawn_as
 
 # claim -> (module with `draw_certificate`, what its picture shows)
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -73,13 +72,6 @@ PICTURES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def require_picture(claim: str) -> None:
-    """Raises UsageError for a claim without a picture, and where matplotlib is missing."""
-    if claim not in PICTURES:
-        raise UsageError(f"{claim} has no picture; there is one for {', '.join(PICTURES)}")
-    require_matplotlib()
-
-
 def warm_up(claims: Iterable[str]) -> None:
     """Import what pictures of these claims need, so that processes that are forked from this one need not."""
     figures.warm_up()
@@ -91,9 +83,9 @@ def draw(certificate: Certificate, target: Target, *, checked: bool = False, **o
     """Draw a certificate's picture into a file, or into memory as SVG; `options` are the drawing's own.
 
     Only where the certificate is verified, which the caller knows, `checked` has the picture say so.
-    Raises UsageError where there is no such picture: of the claim, or of what this certificate states.
+    Raises UsageError where there is no picture of what this certificate states, and without matplotlib.
     """
-    require_picture(certificate.claim)
+    figures.require_matplotlib()
     module, _ = PICTURES[certificate.claim]
     with drawn_as(checked=checked):
         import_module(f"certattn.provers.{module}").draw_certificate(certificate, target, **options)

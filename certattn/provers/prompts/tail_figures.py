@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ _TOKENS = {
 }
 
 # The lengths that are shown: so many times shorter and longer than the certificate's, and how many of them.
-_SPREAD, _LENGTHS, _SIMULATED = 30, 7, 5
+_SPREAD, _LENGTHS, _SIMULATED = 30, 5, 5
 # A curve need not be finer than its line is thick.
 _CURVE = 0.02
 # Prompts to draw, numbers to draw for one length at most, and tokens beyond the quantile that it takes.
@@ -97,7 +97,7 @@ def _bounds(goal: Goal, counts: list[int], log_delta: float) -> list[tuple[int, 
     for count in counts:
         # Bounds fall about as L^(-1/2): from the one before the next is near.
         last, eps = found[-1] if found else (1, 3 * goal.target.deviation)
-        bound = partial(_log_bound, goal, count)
+        bound = cache(partial(_log_bound, goal, count))
         try:
             found.append((count, smallest_eps(bound, log_delta, eps * math.sqrt(last / count), _CURVE)))
         except NotProvedError:

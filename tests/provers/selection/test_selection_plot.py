@@ -81,9 +81,8 @@ def test_other_rules(rule: dict[str, str], tmp_path: Path) -> None:
 def test_beyond_the_plane_the_angle_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     keys = [[["-0.1", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]]
-    draw_certificate(
-        made(tmp_path, {**GLOBAL, "keys": keys, "start": ["0", "0", "0"]}, indices=[0]), tmp_path / "a.svg"
-    )
+    given = {**GLOBAL, "keys": keys, "start": ["0", "0", "0"]}
+    draw_certificate(made(tmp_path, given, indices=[0]), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     assert "stated, at most" in text
     assert "direction of" not in text
