@@ -22,7 +22,7 @@ BITS = 64
 _POINTS, _FEWEST, _MOST = 400, 8, 60
 # A law that ends so many times farther than all but a little of it would leave the rest no room on a linear axis.
 _FAR, _LITTLE, _STEPS = 4.0, 0.02, 60
-_ROOTS = {2: "square", 4: "fourth"}
+_ROOTS, _ROOM = {2: "square", 4: "fourth", 8: "eighth", 16: "sixteenth"}, 0.25
 _TICKS = 5
 
 
@@ -59,7 +59,7 @@ def show_whole(axes: Any, law: EquivalentLaw, others: float, name: str = "law") 
     seen, right = max(others, high), 1.05 * max(edge, others)
     label = "singular value"
     if edge > _FAR * seen:
-        root = 2 if edge <= _FAR**2 * seen else 4
+        root = next((k for k in _ROOTS if (seen / right) ** (1 / k) >= _ROOM), max(_ROOTS))
         axes.set_xscale("function", functions=(lambda x: np.abs(x) ** (1 / root), lambda y: np.abs(y) ** root))
         axes.set_xticks(sorted({float(f"{right * (k / _TICKS) ** root:.1g}") for k in range(_TICKS + 1)}))
         label = f"singular value (axis of {_ROOTS[root]} roots)"
