@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from certattn.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SUFFIXES = (".svg", ".png", ".pdf")
 # Where a figure goes: a file, whose ending says the format, or bytes in memory, which are SVG.
@@ -105,6 +106,8 @@ def _rounded(number: re.Match[str]) -> str:
 
 def thinned(count: int, most: int = 160) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Which of so many points of a curve are drawn: the first and the last, and those between evenly by logarithm."""
+    import numpy as np
+
     return np.unique(np.append(0, np.geomspace(1, max(count - 1, 1), most).round().astype(np.int64))[:count])
 
 
