@@ -215,9 +215,9 @@ def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
 
 
 def draw_path(problem: PathProblem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
-    """Draw the stated arcs, and minimisers in doubles beside them, for keys in two dimensions."""
+    """Draw the stated arcs, and minimisers in doubles beside them."""
     largest = max(as_float(radius) for radius in radii)
-    path = numeric_path(problem, np.geomspace(largest / 100, largest, 200).tolist())
+    path = numeric_path(problem, np.geomspace(largest / 100, largest, 40).tolist())
     title = f"regularisation path, {problem.given.loss.name} loss"
     draw(radii, cosines, problem.solution.solution, path, title, plot)
 

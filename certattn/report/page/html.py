@@ -10,7 +10,7 @@ from typing import Any
 
 from certattn.extras import require_extras
 from certattn.report.page.content import FEW, MANY, OTHERS, Content, Shown
-from certattn.report.page.formulas import mathml
+from certattn.report.page.formulas import typeset
 from certattn.report.page.pictures import SharedParts
 from certattn.report.text import printable
 
@@ -34,7 +34,6 @@ def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
 
     parts = SharedParts()
     pictures = {shown.number: Markup(_picture(parts, shown)) for shown in articles}
-    formulas = {shown.number: [Markup(f) for f in mathml(shown.entry.described.latex)] for shown in articles}
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     styles = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     environment = Environment(
@@ -49,7 +48,7 @@ def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
     text: str = environment.get_template(template).render(
         **values,
         pictures=pictures,
-        formulas=formulas,
+        typeset=lambda sentence: Markup(typeset(sentence)),
         letters=Markup(parts.letters if parts.pictures else ""),
         styles=Markup(styles + (parts.styles if parts.pictures else "")),
         script=Markup(script),

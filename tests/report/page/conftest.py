@@ -29,8 +29,10 @@ def entry(tmp_path: Path) -> Callable[..., Entry]:
     """An entry; fields of its report, of what is described and of its own by name."""
 
     def make(path: str = "a.yaml", verdict: Verdict = Verdict.VERIFIED, **fields: object) -> Entry:
-        own = {key: fields.pop(key) for key in ("checked", "picture", "without_picture") if key in fields}
-        described = {key: fields.pop(key) for key in ("latex", "provenance", "figures") if key in fields}
+        own = {
+            key: fields.pop(key) for key in ("checked", "picture", "without_picture", "picture_shows") if key in fields
+        }
+        described = {key: fields.pop(key) for key in ("provenance", "figures") if key in fields}
         report = {"claim": "output-deviation", "statement": "T is near.", "arithmetic": "Arb", "bits": 64, **fields}
         said = Report(path, verdict, **report)  # type: ignore[arg-type]
         return Entry(tmp_path / path, said, **{"checked": True, "described": Described(**described), **own})  # type: ignore[arg-type]
