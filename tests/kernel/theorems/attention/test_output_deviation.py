@@ -117,7 +117,7 @@ def test_the_name_of_a_file_cannot_pass_for_words_of_the_statement(name: str, tm
 
 def test_the_worst_query_and_the_slack_are_found(arrays: Path) -> None:
     (line,) = check(by_name("keys and values against their own moments").text, arrays).findings
-    assert line.startswith("worst query [1]: deviation [0.617326792580")
+    assert line.startswith("worst query 1: deviation [0.617326792580")
     assert line.endswith("slack 2.07e-7")
     (line,) = check(by_name("scores of a million").text, arrays).findings or [""]
     assert line == ""
@@ -141,14 +141,14 @@ asserts:
     [
         # The deviations are 0, 0.61732679... and 0.17536067..., 0.26981023... and 0.16766111... times the output.
         (
-            "relative_at_most: 0.27", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "relative_at_most: 0.27", ["worst query 1 relative to its output: deviation / |T(q)| [0.26981023"],
             "slack 0.000190"),
         (
-            "relative_at_most: 1/5", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "relative_at_most: 1/5", ["worst query 1 relative to its output: deviation / |T(q)| [0.26981023"],
             "slack -0.0698"),
         (
             "at_most: 1, relative_at_most: 1",
-            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"], "slack 0.730"),
+            ["worst query 1: deviation [0.617326", "worst query 1 relative to its output"], "slack 0.730"),
         (
             "per_query: {relative_at_most: [0, 2, 0.2]}", ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
             "slack 0.0323"),
