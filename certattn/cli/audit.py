@@ -43,10 +43,18 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=_FILE)
-@click.option("-o", "--out", metavar="DIR", type=_FILE, required=True, help="The folder to write, or to go on with.")
-@click.option("--ids", multiple=True, metavar="FILE", type=_FILE, help="A prompt as token ids: .npy, or whole numbers.")
-@click.option("--text", "texts", multiple=True, metavar="FILE", type=_FILE, help="A prompt as a text.")
-@click.option("--tokenizer", metavar="FILE", type=_FILE, help="tokenizer.json; the one beside the model by default.")
+@click.option("-o", "--out", metavar="DIR", type=_FILE, required=True, help="The folder to write, or to continue.")
+@click.option(
+    "--ids",
+    multiple=True,
+    metavar="FILE",
+    type=_FILE,
+    help="A prompt as token ids: a .npy file, or whole numbers in a text file.",
+)
+@click.option("--text", "texts", multiple=True, metavar="FILE", type=_FILE, help="A prompt as text.")
+@click.option(
+    "--tokenizer", metavar="FILE", type=_FILE, help="The tokenizer.json; by default the one beside the model."
+)
 @click.option("--tokens", metavar="N", type=click.IntRange(1), help="Take the first N tokens of each prompt.")
 @click.option("--layers", metavar="A:B or A,B", help="Layers to audit, counted from 0; all by default.")
 @click.option("--heads", metavar="A:B or A,B", help="Heads of each layer; all by default.")
@@ -54,15 +62,23 @@ _FILE = click.Path(path_type=Path)
     "--state", "states", multiple=True, type=click.Choice(list(STATES)), help="What to state; all by default."
 )
 @click.option(
-    "--probability", metavar="DELTA", default="0.01", show_default=True, help="Of prompts that are farther off."
+    "--probability",
+    metavar="DELTA",
+    default="0.01",
+    show_default=True,
+    help="For random prompts: the probability that they are farther off.",
 )
 @click.option(
-    "--dtype", type=click.Choice(PRECISIONS), default=PRECISIONS[0], show_default=True, help="Floats of the run."
+    "--dtype",
+    type=click.Choice(PRECISIONS),
+    default=PRECISIONS[0],
+    show_default=True,
+    help="Floating-point type of the run.",
 )
 @click.option("--causal", is_flag=True, help="Recorded heads: query i sees the first i + 1 tokens.")
 @click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes; one per processor by default.")
-@click.option("--check/--no-check", default=True, help="Check all certificates at the end; the default.")
+@click.option("--check/--no-check", default=True, help="Whether to check all certificates at the end; the default.")
 @format_option
 def audit(
     model: Path,
@@ -127,7 +143,7 @@ def audit(
 def require_out(out: Path, model: Path) -> None:
     """Raises UsageError for a folder that cannot be made, or that is the model's own."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
+        raise UsageError(f"{out}: exists and is not a folder; choose another name for -o")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
     home = model if model.is_dir() else model.parent
@@ -140,8 +156,8 @@ def say_others(out: Path, heads: list[dict[str, Any]]) -> None:
     certificates = any(statement["certificates"] for head in heads for statement in head["statements"])
     files = find_certificates((str(out),)) if certificates else []
     if others := folders_beside(out, heads, files):
-        what = f"certificates in {counted(len(others), 'folder')} of {out} that are no part of this audit"
-        said = f"{what}: {listed(others)}; check and report of the folder count them, remove what you do not want"
+        what = f"certificates in {counted(len(others), 'folder')} of {out} that are not part of this audit"
+        said = f"{what}: {listed(others)}; `check` and `report` of the folder count them; remove what you do not want"
         click.echo(f"certattn: {on_one_line(said)}", err=True)
 
 

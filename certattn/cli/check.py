@@ -40,11 +40,11 @@ Examples:
   certattn check certificates/ --jobs 2        a folder, two at a time
   certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
-  certattn check paper/ --strict               for a paper: by everything that there is
-  certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
+  certattn check paper/ --strict               for a paper: everything checked twice where possible
+  certattn check cert.yaml --only 'at_most[7]' one obligation (never `verified`)
   certattn check certificates/ --report junit=report.xml
-  certattn check paper.zip                     what certattn bundle has packed
-  certattn check certificates/ --locked        and only what certattn.lock promises
+  certattn check paper.zip                     an archive from certattn bundle
+  certattn check certificates/ --locked        the statements that certattn.lock promises
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -75,16 +75,16 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option(
     "--strict",
     is_flag=True,
-    help="For papers: Arb alone, an interpreter of its own for each, and the second checker where it covers the claim.",
+    help="For papers: only Arb, a new interpreter for each file, and the second checker where it covers the claim.",
 )
-@click.option("--locked", is_flag=True, help="Reject what states something else than certattn.lock promises.")
+@click.option("--locked", is_flag=True, help="Reject what states something other than certattn.lock promises.")
 @click.option(
-    "--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="The same with another lock."
+    "--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="The same with another lock file."
 )
-@click.option("--no-unlocked", is_flag=True, help="With a lock: reject what is not in it, too.")
+@click.option("--no-unlocked", is_flag=True, help="With a lock: also reject what is not in it.")
 @click.option("--explain", is_flag=True, help="Print every obligation.")
 @click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
-@click.option("--verbose", is_flag=True, help="Say on the error stream what confines the processes that check.")
+@click.option("--verbose", is_flag=True, help="Print on the error stream how the checking processes are confined.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
 @root_option
 @checking_limits
@@ -158,10 +158,10 @@ def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> S
     from certattn.cli.members import members_of
 
     if len(paths) > 1:
-        raise UsageError(f"{archives[0]}: an archive is checked by itself; name nothing beside it")
+        raise UsageError(f"{archives[0]}: an archive is checked by itself; name only the archive")
     if strict:
         raise UsageError(
-            f"{archives[0]}: the second checker reads no archives; unpack it, and check the folder with --strict"
+            f"{archives[0]}: the second checker does not read archives; unpack it and check the folder with --strict"
         )
     return members_of(archives[0], SUFFIXES, options)
 

@@ -63,27 +63,37 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
 
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--max-abs", metavar="X", help="Prove that no entry is off by more.")
-@click.option("--relative", metavar="X", help="Prove it of the error of each row, by the exact row's norm.")
-@click.option("--ulps", metavar="X", help="Prove it in units in the last place of the exact entry.")
-@click.option("--rms", metavar="X", help="Prove it of the root mean square of the errors of each head.")
-@click.option("--lse", metavar="X", help="Prove it of the log-sum-exps that the kernel returned.")
+@click.option("--max-abs", metavar="X", help="Prove that no entry is off by more than X.")
+@click.option(
+    "--relative", metavar="X", help="Prove that the error of no row is more than X times the norm of the exact row."
+)
+@click.option(
+    "--ulps", metavar="X", help="Prove that no entry is off by more than X units in the last place of the exact entry."
+)
+@click.option("--rms", metavar="X", help="Prove that the root mean square of the errors of each head is at most X.")
+@click.option("--lse", metavar="X", help="Prove that no log-sum-exp that the kernel returned is off by more than X.")
 @click.option(
     "--array",
     "arrays",
     multiple=True,
     metavar="FIELD=NAME",
-    help="Name of an array: q, k, v, output, lse, mask, alibi or sinks; against in the other file.",
+    help="Name of an array: q, k, v, output, lse, mask, alibi or sinks; against for the output in the other file.",
 )
 @click.option("--layout", type=click.Choice(["bhsd", "bshd"]), default="bhsd", show_default=True, help="Order of axes.")
 @click.option("--scale", metavar="S", help="Factor of the scores, an exact number; 1/sqrt(d) by default.")
 @click.option("--causal", metavar="MASK", help="A causal mask: top-left, bottom-right, or an offset.")
-@click.option("--window", type=click.IntRange(1), metavar="N", help="How many keys a query sees at most under it.")
-@click.option("--lengths", metavar="N,N", help="How many keys each of the batch has; the rest is padding.")
+@click.option(
+    "--window", type=click.IntRange(1), metavar="N", help="With --causal: how many keys a query sees at most."
+)
+@click.option("--lengths", metavar="N,N", help="How many keys each element of the batch has; the rest is padding.")
 @click.option("--sequences", metavar="N,N:N,N", help="Lengths of packed sequences: of queries, and of keys.")
-@click.option("--empty", type=click.Choice(["zero"]), help="What a query that sees no key should have returned.")
-@click.option("--soft-cap", metavar="C", help="If scores x are made C tanh(x / C).")
-@click.option("--lse-base", type=click.Choice(["e", "2"]), default="e", show_default=True, help="Of the log-sum-exps.")
+@click.option(
+    "--empty", type=click.Choice(["zero"]), help="What the kernel should return for a query that sees no key."
+)
+@click.option("--soft-cap", metavar="C", help="C, where scores x become C tanh(x / C).")
+@click.option(
+    "--lse-base", type=click.Choice(["e", "2"]), default="e", show_default=True, help="The base of the log-sum-exps."
+)
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
@@ -98,7 +108,9 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
     help="Write a certificate of the bounds, or of the smallest ones that hold.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), metavar="PICTURE", help="Draw a heat map of the errors.")
-@click.option("--digits", type=click.IntRange(1, 15), default=3, show_default=True, help="Of the smallest bounds.")
+@click.option(
+    "--digits", type=click.IntRange(1, 15), default=3, show_default=True, help="Digits of the smallest bounds."
+)
 @format_option
 def compare(
     file: Path,
@@ -168,7 +180,7 @@ def compare(
         click.echo(json.dumps(_plain(result), indent=2))
     else:
         if out is None and None in result.outcomes.values():
-            done.append("a certificate of it (-o CERT) may be decided by certattn check, which goes on in Arb")
+            done.append("a certificate of it (-o CERT) may be decided by certattn check, which continues in Arb")
         click.echo("\n".join([*_lines(result), *done]))
     return _refused(refused) if refused else _status(result.outcomes.values())
 
@@ -213,7 +225,7 @@ def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, f
     """Nothing is decided here, but a certificate of bounds may be: its check goes on in Arb."""
     refused = ""
     if out is None:
-        done = ["with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer"]
+        done = ["with bounds and -o CERT, a certificate is written whose check continues in Arb, which takes longer"]
     elif bounds:
         done, refused = _written(task, out, lambda: bounds)
     else:
@@ -313,7 +325,7 @@ def _smallest(result: Compared) -> list[str]:
         rows.append((name, "-" if least is None else str(least), why))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     shown = [f"  {name.ljust(widths[0])}  {least.rjust(widths[1])}  {why}".rstrip() for name, least, why in rows]
-    return ["the smallest bounds that hold of every head:", *shown]
+    return ["the smallest bounds that hold for every head:", *shown]
 
 
 def _side_by_side(result: Compared) -> list[str]:

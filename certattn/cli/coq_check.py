@@ -31,7 +31,7 @@ disk; 130 interrupted.
 
 @click.command("coq-check", epilog=EPILOG)
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--coqchk", is_flag=True, help="Go through the compiled proof with coqchk too: 30 times slower.")
+@click.option("--coqchk", is_flag=True, help="Also check the compiled proof with coqchk: 30 times slower.")
 @click.option(
     "--timeout", type=click.IntRange(1), default=300, metavar="N", show_default=True, help="Seconds for a run of Coq."
 )

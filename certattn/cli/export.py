@@ -26,7 +26,12 @@ Coq, malformed or usage; 3 inconclusive; 4 a limit, or Coq would take too long.
 @click.argument("certificate", metavar="CERT", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["coq"]), required=True, help="What to write.")
 @click.option(
-    "--out", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder, not there yet."
+    "--out",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder to write; it must not exist.",
 )
 @click.option("--fast", is_flag=True, help="Let Coq use its machine integers: faster, and more to trust.")
 @click.option(
@@ -35,7 +40,7 @@ Coq, malformed or usage; 3 inconclusive; 4 a limit, or Coq would take too long.
     default=600,
     show_default=True,
     metavar="N",
-    help="Refuse what Coq is expected to take longer for.",
+    help="Refuse what is expected to take Coq longer.",
 )
 @root_option
 @checking_limits

@@ -23,7 +23,9 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("folder", metavar="[DIR]", default=".")
 @click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up.")
-@click.option("--install", "requirement", metavar="REQ", help=f"What pip installs there.  [default: {REQUIREMENT}]")
+@click.option(
+    "--install", "requirement", metavar="REQ", help=f"What pip installs in that job.  [default: {REQUIREMENT}]"
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
 def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:
     """Set up a repository: an example certificate, a pre-commit hook, .gitattributes; with --ci, a CI job.

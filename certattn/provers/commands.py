@@ -215,7 +215,7 @@ def in_arithmetic(words: Collection[str]) -> Option:
 
 
 SCORE_SCALE = Option("--scale", "Factor of the scores, an exact number.")
-QUERY_ROWS = Option("--queries", "The queries that are meant; all by default.", metavar="FIRST:STOP", sets="query_rows")
+QUERY_ROWS = Option("--queries", "The queries to take; all by default.", metavar="FIRST:STOP", sets="query_rows")
 ARRAY = Option(
     "--array",
     "Name of an array in the file.",

@@ -1,4 +1,4 @@
-"""State the mean square of what the gradients of attention over a random prompt miss of their limits."""
+"""State the mean square distance between the gradients of attention over a random prompt and their limits."""
 
 from __future__ import annotations
 

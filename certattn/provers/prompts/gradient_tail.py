@@ -191,7 +191,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
     GRADIENT,
-    Option("--exceeds", "What the norm exceeds rarely; the smallest, if left out.", metavar="EPS"),
+    Option("--exceeds", "The threshold that the norm rarely exceeds; the smallest, if left out.", metavar="EPS"),
     PROBABILITY,
     LENGTH,
     OF_LENGTHS,

@@ -18,12 +18,12 @@ DIRECTION = Option(
     many=True,
     parse=entries,
 )
-THRESHOLD = Option("--exceeds", "The threshold that is exceeded rarely; the smallest, if left out.", metavar="EPS")
-PROBABILITY = Option("--probability", "How rarely; the smallest probability, if left out.", metavar="DELTA")
+THRESHOLD = Option("--exceeds", "The threshold that is rarely exceeded; the smallest, if left out.", metavar="EPS")
+PROBABILITY = Option("--probability", "The probability of that; the smallest, if left out.", metavar="DELTA")
 ONE, ONWARDS = LENGTHS = ("one", "onwards")
 OF_LENGTHS = Option(
     "--lengths",
-    "State it of one length, or of every larger one too; the default where the length is found.",
+    "State it for one length, or for every larger one too (the default where the length is found).",
     LENGTHS,
 )
 LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", metavar="L")

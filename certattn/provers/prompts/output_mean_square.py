@@ -1,4 +1,4 @@
-"""State the mean square of what a random prompt's attention misses of the infinite prompt's."""
+"""State the mean square distance between attention over a random prompt and over an infinite one."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
     Option(
         "--method",
-        "How the bounds are proved; auto takes the sharpest way.",
+        "How the bounds are proved; auto takes the sharpest way that applies.",
         (AUTO, "exact", "logistic", "general", "integral", "closed"),
     ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),

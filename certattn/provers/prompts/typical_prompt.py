@@ -1,4 +1,4 @@
-"""State of a prompt what a random prompt nearly always keeps to.
+"""State a bound that holds for a prompt, and for nearly all random prompts.
 
 Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too.
 """
@@ -122,7 +122,7 @@ COMMAND = Command(
     Option("--query", "Which of the queries, counted from 0.", int),
     SCORE_SCALE,
     DIRECTION,
-    Option("--norm", "The norm; l2 where no direction is given.", NORMS),
+    Option("--norm", "The norm; l2 if no direction is given.", NORMS),
     THRESHOLD,
     PROBABILITY,
     ARRAY_OR_FILE,

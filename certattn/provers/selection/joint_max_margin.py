@@ -1,4 +1,4 @@
-"""Find where a head and attention that are trained together go.
+"""State where a head and attention converge that are trained together.
 
 Find the max-margin head and attention of joint training, and what is proved of the regularisation path.
 """

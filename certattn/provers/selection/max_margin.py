@@ -252,7 +252,7 @@ COMMAND = Command(
         "auto states a direction where the solution has more than 32 multipliers.",
         FORMS,
     ),
-    Option("--digits", "Digits of a direction; half as many of its distance from the solution.", Whole(2, 1000)),
+    Option("--digits", "Digits of a direction; its distance from the solution has half as many.", Whole(2, 1000)),
     ARRAY,
     DATA_OR_AUTO,
 )

@@ -210,7 +210,7 @@ COMMAND = Command(
     Argument("TOKENS", Yaml("given")),
     Option(
         "--radius",
-        "A radius of the path; one of about 40 times the norm of p_mm if left out.",
+        "A radius of the path; about 40 times the norm of p_mm if left out.",
         metavar="R",
         sets="radii",
         many=True,

@@ -1,4 +1,4 @@
-"""State that a gradient descent misses the best tokens although all other scores of every input are equal."""
+"""State that gradient descent misses the best tokens although all other scores of every input are equal."""
 
 from __future__ import annotations
 

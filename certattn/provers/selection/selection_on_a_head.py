@@ -253,18 +253,24 @@ COMMAND = Command(
     Argument("HEAD", Arrays("given")),
     Option("--scale", "Factor of the logits, an exact number."),
     QUERY_ROWS,
-    Option("--causal", "The first query sees the first N tokens, every further one one more.", int, "N"),
+    Option("--causal", "The first query sees the first N tokens, and every further one sees one more.", int, "N"),
     Option(
         "--score", "What tokens are worth: |value|, or <v, value>.", metavar="value-norm|'V1, V2, ...'", parse=_worth
     ),
     Option(
         "--separability",
-        "How clearly one matrix selects the selected, or the best, tokens.",
+        "State the largest margin with which one matrix selects the selected, or the best, tokens.",
         (SELECTED.name, BEST.name),
         many=True,
     ),
-    Option("--exposure", "How clearly any query selects the token.", int, "TOKEN", many=True),
-    Option("--gap", "How far bounds of a largest margin may be apart.", float),
+    Option(
+        "--exposure",
+        "State the distance of the token's key from the hull of the others: how clearly a query can select it.",
+        int,
+        "TOKEN",
+        many=True,
+    ),
+    Option("--gap", "How far apart the bounds on a largest margin may be.", float),
     Option("--per-query", "State margins and weights of each query.", bool),
     ARRAY,
     DATA,

@@ -221,7 +221,7 @@ COMMAND = Command(
     Argument("TOKENS", Yaml("given")),
     Option(
         "--indices",
-        "A selection, a token for each input counted from 0: whether it is locally optimal.",
+        "A selection, one token for each input counted from 0, to state whether it is locally optimal.",
         metavar="'A1, A2, ...'",
         sets="selections",
         many=True,

@@ -290,6 +290,6 @@ COMMAND = Command(
     Option(
         "--share", "State the beta at which R of the variance is not linear.", metavar="R", sets="shares", many=True
     ),
-    Option("--digits", "Of every number that is stated.", int),
+    Option("--digits", "Digits of every stated number.", int),
     to_plot("Draw the density and a quarter circle."),
 )

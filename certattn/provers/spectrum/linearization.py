@@ -244,10 +244,10 @@ def singular_values(problem: StatedStages) -> list[float]:
 COMMAND = Command(
     Argument("TOKENS", Arrays("given")),
     Option("--beta", "Inverse temperature; scores are beta unit^2 <q_i, k_j>/sqrt(p).", metavar="BETA"),
-    Option("--unit", "What queries and keys are multiples of; 1 by default.", metavar="U"),
+    Option("--unit", "The unit of queries and keys; 1 by default.", metavar="U"),
     Option("--scale", "Without beta, the factor of the scores, such as '1/sqrt(32)'.", metavar="NUMBER"),
-    to_state("What to state; all by default, without beta norm and stages.", STATES),
-    Option("--digits", "Of every bound.", int),
+    to_state("What to state; all by default, but without --beta only norm and stages.", STATES),
+    Option("--digits", "Digits of every bound.", int),
     Option(
         "--hint",
         "Store singular vectors of the remainder beside the certificate, or let the checker compute them.",

@@ -199,7 +199,7 @@ COMMAND = Command(
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
     Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
-    Option("--matrix", "One matrix to state separations of.", Arrays("given.finite"), "FILE", sets="source"),
+    Option("--matrix", "A matrix, to state its separations.", Arrays("given.finite"), "FILE", sets="source"),
     SCORE_SCALE,
     CENTRED_OR_NOT,
     to_state("What to state; everything by default.", STATES),

@@ -300,7 +300,7 @@ COMMAND = Command(
     Option("--unit", "by queries and keys whose entries have the standard deviation U.", metavar="U"),
     Option(
         "--truncate-at",
-        "Cut the weights of softmax off at TAU in that law; fixed-point finds the TAU of the number of tokens.",
+        "Truncate the softmax weights of that law at TAU; fixed-point finds the TAU for the number of tokens.",
         metavar="TAU",
     ),
     to_state("What to state; all bounds by default.", STATES),

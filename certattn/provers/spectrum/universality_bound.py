@@ -124,6 +124,6 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
 
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
-    Option("--probability", "Of the deviation from the mean that is stated."),
+    Option("--probability", "The probability of the stated deviation from the mean."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
 )

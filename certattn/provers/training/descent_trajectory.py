@@ -130,7 +130,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     Argument("TRAINING", Yaml("given")),
-    Option("--prompts", "Draw so many regression prompts.", int, "N"),
+    Option("--prompts", "Draw N regression prompts.", int, "N"),
     Option("--length", "How many tokens a drawn prompt has.", int, "L"),
     Option("--seed", "The seed of drawn prompts.", int, default=0),
     Option("--arrays", "A file with the prompts.", Path, "FILE", sets="source"),
@@ -138,13 +138,13 @@ COMMAND = Command(
     Option("--all-tasks", "Compare with infinite prompts of all tasks, not of the prompts' own.", bool, default=False),
     Option(
         "--at",
-        "Where risks and gradients are compared: each at its own iterate, or both at that of one descent.",
+        "Where risks and gradients are compared: each at its own iterate, or both at the iterate of one descent.",
         PLACES,
     ),
     Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
-    Option("--gronwall", "State the closed bound of Gronwall's lemma for so many steps.", int, "K"),
+    Option("--gronwall", "State the closed bound of Gronwall's lemma for K steps.", int, "K"),
     DATA,
-    to_plot("Draw the certified bounds of the distance."),
+    to_plot("Draw the certified bounds on the distance."),
     inputs=_inputs,
     progress="steps",
 )

@@ -1,4 +1,4 @@
-"""Follow the gradient flow of training in context, and write down where it is: decimals, and a radius."""
+"""State where the gradient flow of training in context is: decimals, and a radius."""
 
 from __future__ import annotations
 
@@ -264,14 +264,14 @@ COMMAND = Command(
     Option("--time", "A time at which to state where the flow is.", metavar="T", sets="times", many=True),
     Option(
         "--within",
-        "Instead: until it is so near to the zero of R with the same |A|_F^2 - b^2 and sign of b.",
+        "Instead of a time: until the flow is this near to the zero of R with the same |A|_F^2 - b^2 and sign of b.",
         metavar="DISTANCE",
     ),
-    Option("--points", "At N times up to then, T (k/N)^2 for k = 1 to N.", int, "N"),
-    Option("--radius", "How near what is stated is to the truth."),
-    Option("--tube", "Bound the distance from straight lines between the points as well.", bool),
+    Option("--points", "State N points up to that time T, at T (k/N)^2 for k = 1 to N.", int, "N"),
+    Option("--radius", "The radius around each stated point."),
+    Option("--tube", "Also bound the distance from straight lines between the points.", bool),
     Option("--order", "Order of the Taylor polynomials; chosen if left out.", int, "N"),
-    to_plot("Draw what is certified of the path and the risk."),
+    to_plot("Draw what is certified about the path and the risk."),
     Option(
         "--across",
         "With --plot: the entry of A to draw, or norm.",

@@ -187,7 +187,7 @@ def _prediction(text: str) -> tuple[list[str], list[str]]:
 
 COMMAND = Command(
     Argument("POINT", Yaml("given")),
-    to_state("What to state; all that hold there if left out, matrices up to 8 x 8 only.", STATED),
+    to_state("What to state; by default all that holds there, matrices up to 8 x 8 only.", STATED),
     Option(
         "--predict",
         "State the prediction at w and x.",
@@ -196,6 +196,6 @@ COMMAND = Command(
         many=True,
         parse=_prediction,
     ),
-    Option("--along", "State the second derivative along it.", Yaml("along"), "DIRECTION"),
+    Option("--along", "State the second derivative along this direction.", Yaml("along"), "DIRECTION"),
     Option("--radius", "Half-width of the endpoint."),
 )

@@ -199,11 +199,11 @@ def _fits_witness(found: Fits) -> dict[str, Plain]:
 
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
-    Option("--length", "Of prompts, over a ball; the shortest is found by default.", Whole(2, MOST_COUNT)),
+    Option("--length", "Over a ball: length of the prompts; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
     Option("--shortfall", "Over a ball: how far R_L may be below R.", metavar="E"),
-    Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
-    Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
-    Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
+    Option("--majorant", "Over a ball: the upper bound on the sum of squared weights.", MAJORANTS),
+    Option("--theta", "power: the exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
+    Option("--digits", "Digits of the bounds that are found.", Whole(1, 6)),
     progress="points",
 )

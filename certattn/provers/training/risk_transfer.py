@@ -1,4 +1,4 @@
-"""State how long prompts have to be for training on them to end with a small risk.
+"""State how long prompts must be for training on them to end with a small risk.
 
 Find how long prompts have to be for a stated final risk, or which final risk follows for prompts of a length.
 """
@@ -240,8 +240,8 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
     Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
-    Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
-    Option("--pieces", "Intervals of that time.", int, "N"),
+    Option("--time", "The time until which the runs are followed; as short as possible if left out.", metavar="T"),
+    Option("--pieces", "How many intervals to cut that time into.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
     inputs=_inputs,
 )

@@ -309,13 +309,17 @@ COMMAND = Command(
     Argument("TRAINING", Yaml("given")),
     Option(
         "--from",
-        "From when on to state the rate (descent: a step); auto: where it is nine tenths of that at the limit.",
+        "The time or step from which to state the rate; auto: where it is nine tenths of the rate at the limit.",
         metavar="TIME",
         sets="begins",
     ),
-    Option("--enclosed", "Until when the run is enclosed step by step; as far as --from if left out.", metavar="TIME"),
+    Option(
+        "--enclosed",
+        "The time until which the run is enclosed step by step; that of --from if left out.",
+        metavar="TIME",
+    ),
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
-    Option("--numbers/--no-numbers", "State the limit in numbers; up to 8 x 8 they are if left out.", bool),
-    Option("--most-steps", "How far auto looks.", int, "K"),
+    Option("--numbers/--no-numbers", "State the limit in numbers; by default up to 8 x 8.", bool),
+    Option("--most-steps", "How many steps auto tries.", int, "K"),
     to_plot("Draw the risk of the run and what is certified."),
 )
