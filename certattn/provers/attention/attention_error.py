@@ -105,7 +105,7 @@ def generate(
     if given is not None:
         beside = (source, scale, causal, window, lengths, sequences, empty, soft_cap)
         if names or arrays or lse_base != "e" or any(each is not None for each in beside):
-            raise UsageError("a head that is given whole takes no arrays, names, scale or mask beside it")
+            raise UsageError("with a whole head, leave out arrays, names, scale and mask")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     stated = scale_and_masks(scale, causal, window, lengths, sequences)
     if empty is not None:

@@ -122,9 +122,7 @@ def generate(
     if given is not None:
         beside = (source, scale, causal, window, lengths, sequences, keep, packed, region)
         if names or arrays or any(each is not None for each in beside):
-            raise UsageError(
-                "a head that is given whole takes no arrays, names, scale, mask, region or cache beside it"
-            )
+            raise UsageError("with a whole head, leave out arrays, names, scale, mask, region and cache")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     stated = scale_and_masks(scale, causal, window, lengths, sequences)
     fields: Sequence[str] = _FIELDS
@@ -197,7 +195,7 @@ class _Wanted:
     ) -> None:
         self.states = list(dict.fromkeys([*states, *at_most]))
         if MASS.name in self.states and tokens is None:
-            raise UsageError("the mass of no tokens; expected some, such as --mass 0,1")
+            raise UsageError("no tokens for the mass; expected some, such as --mass 0,1")
         if tokens is not None and MASS.name not in self.states and self.states:
             self.states.append(MASS.name)
         self.bounds = {name: exact_rational(bound, f"at_most of {name}") for name, bound in at_most.items()}
@@ -215,14 +213,14 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     """Measure, round outwards, write."""
     states = wanted.states or _by_default(draft.given, wanted)
     if not states:
-        raise UsageError("no cache, and no tokens whose mass is stated: there is nothing to state")
+        raise UsageError("neither a cache nor tokens for a mass are given: there is nothing to state")
     stated = draft.read(THEOREM.read, {name: wanted.probe(name) for name in states})
     if stated.over is not None:
         return _over_region(draft, wanted, stated, states)
     if wanted.cells != CELLS:
         raise UsageError("cells are for a region of queries; none is given")
     if wanted.per_query and stated.heads.count > 1:
-        raise UsageError("bounds for each query are stated of one head at a time")
+        raise UsageError("bounds for each query can be stated for one head at a time")
     found = _measured(stated, states)
     asserts: dict[str, Plain] = {}
     for name in states:
@@ -249,7 +247,7 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
 def _over_region(draft: Draft, wanted: _Wanted, stated: AssertedCache, states: Sequence[str]) -> Certificate:
     """The same over a region: search for cells, enclose with them, round outwards, write."""
     if wanted.per_query:
-        raise UsageError("per_query is for listed queries; a region lists none")
+        raise UsageError("per_query is for listed queries; a region has none")
     probes = {name: wanted.probe(name) for name in states}
     witness = hints(stated, states[0], wanted.cells)
     found, bits = reached(draft.read(THEOREM.read, probes, witness), states)

@@ -151,7 +151,7 @@ def _require_options(
     if arithmetic == "binary64":
         raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
     if rows is not None and not regions.needs_queries:
-        raise UsageError(f"query_rows is {rows!r}, but the region says itself where it is")
+        raise UsageError(f"query_rows is {rows!r}, but a region does not use the listed queries")
 
 
 def _require_within(problem: AssertedDeviation, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:

@@ -101,7 +101,7 @@ def generate(
     require_place(out, source)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None:
-            raise UsageError("a prompt that is given whole takes no arrays, names, scale or rows of queries beside it")
+            raise UsageError("with a whole prompt, leave out arrays, names, scale and rows of queries")
         return _write(out, dict(given), wanted, arithmetic, note)
     with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
@@ -114,7 +114,7 @@ def _require(wanted: Wanted) -> None:
     if wanted.of != "values" and not wanted.second:
         raise UsageError(f"of is {wanted.of}, whose covariance is not stated; expected covariance or eigenvalues too")
     if wanted.eigenvalues and wanted.of == "values-keys":
-        raise UsageError("the covariance of values and keys has no eigenvalues; expected of values, or of keys")
+        raise UsageError("the covariance of values and keys has no eigenvalues; expected --of values or --of keys")
     require_within(1, 1000, wanted.printing.digits, "digits")
 
 

@@ -24,7 +24,7 @@ def require_plane(certificate: Certificate) -> JointSolution:
     """The problem of a certificate that can be drawn. Raises UsageError."""
     problem = read(certificate)
     if problem.v.columns != 2 or problem.p.columns != 2:
-        raise UsageError("a figure shows tokens and keys in the plane, of dimension 2 both")
+        raise UsageError("a figure shows tokens and keys in the plane; both need dimension 2")
     return problem
 
 

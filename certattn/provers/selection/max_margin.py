@@ -79,7 +79,7 @@ def generate(
     require_place(out, source)
     if given is not None:
         if source is not None or names or arrays:
-            raise UsageError("a problem that is given whole takes no arrays and no names beside it")
+            raise UsageError("with a whole problem, leave out arrays and names")
         return _write(out, exact(given, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
@@ -133,7 +133,7 @@ def _found(problem: MarginProblem, form: str, digits: int) -> Found:
         found = _nearly(problem, max_margin_multipliers(problem.rows, problem.levels), digits)
     if found is None:
         raise UsageError(
-            f"no direction of {digits} digits satisfies the constraints; expected more digits, or the form exact"
+            f"no direction of {digits} digits satisfies the constraints; expected more digits, or --form exact"
         )
     return found
 

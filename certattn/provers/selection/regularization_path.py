@@ -105,7 +105,7 @@ def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
         if mixing.smallest <= 0:
             raise NotProvedError(
                 f"token {selection.indices[i]} of input {i} is not better than every mixture with the others: the "
-                f"smallest score gap, less the largest curvature, is {describe(mixing.smallest)}; expected > 0"
+                f"smallest score gap minus the largest curvature is {describe(mixing.smallest)}; expected > 0"
             )
     return problem
 

@@ -90,7 +90,7 @@ def generate(
     wanted = _Wanted(separability, exposure, gap, per_query)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None or stated:
-            raise UsageError("a head that is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole head, leave out everything else that certificates write under given")
         return _write(out, dict(given), wanted, note)
     with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:

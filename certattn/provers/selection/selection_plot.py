@@ -50,7 +50,7 @@ def require_plane(certificate: Certificate) -> DescentProblem:
             f"a figure shows keys in the plane; these have the dimension {problem.selection.tokens.dimension}"
         )
     if problem.start.box is None:
-        raise UsageError("a figure shows runs from a point or a box; this certificate is about more starts than that")
+        raise UsageError("a figure shows runs from a point or a box; this certificate is about other starts")
     return problem
 
 

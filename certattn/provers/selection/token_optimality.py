@@ -87,7 +87,7 @@ def chosen_tokens(tokens: Tokens, indices: Sequence[int]) -> Selection:
             raise UsageError(f"the selection {_shown(indices)}: input {i} has the tokens 0 to {length - 1}")
     selection = Selection(tokens, tuple(indices))
     if not selection.pairs:
-        raise UsageError("every input has one token only: there is nothing to select from")
+        raise UsageError("every input has a single token: there is nothing to select from")
     return selection
 
 

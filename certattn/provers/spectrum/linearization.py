@@ -100,7 +100,7 @@ def generate(
     numbers = {name: exact_text(text, name) for name, text in stated.items() if text is not None}
     if given is not None:
         if source is not None or names or arrays or numbers:
-            raise UsageError("what is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole section, leave out everything else that certificates write under given")
         return finish(exact(dict(given), "given"))
     sources = matrix_sources(source, names or {}, arrays)
     if MATRIX.name in sources:

@@ -94,7 +94,7 @@ def generate(
     wanted = _Wanted(largest, radius, above, states, hint)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or centred is not True or causal:
-            raise UsageError("a matrix that is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole matrix, leave out everything else that certificates write under given")
         return _write(out, exact(dict(given), "given"), wanted, note)
     sources = matrix_sources(source, names or {}, arrays)
     with placed(out, sources, data) as references:

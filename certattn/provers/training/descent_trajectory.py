@@ -90,7 +90,7 @@ def generate(
 
 def _mapping(plain: Plain) -> dict[str, Plain]:
     if not isinstance(plain, dict):
-        raise UsageError("given is no mapping; expected what certificates write under given")
+        raise UsageError("given is not a mapping; expected what certificates write under given")
     return plain
 
 
@@ -106,10 +106,10 @@ def _arrays(
     model = given.get("model")
     if drawing is None:
         if source is None and not arrays and not names and TOKENS.name not in given:
-            raise UsageError("no prompts; expected so many to draw and their length (--prompts, --length), or --arrays")
+            raise UsageError("no prompts; expected --prompts and --length to draw them, or --arrays")
         return sources(source, names, arrays, given)
     if source is not None or arrays:
-        raise UsageError("prompts are drawn, or taken from arrays: not both")
+        raise UsageError("prompts are either drawn or taken from arrays, not both")
     if model != REGRESSION:
         raise UsageError(f"prompts are drawn for the model {REGRESSION!r} only; pass arrays for another")
     covariance = {name: given[name] for name in (COVARIANCE.name,) if name in given}
@@ -123,7 +123,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     """The options, of which some together say which prompts are drawn. Raises UsageError."""
     prompts, length, seed, all_tasks = (options.pop(name) for name in ("prompts", "length", "seed", "all_tasks"))
     if (prompts is None) is not (length is None):
-        raise UsageError("--prompts and --length go together: so many prompts of so many tokens are drawn")
+        raise UsageError("--prompts and --length go together: the number of prompts to draw and the tokens of each")
     drawn = Drawing(prompts, length, seed) if prompts is not None else None
     return {**options, "draw": drawn, "tasks": not all_tasks}
 

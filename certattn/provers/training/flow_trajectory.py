@@ -111,9 +111,9 @@ def _given(given: dict[str, Any]) -> Plain:
 def _times(setting: _Setting, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
     """The times to state, in their order. Raises UsageError, NotProvedError."""
     if not times and within is None:
-        raise UsageError("no time; expected one or several (--time), or how near to a zero of R to go (--within)")
+        raise UsageError("no time; expected --time, once or more, or the distance from a zero of R to go to (--within)")
     if times and within is not None:
-        raise UsageError("both times and a distance from a zero of R; expected one of the two (--time or --within)")
+        raise UsageError("both times and a distance from a zero of R are given; expected either --time or --within")
     if points < 1:
         raise UsageError(f"points is {points}, expected at least 1")
     if within is not None:

@@ -139,9 +139,9 @@ def _wanted(point: _Point, states: Sequence[str]) -> list[str]:
     """The names of what is to be stated. Raises UsageError for what does not hold there."""
     require_states(states, STATED)
     if "stationary" in states and point.stationary() is None:
-        raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary to state")
+        raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary in state")
     if "endpoint" in states and point.at.b == 0:
-        raise UsageError("b = 0 has no sign; expected another b, or no endpoint to state")
+        raise UsageError("b = 0 has no sign; expected another b, or a state without endpoint")
     if states:
         return list(states)
     names = ["risk", "invariant"]

@@ -182,7 +182,7 @@ class _Finder:
                 raise NotProvedError("the gradient vanishes at the start, which training never leaves")
             shorter = ", or a shorter step: with this one descent may diverge" if self._problem.step is not None else ""
             raise NotProvedError(
-                f"in {self._most_steps} steps the run comes nowhere to where a good rate can be proved; "
+                f"within {self._most_steps} steps the run does not reach a point where a good rate can be proved; "
                 f"expected more of them (--most-steps), a time to begin at (--from){shorter}"
             )
         if self._problem.step is not None:
@@ -265,7 +265,7 @@ class _Finder:
             _require_conditions(problem, proof)
             if all(_narrow(name, answer) for name, answer in proof.answers.items()):
                 return proof.answers
-        raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
+        raise NotProvedError("the run could not be enclosed at the default precision of a check")
 
 
 def _require_conditions(problem: StatedTraining, proof: Proof) -> None:
