@@ -14,7 +14,7 @@ from certattn.statements.wording import Answer, Statement, Wording
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
-    "norm.exceeds": "the sum of the squared levels",
+    "norm.exceeds": "the sum of the squared levels, against exceeds^2",
 }
 
 

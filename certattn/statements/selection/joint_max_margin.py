@@ -27,8 +27,8 @@ _PAIRS = "a lower bound on nu of the label-margin condition, by pairs of tokens 
 _PATH = {
     "comparator_head": "the squared norm of the comparator's head, against the square of its bound",
     "comparator_attention": "the squared norm of the comparator's attention, against the square of its bound",
-    "unattended": "an upper bound on the weight that a support input puts on other tokens",
-    "alignment": "a lower bound on <v, v_mm/|v_mm|>/r for the v of every minimiser",
+    "unattended": "an upper bound, to be below 1, on the weight that a support input puts on other tokens",
+    "alignment": "a lower bound, to be above 0, on <v, v_mm/|v_mm|>/r for the v of every minimiser",
     "outside": "a lower bound on what inputs outside the support lack of their margin, over r, by other tokens alone",
     "head_cosine": "a lower bound on the cosine with v_mm of every minimiser's v",
     "attention_cosine": "a lower bound on the cosine with p_mm of every minimiser's p",

@@ -51,7 +51,7 @@ CONDITIONS = {
     "every-start.optimal": _GAP,
     "every-start.scores": "the largest difference between scores of tokens of an input that were not chosen",
     "every-start.cross": "the least <z_j, z_j'> of pairs of different inputs",
-    "every-start.step": "h B_F",
+    "every-start.step": "h B_F < 2",
     "every-start.threshold": _THRESHOLD,
     "every-start.later-step": _SHORT,
     "local.optimality": _LOOSE,

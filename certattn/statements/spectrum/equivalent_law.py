@@ -54,8 +54,8 @@ _NEAR = {
     "gap.upper": "upper end of the gap",
 }
 _SENTENCES = {
-    "threshold.lambda": "lambda (with lambda >= 1 no beta has a gap)",
-    "gap.lambda": "lambda (with lambda >= 1 no beta has a gap)",
+    "threshold.lambda": "lambda < 1 (otherwise no beta has a gap)",
+    "gap.lambda": "lambda < 1 (otherwise no beta has a gap)",
     "gap.discriminant": "the discriminant of h (there is a gap exactly where it is positive)",
     "gap.outer_mass": "the mass above the gap is lambda",
     "stieltjes": "|G(z) - value| <= radius",
@@ -152,7 +152,7 @@ def sentence(stated: StatedOfLaw, name: str) -> str:
         return f"|m_{stated.asserts[MOMENTS][int(index)][ORDER]} - value| <= radius"
     if what == "gap.none":
         if has_no_gap_by_lambda(stated.law):
-            return "lambda (with lambda >= 1 there is no gap)"
+            return "lambda >= 1, so that there is no gap"
         return "the discriminant of h (there is a gap exactly where it is positive)"
     return _SENTENCES[what]
 

@@ -100,7 +100,7 @@ def _count(stated: Values, count: int) -> str:
 
 def sentence(stated: StatedSpectrum, name: str) -> str:
     if name == NONZERO:
-        return "sigma_1 (M = 0 has no shares of a sum and no stable rank)"
+        return "sigma_1 > 0 (if M is 0, there are no shares of a sum and no stable rank)"
     quantity, _, which = name.rpartition(".")
     if quantity in _NAMES:
         return f"{_NAMES[quantity]} {'>=' if which == 'at_least' else '<='} bound"

@@ -54,7 +54,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "v_bar + scale * Cov(v, k) q with the prompt's own moments",
         "at most 0.617327 for every query",
         "at least 0.617326 for some query",
-        "at most the stated bound of each query",
+        "at most the bound stated for each query",
         "at least the stated bound of each query",
     ):
         assert piece in said, said
@@ -173,14 +173,14 @@ def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str]
         ("at_least: 1/2", "at least 0.5 for some query", r"\max_i D \ge 0.5"),
         ("relative_at_most: 3", "at most 3 times the l2 norm of T(q) for every query", r"D \le 3\, S \ \forall i"),
         (
-            "per_query: {at_most: [1, 2, 3]}", "at most the stated bound of each query, (1, 2, 3)",
+            "per_query: {at_most: [1, 2, 3]}", "at most the bound stated for each query (1, 2, 3)",
             r"D \le r_i \ \forall i"),
         (
-            "per_query: {at_least: [0, 0, 0]}", "at least the stated bound of each query, (0, 0, 0)",
+            "per_query: {at_least: [0, 0, 0]}", "at least the bound stated for each query (0, 0, 0)",
             r"D \ge s_i \ \forall i"),
         (
             "per_query: {relative_at_most: [1, 2, 3]}",
-            "at most the stated multiple of each query, (1, 2, 3), of the l2 norm of T(q)",
+            "at most the multiple stated for each query (1, 2, 3) of the l2 norm of T(q)",
             r"D \le t_i\, S \ \forall i"),
     ],
 )  # fmt: skip

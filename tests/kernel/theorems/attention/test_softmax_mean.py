@@ -43,7 +43,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "values: ((1, 2), (0, -1), (3, 0.5))",
         "scale sqrt(1/2)",
         "queries: ((1, 1), (-2, 0.5))",
-        "each token weighted by e^(scale * <q, key>) / Z(q) where Z(q) is the sum of e^(scale * <q, key>) over the",
+        "each token weighted by e^(scale * <q, key>) / Z(q), where Z(q) is the sum of e^(scale * <q, key>) over the",
         "the mean T(q) of the values is ((0.8689, 0.5), (2.2764, 0.2306)) up to 0.0000473 in every coordinate",
         "the covariance Cov of the values is ((0.9993, 0.6393), (0.6393, 1.918)), ((1.5733, 0.6687), (0.6687, 0.4979))",
         "up to the number stated for each query (0.0000272, 0.000034) in every entry",
