@@ -33,7 +33,7 @@ def plan(head: Head, probability: str, within: str) -> Plan:
     """One certificate, for the bound `within` that is certified of the deviation. Raises NotProvedError."""
     bound = rational(within)
     if bound == 0:
-        raise NotProvedError("the head is its surrogate: no random prompt is as near to its limit")
+        raise NotProvedError("the head equals its surrogate: no random prompt is that near to its limit")
     goal = as_float(rational(probability) * bound * bound)
     if not goal > 0:
         raise NotProvedError("the bound and its probability are too small for doubles: no length is sought")

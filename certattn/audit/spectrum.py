@@ -66,7 +66,7 @@ def distance(head: Head) -> Plan:
     if head.queries.shape[1] != head.keys.shape[1]:
         raise NotProvedError(UNPAIRED)
     if not (np.any(head.queries) and np.any(head.keys)):
-        raise NotProvedError("queries or keys are 0, and random weights are not")
+        raise NotProvedError("queries or keys are 0, which random weights are not")
     unit = f"{math.sqrt(_size(head.queries) * _size(head.keys)):.3g}"
 
     def write() -> None:

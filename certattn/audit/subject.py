@@ -46,7 +46,7 @@ def open_subject(path: Path, options: Options) -> Subject:
 
 def _model(path: Path, options: Options) -> Subject:
     if options.causal or options.scale is not None:
-        raise UsageError("--causal and --scale are for recorded heads; a model has a mask and a scale of its own")
+        raise UsageError("--causal and --scale are for recorded heads; a model has its own mask and scale")
     weights = open_weights(path, options.dtype)
     model = model_of(weights)
     prompts = _prompts(path, model, options)
@@ -74,7 +74,7 @@ def _prompts(path: Path, model: Model, options: Options) -> list[TokenPrompt]:
 def _recorded(path: Path, options: Options) -> Subject:
     if options.ids or options.texts or options.tokenizer is not None or options.tokens is not None:
         raise UsageError(
-            "--ids, --text, --tokenizer and --tokens are for models; recorded heads were recorded on tokens of theirs"
+            "--ids, --text, --tokenizer and --tokens are for models; recorded heads come with their own tokens"
         )
     file = open_recorded(path)
     shape = file.shape(options.scale, causal=options.causal)

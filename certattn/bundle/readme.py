@@ -17,20 +17,20 @@ _WIDTH = 100
 _TEXT = """\
 {title}
 
-Each file under certificates/ states an inequality or an identity about exact numbers: those that stand in it, and
-those of the array files that it names by their hashes. certattn proves them again with interval arithmetic. Nothing
-that is written in this archive is believed, this text included.
+Each file under certificates/ states inequalities or identities between exact numbers: those written in it, and those
+in the array files that it names by their hashes. certattn proves them again with interval arithmetic. Nothing that is
+written in this archive is believed, including this text.
 
 
 To check the archive as it is, with certattn {certattn}:
 
     certattn check ARCHIVE --locked
 
-It ends with status 0 if and only if each certificate is there, states what certattn.lock says, and is proved. Nothing
-is unpacked. The digests in certattn.lock are those to compare with the paper's.
+It ends with status 0 if and only if every certificate is present, states what certattn.lock says, and is proved.
+Nothing is unpacked. Compare the digests in certattn.lock with those in the paper.
 
 
-To check it as strictly as there is, unpack it into an empty folder, and in that folder:
+For the strictest check, unpack it into an empty folder and run there:
 
     sha256sum -c SHA256SUMS
     certattn check certificates --lock certattn.lock --strict{root}
@@ -40,21 +40,21 @@ What is in this archive:
 
     README.txt       this text
     SHA256SUMS       hashes of all other files
-    certattn.lock    the statements: a digest, words and numbers of each
+    certattn.lock    the statements: the digest, words and numbers of each
     versions.txt     the programs that checked them when the archive was made
     certificates/    the certificates and their array files
-    latex/           the statements for a paper, with what defines and cites them
+    latex/           the statements for a paper, with their style and bibliography
 {rest}
 
-What is stated:
+The statements:
 
 {statements}
 """
 _SECOND = """\
     python3 second-checker{root} certificates
 
-The second checker is in the archive to be read, needs Python alone, and shares no line with certattn. It does not
-cover every claim, and says so. Whoever does not trust the archive takes its own copy, from where certattn is from.
+The second checker is included so that it can be read; it needs only Python and shares no code with certattn. It does
+not cover every claim, and says so. If you do not trust the archive, take your own copy from certattn's sources.
 """
 
 
@@ -63,7 +63,7 @@ def readme(promises: Collection[Promise], *, page: bool, second: bool, root: boo
     outside of the folders of their certificates."""
     rest = [
         *(["    report.html      the same as a page, with what each verdict rests on"] if page else []),
-        *(["    second-checker/  a checker of another make, in Python"] if second else []),
+        *(["    second-checker/  an independent checker in Python"] if second else []),
     ]
     inside = " --root certificates" if root else ""
     count = counted(len(promises), "certificate")

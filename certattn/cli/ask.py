@@ -78,7 +78,7 @@ def ask(question: Sequence[str], most: int, form: str) -> None:
     words = " ".join(question)
     found = answers(words, most) if words else questions()
     if not found:
-        raise UsageError(f"nothing fits {words!r}; certattn ask lists every question that has an answer")
+        raise UsageError(f"no question matches {words!r}; `certattn ask` without words lists all of them")
     if form == "json":
         shown = [{key: value for key, value in asdict(each).items() if key != "also"} for each in found]
         click.echo(json.dumps(shown, indent=2))

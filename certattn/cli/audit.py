@@ -87,7 +87,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--causal", is_flag=True, help="Recorded heads: query i sees the first i + 1 tokens.")
 @click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")
 @click.option("--jobs", "-j", metavar="N", type=click.IntRange(1), help="Processes; one per processor by default.")
-@click.option("--check/--no-check", default=True, help="Check all certificates at the end; the default.")
+@click.option("--check/--no-check", default=True, help="Whether to check all certificates at the end; the default.")
 @format_option
 def audit(
     model: Path,
@@ -152,7 +152,7 @@ def audit(
 def require_out(out: Path, model: Path) -> None:
     """Raises UsageError for a folder that cannot be made, or that is the model's own."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{out}: there is something that is no folder; choose another name for -o")
+        raise UsageError(f"{out}: exists and is not a folder; choose another name for -o")
     if not out.parent.is_dir():
         raise UsageError(f"{out.parent}: no such folder")
     home = model if model.is_dir() else model.parent
@@ -165,8 +165,8 @@ def say_others(out: Path, heads: list[dict[str, Any]]) -> None:
     certificates = any(statement["certificates"] for head in heads for statement in head["statements"])
     files = find_certificates((str(out),)) if certificates else []
     if others := folders_beside(out, heads, files):
-        what = f"certificates in {counted(len(others), 'folder')} of {out} that are no part of this audit"
-        said = f"{what}: {listed(others)}; check and report of the folder count them, remove what you do not want"
+        what = f"certificates in {counted(len(others), 'folder')} of {out} that are not part of this audit"
+        said = f"{what}: {listed(others)}; `check` and `report` of the folder count them; remove what you do not want"
         click.echo(f"certattn: {on_one_line(said)}", err=True)
 
 

@@ -46,7 +46,9 @@ Exit status: as that of `certattn check`; unless it is 0, nothing is written.
 @click.option(
     "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The archive to write; .zip."
 )
-@click.option("--page/--no-page", default=True, show_default=True, help="Put in a page as `certattn report` writes it.")
+@click.option(
+    "--page/--no-page", default=True, show_default=True, help="Include a page as written by `certattn report`."
+)
 @jobs_option
 @arithmetic_option
 @root_option

@@ -44,8 +44,8 @@ Examples:
   certattn check paper/ --strict               for a paper: with the second checker
   certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
-  certattn check paper.zip                     what certattn bundle has packed
-  certattn check certificates/ --locked        and only what certattn.lock promises
+  certattn check paper.zip                     an archive from certattn bundle
+  certattn check certificates/ --locked        the statements that certattn.lock promises
 
 \b
 Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
@@ -170,10 +170,10 @@ def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> S
     from certattn.cli.members import members_of
 
     if len(paths) > 1:
-        raise UsageError(f"{archives[0]}: an archive is checked by itself; name nothing beside it")
+        raise UsageError(f"{archives[0]}: an archive is checked by itself; name only the archive")
     if strict:
         raise UsageError(
-            f"{archives[0]}: the second checker reads no archives; unpack it, and check the folder with --strict"
+            f"{archives[0]}: the second checker does not read archives; unpack it and check the folder with --strict"
         )
     return members_of(archives[0], SUFFIXES, options)
 

@@ -191,7 +191,7 @@ def compare(
         click.echo(json.dumps(_plain(result), indent=2))
     else:
         if out is None and None in result.outcomes.values():
-            done.append("a certificate of it (-o CERT) may be decided by certattn check, which goes on in Arb")
+            done.append("a certificate of it (-o CERT) may be decided by certattn check, which continues in Arb")
         click.echo("\n".join([*_lines(result), *done]))
     return _refused(refused) if refused else _status(result.outcomes.values())
 
@@ -236,7 +236,7 @@ def _left_to_arb(task: Task, bounds: Mapping[str, Fraction], out: Path | None, f
     """Nothing is decided here, but a certificate of bounds may be: its check goes on in Arb."""
     refused = ""
     if out is None:
-        done = ["with bounds, and -o CERT, a certificate is written whose check goes on in Arb, which takes longer"]
+        done = ["with bounds and -o CERT, a certificate is written whose check continues in Arb, which takes longer"]
     elif bounds:
         done, refused = _written(task, out, lambda: bounds)
     else:
@@ -336,7 +336,7 @@ def _smallest(result: Compared) -> list[str]:
         rows.append((name, "-" if least is None else str(least), why))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     shown = [f"  {name.ljust(widths[0])}  {least.rjust(widths[1])}  {why}".rstrip() for name, least, why in rows]
-    return ["the smallest bounds that hold of every head:", *shown]
+    return ["the smallest bounds that hold for every head:", *shown]
 
 
 def _side_by_side(result: Compared) -> list[str]:

@@ -47,7 +47,7 @@ def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int
         click.echo(json.dumps({**sides, **comparison.to_dict()}, indent=2))
     else:
         lines = differences(comparison)
-        lines += [f"  {change.path}: changed, which changes no statement" for change in comparison.hints]
+        lines += [f"  {change.path}: changed, which does not change the statement" for change in comparison.hints]
         lines += [f"  old {loaded[0].digest}", f"  new {loaded[1].digest}"]
         click.echo("\n".join(map(on_one_line, lines)))
     return 0 if comparison.statement == SAME else 1

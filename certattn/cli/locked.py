@@ -81,7 +81,7 @@ class Held:
 
     def _missing(self, path: Path) -> Report:
         promise = self.lock.promises[absolute(path)]
-        why = f"promised by {self.lock.name}, and not there"
+        why = f"promised by {self.lock.name}, but missing"
         if promise.digest in self.others:
             why += f"; {self.others[promise.digest]} states the same"
         return Report(str(path), Verdict.REJECTED, statement=promise.says, reason=why)

@@ -59,7 +59,7 @@ class Members:
 def members_of(path: Path, suffixes: tuple[str, ...], options: CheckOptions) -> Members:
     """The certificates of an archive. Raises MalformedError for a bad one, UsageError for one without certificates."""
     if options.root is not None:
-        raise UsageError(f"{path}: an archive has all of its array files in it; leave out --root")
+        raise UsageError(f"{path}: an archive contains all of its array files; leave out --root")
     with open_archive(path, options.limits) as archive:
         names = sorted(name for name in archive.members if name.endswith(suffixes) and not _is_hidden(name))
     if not names:

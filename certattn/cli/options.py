@@ -31,7 +31,7 @@ def size(value: str | int) -> int:
 # Option, type, the field of Limits that it sets, help.
 _LIMITS = (
     ("--max-document-bytes", size, "max_document_bytes", "Largest certificate file."),
-    ("--max-nodes", click.IntRange(1), "max_nodes", "Most values in a certificate file."),
+    ("--max-nodes", click.IntRange(1), "max_nodes", "Largest number of values in a certificate file."),
     ("--max-depth", click.IntRange(1), "max_depth", "Deepest nesting in a certificate file."),
     ("--max-digits", click.IntRange(1), "max_digits", "Longest number, in characters."),
     ("--max-exponent", click.IntRange(1), "max_exponent", "Largest decimal or binary exponent."),

@@ -18,7 +18,7 @@ Examples:
   certattn show cert.yaml                  the statement in words and LaTeX
   certattn show cert.yaml --format latex   a numbered statement, to paste into a paper
   certattn show --style > certattn.sty     the package that defines its environment
-  certattn show --bibtex > certattn.bib    the keys that it cites
+  certattn show --bibtex > certattn.bib    the entries that it cites
   certattn show cert.yaml --format json    the certificate as JSON, keys sorted
 """
 
@@ -41,7 +41,7 @@ def _print(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
 @click.option("--format", "form", type=click.Choice(["text", "latex", "json"]), default="text", show_default=True)
 @click.option(
     "--style", is_flag=True, expose_value=False, is_eager=True, callback=_print("certattn.sty"),
-    help="Print the LaTeX package that --format latex is for.",
+    help="Print the LaTeX package that --format latex needs.",
 )  # fmt: skip
 @click.option(
     "--bibtex", is_flag=True, expose_value=False, is_eager=True, callback=_print("certattn.bib"),

@@ -169,7 +169,7 @@ class Rotary:
         try:
             each = np.array(factors, np.float32)
         except (TypeError, ValueError):
-            raise UsageError(f"config.json: {name} of rotary positions holds other things than numbers") from None
+            raise UsageError(f"config.json: {name} of rotary positions contains something other than numbers") from None
         return np.float32(1) / (each * self.powers(self.base)), self._number("attention_factor", attention)
 
     def _llama3(self, tokens: int) -> tuple[Singles, float]:

@@ -35,7 +35,7 @@ def prompt_of_ids(path: Path, model: Model, most: int | None) -> TokenPrompt:
     if len(wrong) > 0:
         raise UsageError(f"{path}: the token id {wrong[0]}, expected 0 to {model.vocabulary - 1}")
     if most is None and len(ids) > model.most_tokens:
-        how = f"expected at most {model.most_tokens}; --tokens {model.most_tokens} takes the first so many"
+        how = f"expected at most {model.most_tokens}; --tokens {model.most_tokens} takes that many from the beginning"
         raise UsageError(f"{path}: {len(ids)} token ids, {how}")
     return TokenPrompt(path.name, ids[: cut(model, most)], len(ids))
 

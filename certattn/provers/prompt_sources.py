@@ -56,7 +56,7 @@ def prompt_sources(
         own = next(field for field in fullest[0] if field not in fullest[1])
         raise UsageError(
             f"{holds}: a prompt of {several}? Say so with an array that only one of them has, such as "
-            f"--array {own}={own}, or take what is not meant out of the file (U replaces K and Q)"
+            f"--array {own}={own}, or remove the others from the file (U replaces K and Q)"
         )
     return {field: found[field] for field in fullest[0]}
 

@@ -52,7 +52,7 @@ class Progress:
             return
         self.clear()
         name, why = on_one_line(path.name)[:_NAME], on_one_line(reason)[:_REASON]
-        sys.stderr.write(f"{name}: {why}; going on in Arb, which takes longer\n")
+        sys.stderr.write(f"{name}: {why}; continuing in Arb, which takes longer\n")
         self._in_arb.add(path)
         self._show()
 

@@ -23,7 +23,9 @@ from certattn.statements.trust import trust_of
 from certattn.statements.wording import WORDINGS
 
 _NAMED = "all {} obligations were asked for by name (--only); they are proved: check without it"
-_PARTIAL = "only {} of {} obligations were asked for (--only); these are proved, and nothing is said of the whole"
+_PARTIAL = (
+    "only {} of {} obligations were asked for (--only); these are proved, and the certificate as a whole is not checked"
+)
 _MOST_DIGITS = 9
 
 

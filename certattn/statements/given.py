@@ -24,7 +24,7 @@ from certattn.kernel.given.token_laws import (
     StatedLaw,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import Real, describe
 
 # Of many matrices so many are written out.
 _SHOWN = 4
@@ -104,8 +104,8 @@ def sight_words(prompt: StatedPrompt, causal: int | None) -> str:
 
 def sight_of_queries(count: int, first: int) -> str:
     """That the first of so many queries sees the first tokens alone, after a sentence has named these."""
-    more = ", every further query one more" if count > 1 else ""
-    return f", of which the first query sees the first {first}{more}"
+    more = " and every further query one more" if count > 1 else ""
+    return f", where the first query sees the first {counted(first, 'token') if first > 1 else 'token'}{more}"
 
 
 def matrices_words(stated: Sequence[MatrixInput]) -> str:
@@ -118,4 +118,14 @@ def bounds_words(bounds: StatedBounds) -> str:
     """A number for every query, or one for each."""
     if bounds.common is not None:
         return describe(bounds.common)
-    return f"the stated number of each query, {bounds.vector}"
+    return f"the number stated for each query {in_brackets(str(bounds.vector))}"
+
+
+def scaled(scale: Real, product: str, sign: str = " ") -> str:
+    """A product with its factor, unless that is 1."""
+    return product if scale == 1 else f"{describe(scale)}{sign}{product}"
+
+
+def in_brackets(vector: str) -> str:
+    """The words of a vector: (1, 2) as it is, "512 numbers" in brackets."""
+    return vector if vector.startswith("(") else f"({vector})"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import Real, describe, format_real
 
 
 def range_words(stated: Values) -> str:
-    """Such as "at least 1 and at most 2"."""
-    there = [field for field in (AT_LEAST, AT_MOST) if field in stated]
-    return " and ".join(f"{field.name.replace('_', ' ')} {describe(stated[field])}" for field in there)
+    """Of what has the bounds of a section."""
+    return between(stated.get(AT_LEAST), stated.get(AT_MOST))
+
+
+def between(low: Real | None, high: Real | None) -> str:
+    """Such as "at least 1 and at most 2"; the number itself where both bounds are the same."""
+    if low is not None and high is not None and format_real(low) == format_real(high):
+        return describe(low)
+    ends = (("at least", low), ("at most", high))
+    return " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
 
 
 def range_latex(stated: Values, quantity: str) -> str:

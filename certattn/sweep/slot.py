@@ -58,7 +58,7 @@ class _Maker:
         self._orders.flush()
         line = self._answers.readline()
         if not line:
-            raise EOFError("the process that generates has ended")
+            raise EOFError("the generating process ended")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -19,7 +19,7 @@ def test_the_same_statement(certattn_run: Run, write: Write, folder: Path) -> No
     done = certattn_run("diff", "old.yaml", "new.yaml")
     first, second, *digests = done.out.splitlines()
     assert (done.status, first) == (0, "the same statement")
-    assert second == "  provenance.who: changed, which changes no statement"
+    assert second == "  provenance.who: changed, which does not change the statement"
     assert len({line.split()[1] for line in digests}) == 1
 
 

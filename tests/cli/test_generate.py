@@ -227,7 +227,10 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--box", "0:1:2, 0"], "expected an interval A:B or a number for each coordinate"),
     (["head.npz", "-o", "c.yaml", "--box", "1:0, 0"], "not below the lower ones"),
     (["head.npz", "-o", "c.yaml", "--box", ""], "given.region.lower[0]"),
-    (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--hull"], "--box and --hull describe a region each; expected one"),
+    (
+        ["head.npz", "-o", "c.yaml", "--box", "0, 0", "--hull"],
+        "--box and --hull each describe a region; expected one of them",
+    ),
     (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--queries", "0:1"], "the region says itself where it is"),
     (["head.npz", "-o", "c.yaml", "--hull", "--per-query"], "per_query is for listed queries"),
     (["head.npz", "-o", "c.yaml", "--cells", "7"], "for a region of queries; none is given"),

@@ -49,7 +49,7 @@ def test_leaving_binary64_is_said_on_a_line_that_stays(terminal: Terminal, clock
         shown.left(Path("folder/a.yaml"), "scores beyond\n11,000\x1b[2J" + "x" * 500)
         line, _, rest = terminal.getvalue().rpartition("\n")
         assert line.rpartition("\x1b[K")[2].startswith(r"a.yaml: scores beyond\n11,000\x1b[2Jxxx")
-        assert line.endswith("; going on in Arb, which takes longer")
+        assert line.endswith("; continuing in Arb, which takes longer")
         assert len(line) < 330
         assert rest == "[0/2] 0 s  checking a.yaml in Arb"
         shown.started(Path("folder/b.yaml"))

@@ -11,7 +11,7 @@ import pytest
 import certattn
 from certattn import Verdict
 
-WORDS = "the scale is 1, and keys have dimension 4: nearly always 1/sqrt(4) was forgotten"
+WORDS = "the scale is 1, although keys have dimension 4: was 1/sqrt(4) forgotten?"
 
 
 def arrays(dimension: int = 4) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _npy_header(take: Callable[[int, int], bytes], stated: Stated) -> int:
     """The header's length, after comparing it with what is stated."""
     start = take(0, 12)
     if start[:6] != _NPY_MAGIC[: len(start)]:
-        raise ArrayFormatError("a file that does not begin as .npy files do", "a .npy array")
+        raise ArrayFormatError("a file that does not begin like a .npy file", "a .npy array")
     if len(start) < 12:
         raise _cut_off("npy")
     if start[6] not in (1, 2, 3) or start[7] != 0:
@@ -248,7 +248,7 @@ def _safetensors_entry(header: bytes, array: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         reason = quote(str(error))
         raise ArrayFormatError(
-            f"a header that is no JSON of natural numbers ({reason})", "a .safetensors file"
+            f"a header that is not JSON with natural numbers ({reason})", "a .safetensors file"
         ) from None
     entry = table.get(array) if isinstance(table, dict) else None
     if array == "__metadata__" or not isinstance(entry, dict):
@@ -260,7 +260,7 @@ def _safetensors_entry(header: bytes, array: str) -> dict[str, object]:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     table = dict(pairs)
     if len(table) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key twice")
     return table
 
 

@@ -111,12 +111,10 @@ def _refuse_characters(text: str, name: str) -> None:
     if match := UNSHOWN.search(text):
         line = text.count("\n", 0, match.start()) + 1
         what = "a byte order mark" if match[0] == "\ufeff" else f"the character {match[0]!a}"
-        raise MalformedError(
-            Place(name, line), what, "text without tabs, control characters and marks that do not show"
-        )
+        raise MalformedError(Place(name, line), what, "text without tabs, control characters or invisible characters")
     if match := MARK.search(text):
         line = text.count("\n", 0, match.start()) + 1
-        raise MalformedError(Place(name, line), f"a line that begins with {match[0]}", "one document without marks")
+        raise MalformedError(Place(name, line), f"a line that begins with {match[0]}", "one document without markers")
 
 
 class _Reader:
@@ -139,7 +137,7 @@ class _Reader:
         if self._at == len(self._text):
             raise MalformedError(Place(self._name), "an empty file", "a mapping")
         if self._indent() != 0 or not KEY.match(self._text, self._at):
-            self._refuse(top, "a mapping, whose first key stands at the beginning of its line")
+            self._refuse(top, "a mapping whose first key stands at the beginning of its line")
         self._take_room(top)
         self._mapping(top, 0)
         return top

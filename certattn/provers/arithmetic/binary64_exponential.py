@@ -1,6 +1,6 @@
 """Bound the error of the kernel's exponential in binary64.
 
-State how exact the kernel's own exponential is, and a score at which it is almost as bad as that.
+State how accurate the kernel's own exponential is, and a score at which its error almost reaches the bound.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def generate(
     if given is not None:
         beside = (source, scale, causal, window, lengths, sequences, empty, soft_cap)
         if names or arrays or lse_base != "e" or any(each is not None for each in beside):
-            raise UsageError("a head that is given whole takes no arrays, names, scale or mask beside it")
+            raise UsageError("with a whole head, leave out arrays, names, scale and mask")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     stated = scale_and_masks(scale, causal, window, lengths, sequences)
     if empty is not None:
@@ -261,13 +261,13 @@ COMMAND = Command(
     Argument("ARRAYS", Arrays("given")),
     Option("--scale", "Factor of the scores, an exact number such as 1/sqrt(64).", metavar="S"),
     Option("--causal", "A causal mask: top-left, bottom-right, or an offset.", metavar="MASK"),
-    Option("--window", "How many tokens a query sees at most under it.", Whole(1)),
-    Option("--empty", "What a query that sees no token should have returned.", ("zero",)),
-    Option("--soft-cap", "c, if scores x are made c tanh(x / c).", metavar="C"),
+    Option("--window", "With --causal: how many tokens a query sees at most.", Whole(1)),
+    Option("--empty", "What the kernel should return for a query that sees no token.", ("zero",)),
+    Option("--soft-cap", "C, where scores x become C tanh(x / C).", metavar="C"),
     to_state("What to bound; error, relative and rms by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
-    Option("--lower", "State lower bounds too.", bool),
-    Option("--beyond", "State how many entries are off by more.", metavar="R"),
+    Option("--lower", "Also state lower bounds.", bool),
+    Option("--beyond", "State how many entries are off by more than R.", metavar="R"),
     Option("--lse-base", "The base of the logarithms in lse.", ("e", "2")),
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),
     ARRAY,

@@ -169,9 +169,7 @@ def generate(
     if given is not None:
         beside = (source, scale, causal, window, lengths, sequences, keep, packed, region)
         if names or arrays or any(each is not None for each in beside):
-            raise UsageError(
-                "a head that is given whole takes no arrays, names, scale, mask, region or cache beside it"
-            )
+            raise UsageError("with a whole head, leave out arrays, names, scale, mask, region and cache")
         return _write(Draft(THEOREM, out, dict(given), note), wanted)
     stated = scale_and_masks(scale, causal, window, lengths, sequences)
     fields: Sequence[str] = _FIELDS
@@ -242,7 +240,7 @@ class _Wanted:
     ) -> None:
         self.states = list(dict.fromkeys([*states, *at_most]))
         if MASS.name in self.states and tokens is None:
-            raise UsageError("the mass of no tokens; expected some, such as --mass 0,1")
+            raise UsageError("no tokens for the mass; expected some, such as --mass 0,1")
         if tokens is not None and MASS.name not in self.states and self.states:
             self.states.append(MASS.name)
         self.bounds = {name: exact_rational(bound, f"at_most of {name}") for name, bound in at_most.items()}
@@ -260,14 +258,14 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     """Measure, round outwards, write."""
     states = wanted.states or _by_default(draft.given, wanted)
     if not states:
-        raise UsageError("no cache, and no tokens whose mass is stated: there is nothing to state")
+        raise UsageError("neither a cache nor tokens for a mass are given: there is nothing to state")
     stated = draft.read(THEOREM.read, {name: wanted.probe(name) for name in states})
     if stated.over is not None:
         return _over_region(draft, wanted, stated, states)
     if wanted.cells != CELLS:
         raise UsageError("cells are for a region of queries; none is given")
     if wanted.per_query and stated.heads.count > 1:
-        raise UsageError("bounds for each query are stated of one head at a time")
+        raise UsageError("bounds for each query can be stated for one head at a time")
     found = _measured(stated, states)
     asserts: dict[str, Plain] = {}
     for name in states:
@@ -294,7 +292,7 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
 def _over_region(draft: Draft, wanted: _Wanted, stated: AssertedCache, states: Sequence[str]) -> Certificate:
     """The same over a region: search for cells, enclose with them, round outwards, write."""
     if wanted.per_query:
-        raise UsageError("per_query is for listed queries; a region lists none")
+        raise UsageError("per_query is for listed queries; a region has none")
     probes = {name: wanted.probe(name) for name in states}
     witness = hints(stated, states[0], wanted.cells)
     found, bits = reached(draft.read(THEOREM.read, probes, witness), states)
@@ -375,11 +373,11 @@ COMMAND = Command(
     Argument("ARRAYS", Arrays("given")),
     Option("--scale", "Factor of the scores, an exact number such as 1/sqrt(64).", metavar="S"),
     Option("--causal", "A causal mask: top-left, bottom-right, or an offset.", metavar="MASK"),
-    Option("--window", "How many tokens a query sees at most under it.", Whole(1)),
+    Option("--window", "With --causal: how many tokens a query sees at most.", Whole(1)),
     Option(
         "--keep", "The tokens that the cache holds, such as 0:4,480:512.", metavar="TOKENS", parse=_ranges("--keep")
     ),
-    Option("--packed", "A byte of the codes holds two; which half is first.", (LOW_FIRST, HIGH_FIRST)),
+    Option("--packed", "A byte holds two codes; which half comes first.", (LOW_FIRST, HIGH_FIRST)),
     Option(
         "--mass",
         "State the softmax weight on these tokens, such as 0:4.",
@@ -394,7 +392,7 @@ COMMAND = Command(
     MOST_CELLS_OF_EACH,
     to_state("What to bound; deviation, relative and evicted by default.", STATES),
     Option("--at-most", "A bound to state.", metavar="MEASURE=R", many=True, parse=_bound, gather=dict),
-    Option("--lower", "State lower bounds too.", bool),
+    Option("--lower", "Also state lower bounds.", bool),
     Option("--everywhere", "State lower bounds that hold at every query.", bool),
     Option("--per-query", "State a bound for each query.", bool),
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),

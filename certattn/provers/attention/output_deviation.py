@@ -197,7 +197,7 @@ def _require_options(
     if arithmetic == "binary64":
         raise UsageError("binary64 is for listed queries; over a region bounds are proved with Arb")
     if rows is not None and not regions.needs_queries:
-        raise UsageError(f"query_rows is {rows!r}, but the region says itself where it is")
+        raise UsageError(f"query_rows is {rows!r}, but a region does not use the listed queries")
 
 
 def _require_within(problem: AssertedDeviation, bounds: list[fmpq], at_most: fmpq, arithmetic: str) -> int:
@@ -267,8 +267,8 @@ COMMAND = Command(
     Option(
         "--at-most", "The bound to state; by default the smallest that is proved, rounded up to 6 digits.", metavar="R"
     ),
-    Option("--per-query", "State a bound for each query too.", bool),
-    Option("--relative", "State bounds in units of the output |T(q)| too.", bool),
+    Option("--per-query", "Also state a bound for each query.", bool),
+    Option("--relative", "Also state bounds in units of the output |T(q)|.", bool),
     Option(
         "--causal",
         "The first query, or region, sees the first N tokens, and each further one one more; by default all see all.",

@@ -40,7 +40,7 @@ class Wanted:
         several = plain if isinstance(plain, list) else [plain]
         found = [region for region in several if isinstance(region, dict)]
         if not found or len(found) < len(several):
-            raise UsageError("a region is a mapping with a kind: ball, box or hull; several are a list of them")
+            raise UsageError("a region is a mapping with a kind (ball, box or hull); several regions are a list")
         return cls(found, isinstance(plain, dict))
 
     @property
@@ -62,7 +62,7 @@ class Wanted:
             rows = _each_row(queries) if field == "centre" else [queries]
             if len(rows) > 1 and not self.is_one:
                 raise UsageError(
-                    f"a ball has one centre, and {len(rows)} queries are meant: pick one of them, as with "
+                    f"a ball has one centre, but {len(rows)} queries are given: pick one of them, as with "
                     "--queries 5:6, or state the centre of each ball"
                 )
             found += [{"kind": region["kind"], field: row, **region} for row in rows]

@@ -17,14 +17,17 @@ BOX = Option("--box", "Bound it over a box: an interval or a number per coordina
 REGION_FILE = Option(
     "--region", "Bound it over the region, or each of a list of regions, in a YAML file.", Yaml("given.region"), "FILE"
 )
-MOST_CELLS_OF_EACH = Option("--cells", "Most cells to cut each region into.", Whole(1))
+REGION_FILE = Option(
+    "--region", "Bound it over the region, or list of regions, in a YAML file.", Yaml("given.region"), "FILE"
+)
+MOST_CELLS_OF_EACH = Option("--cells", "The largest number of cells to cut a region into.", Whole(1))
 
 
 def described_region(options: dict[str, Any], others: Mapping[str, dict[str, Any] | None] = {}) -> dict[str, Any]:
     """The options with the region that one of them describes, or one of `others`. Raises UsageError for several."""
     radius, centre, box = (options.pop(name) for name in ("radius", "centre", "box"))
     if centre is not None and radius is None:
-        raise UsageError("--centre is that of a ball, whose radius is missing: --radius R")
+        raise UsageError("--centre is the centre of a ball, whose radius is missing: --radius R")
     found = {
         "--radius": _ball(radius, centre) if radius is not None else None,
         "--box": _box(box) if box is not None else None,
@@ -33,7 +36,7 @@ def described_region(options: dict[str, Any], others: Mapping[str, dict[str, Any
     }
     given = {name: region for name, region in found.items() if region is not None}
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} describe a region each; expected one")
+        raise UsageError(f"{' and '.join(given)} each describe a region; expected one of them")
     return {**options, "region": next(iter(given.values()), None)}
 
 

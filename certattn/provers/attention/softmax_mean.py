@@ -144,7 +144,7 @@ def generate(
     require_place(out, source)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None:
-            raise UsageError("a prompt that is given whole takes no arrays, names, scale or rows of queries beside it")
+            raise UsageError("with a whole prompt, leave out arrays, names, scale and rows of queries")
         return _write(out, dict(given), wanted, arithmetic, note)
     with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
@@ -157,7 +157,7 @@ def _require(wanted: Wanted) -> None:
     if wanted.of != "values" and not wanted.second:
         raise UsageError(f"of is {wanted.of}, whose covariance is not stated; expected covariance or eigenvalues too")
     if wanted.eigenvalues and wanted.of == "values-keys":
-        raise UsageError("the covariance of values and keys has no eigenvalues; expected of values, or of keys")
+        raise UsageError("the covariance of values and keys has no eigenvalues; expected --of values or --of keys")
     require_within(1, 1000, wanted.printing.digits, "digits")
 
 
@@ -226,10 +226,10 @@ COMMAND = Command(
     Argument("HEAD", Arrays("given")),
     SCORE_SCALE,
     QUERY_ROWS,
-    Option("--covariance", "State the covariance under the softmax weights too.", bool),
-    Option("--eigenvalues", "State the range of its eigenvalues too.", bool),
-    Option("--log-normaliser", "State log Z(q), the log of the sum of e^score, too.", bool),
-    Option("--of", "Whose covariance.", tuple(COVARIANCES)),
+    Option("--covariance", "Also state the covariance under the softmax weights.", bool),
+    Option("--eigenvalues", "Also state the range of its eigenvalues.", bool),
+    Option("--log-normaliser", "Also state log Z(q), the log of the sum of e^score.", bool),
+    Option("--of", "Which covariance.", tuple(COVARIANCES)),
     Option("--digits", "Digits to state.", Whole(1, 1000)),
     Option("--radius", "The radius to state; by default the smallest, rounded up to 3 digits.", metavar="R"),
     Option("--per-query", "State a radius, and bounds on eigenvalues, for each query.", bool),

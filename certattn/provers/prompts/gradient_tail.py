@@ -118,13 +118,13 @@ def generate(
     require_place(out)
     section = exact(given, "given")
     if not isinstance(section, dict):
-        raise UsageError("given is no mapping; expected law, query, U, V as certificates write them")
+        raise UsageError("given is not a mapping; expected law, query, U, V as certificates write them")
     wanted = wanted_numbers(section, exceeds, probability, length, lengths)
     draft = Draft(THEOREM, out, {**section, "length": wanted.stated(wanted.length or 1)}, note)
     asserted = _asserts(gradient, fmpq(1), _SOME)
     error, _ = draft.read(lambda written: read_gradient(written, ASSERTS), asserted)
     if error.factor == 0:
-        raise UsageError("the query is 0, and the gradient in U with it: there is nothing to bound")
+        raise UsageError("the query is 0, and so is the gradient in U: there is nothing to bound")
     require_light_scores(error.prompt, _MOST_HEAVINESS[error.gradient])
     return _proved(draft, section, gradient, _solved(search_of(error), wanted), wanted)
 
@@ -149,7 +149,7 @@ def _solved(search: Search, wanted: Wanted) -> Found:
     assert wanted.delta is not None
     log_delta, threshold = _log(wanted.delta), 3 * search.deviation / math.sqrt(tokens)
     if not threshold > 0:
-        raise UsageError("the gradient is the same for every prompt: its error exceeds no threshold")
+        raise UsageError("the gradient is the same for every prompt, so its error exceeds no threshold")
     for _ in range(2):
         threshold = _smallest_threshold(search, tokens, log_delta, threshold)
         search = search.tuned(threshold, tokens)

@@ -23,7 +23,7 @@ PROBABILITY = Option("--probability", "How rarely; the smallest probability, if 
 ONE, ONWARDS = LENGTHS = ("one", "onwards")
 OF_LENGTHS = Option(
     "--lengths",
-    "State it of one length, or of every larger one too; the default where the length is found.",
+    "State it for one length, or for every larger one too (the default where the length is found).",
     LENGTHS,
 )
 LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", metavar="L")

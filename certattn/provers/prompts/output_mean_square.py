@@ -217,7 +217,7 @@ def _hint(value: arb, below: fmpq | None = None) -> fmpq:
     """A number of few digits near the ball, positive."""
     middle = midpoint(value)
     if middle <= 0:
-        raise NotProvedError("no parameters are found: the numbers are too extreme for the working precision")
+        raise NotProvedError("no parameters were found: the numbers are too extreme for the working precision")
     found = round_nearest(middle, fmpq(10) ** (decimal_exponent(middle) - _HINT_DIGITS + 1))
     return found if below is None or found < below else middle
 
@@ -260,7 +260,7 @@ COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
     Option(
         "--method",
-        "How the bounds are proved; auto takes the sharpest way.",
+        "How the bounds are proved; auto takes the sharpest way that applies.",
         (AUTO, "exact", "logistic", "general", "integral", "closed"),
     ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),

@@ -158,7 +158,7 @@ def generate(
     require_place(out)
     section = exact(given, "given")
     if not isinstance(section, dict):
-        raise UsageError("given is no mapping; expected law, tilt, V as certificates write them")
+        raise UsageError("given is not a mapping; expected law, tilt, V as certificates write them")
     wanted = wanted_numbers(section, exceeds, probability, length, lengths)
     draft = Draft(THEOREM, out, {**section, "length": wanted.stated(wanted.length or 1)}, note)
     prompt = draft.read(read_given)

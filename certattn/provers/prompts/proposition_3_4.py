@@ -1,4 +1,4 @@
-"""Decide a published bound of gradients at an instance, or repair it for every length."""
+"""Decide a published bound on gradients at an instance, or repair it for every length."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def generate(
 
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
-    Option("--gradient", "With respect to V, or to U.", ("V", "U")),
+    Option("--gradient", "The gradient in V, or in U.", ("V", "U")),
     proposition.C2,
 )

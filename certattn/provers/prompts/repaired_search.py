@@ -52,7 +52,7 @@ class _Exponent:
 def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
     """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
     if not setting.are_both(Gaussian):
-        raise UsageError("a repaired form is for Gaussian tokens and queries, or tokens and queries on a box")
+        raise UsageError("a repaired form needs Gaussian tokens and queries, or tokens and queries on a box")
     exponents = _exponents(setting, error, rho)
     last = [exponent.theta >= rho for exponent in exponents]
     if not any(last):

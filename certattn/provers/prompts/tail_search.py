@@ -77,7 +77,7 @@ def smallest_eps(log_bound: LogBound, log_delta: float, unit: float, precision: 
     """The least eps with log_bound(eps) <= log delta. `unit` is a threshold of about the right size."""
     found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST, precision)
     if found is None:
-        raise NotProvedError("no rule gives that probability at any threshold: expected a longer prompt")
+        raise NotProvedError("no rule gives that probability at any threshold; expected a longer prompt")
     return found
 
 

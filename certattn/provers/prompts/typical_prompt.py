@@ -166,7 +166,7 @@ COMMAND = Command(
     Option("--query", "Which of the queries, counted from 0.", int),
     SCORE_SCALE,
     DIRECTION,
-    Option("--norm", "The norm; l2 where no direction is given.", NORMS),
+    Option("--norm", "The norm; l2 if no direction is given.", NORMS),
     THRESHOLD,
     PROBABILITY,
     ARRAY,

@@ -140,7 +140,7 @@ class _Solved:
 
     def _multipliers(self, levels: tuple[fmpq, ...]) -> dict[int, fmpq]:
         if not any(level > 0 for level in levels):
-            raise NotProvedError("the support inputs have no token but the chosen one: there is nothing to attend to")
+            raise NotProvedError("the support inputs have only their chosen token: there is nothing to attend to")
         try:
             return max_margin_multipliers(self.given.selection.differences, levels)
         except NotSeparableError as error:

@@ -117,7 +117,7 @@ def generate(
     require_place(out, source)
     if given is not None:
         if source is not None or names or arrays:
-            raise UsageError("a problem that is given whole takes no arrays and no names beside it")
+            raise UsageError("with a whole problem, leave out arrays and names")
         return _write(out, exact(given, "given"), form, digits, note)
     require_known({*arrays, *(names or {})}, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
@@ -184,7 +184,7 @@ def _found(problem: MarginProblem, form: str, digits: int) -> Found:
         found = _nearly(problem, max_margin_multipliers(problem.rows, problem.levels), digits)
     if found is None:
         raise UsageError(
-            f"no direction of {digits} digits satisfies the constraints; expected more digits, or the form exact"
+            f"no direction of {digits} digits satisfies the constraints; expected more digits, or --form exact"
         )
     return found
 
@@ -303,7 +303,7 @@ COMMAND = Command(
         "auto states a direction where the solution has more than 32 multipliers.",
         FORMS,
     ),
-    Option("--digits", "Digits of a direction; half as many of its distance from the solution.", Whole(2, 1000)),
+    Option("--digits", "Digits of a direction; its distance from the solution has half as many.", Whole(2, 1000)),
     ARRAY,
     DATA_OR_AUTO,
 )

@@ -136,7 +136,7 @@ def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
         if mixing.smallest <= 0:
             raise NotProvedError(
                 f"token {selection.indices[i]} of input {i} is not better than every mixture with the others: the "
-                f"smallest score gap, less the largest curvature, is {describe(mixing.smallest)}; expected > 0"
+                f"smallest score gap minus the largest curvature is {describe(mixing.smallest)}; expected > 0"
             )
     return problem
 
@@ -241,7 +241,7 @@ COMMAND = Command(
     Argument("TOKENS", Yaml("given")),
     Option(
         "--radius",
-        "A radius of the path; one of about 40 times the norm of p_mm if left out.",
+        "A radius of the path; about 40 times the norm of p_mm if left out.",
         metavar="R",
         sets="radii",
         many=True,

@@ -143,5 +143,5 @@ def _ball(value: Number | None) -> arb:
     if isinstance(value, Range):
         return value.worst
     if not isinstance(value, arb):
-        raise NotProvedError("no bound of the angle is proved there")
+        raise NotProvedError("no bound on the angle is proved there")
     return value

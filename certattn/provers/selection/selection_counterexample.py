@@ -101,7 +101,7 @@ def generate(
         search = Search(setting, tuple(indices) if indices is not None else None, None)
         run, choice = search.find(0, steps, most_steps)
         if run.selection.indices == best.indices:
-            raise NotProvedError("this descent converges in the direction of the best tokens: it is no counterexample")
+            raise NotProvedError("this descent converges in the direction of the best tokens: no counterexample")
         product = (solution.solution @ run.solution.solution.T).entry(0, 0)
         apart = lower_rational(1 - product * solution.margin() * run.solution.margin())
         smooth = _smoothness(run) if smoothness else None
@@ -118,7 +118,7 @@ def _best(setting: Setting) -> Selection:
     """The best tokens, where this is an instance that the claim is about."""
     tokens, best = setting.stated.tokens, best_tokens(setting.stated.tokens)
     if setting.rule.kind != GRADIENT or setting.start.kind != ENCLOSED:
-        raise UsageError("a counterexample is a gradient descent from a point, or from every point of a box")
+        raise UsageError("a counterexample needs gradient descent from a point, or from every point of a box")
     for i, found in enumerate(best):
         if len(found) > 1:
             raise UsageError(f"tokens {found} of input {i} have the same score, the largest: none of them is the best")

@@ -399,16 +399,16 @@ def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 # How far a descent is followed.
 STEP_OPTIONS = (
-    Option("--steps", "How many steps are enclosed first; found if left out.", int, "K"),
-    Option("--most-steps", "How many steps are tried.", int, "K"),
+    Option("--steps", "How many steps to enclose first; found if left out.", int, "K"),
+    Option("--most-steps", "The largest number of steps to try.", int, "K"),
 )
 COMMAND = Command(
     Argument("DESCENT", Yaml("given")),
-    token_indices("The chosen token of each input, counted from 0; where the descent goes if left out."),
+    token_indices("The chosen token of each input, counted from 0; by default those to which descent converges."),
     Option("--theorem", "The theorem to apply; found if left out.", metavar="NAME"),
     *STEP_OPTIONS,
     Option("--angle", "A step (time of the flow) at which to bound the angle.", metavar="K", sets="angles", many=True),
-    Option("--late-rate", "State a rate even if it is below 1 only after 10^30 steps.", bool),
-    to_plot("Draw the run and what is certified of it, for keys in the plane."),
+    Option("--late-rate", "State a rate even if it falls below 1 only after 10^30 steps.", bool),
+    to_plot("Draw the run and what is certified about it, for keys in the plane."),
     finding=_left_out,
 )

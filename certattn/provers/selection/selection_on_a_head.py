@@ -129,7 +129,7 @@ def generate(
     wanted = _Wanted(separability, exposure, gap, per_query)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or query_rows is not None or stated:
-            raise UsageError("a head that is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole head, leave out everything else that certificates write under given")
         return _write(out, dict(given), wanted, note)
     with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
         if query_rows is not None:
@@ -298,12 +298,18 @@ COMMAND = Command(
     ),
     Option(
         "--separability",
-        "How clearly one matrix selects the selected, or the best, tokens.",
+        "State the largest margin with which one matrix selects the selected, or the best, tokens.",
         (SELECTED.name, BEST.name),
         many=True,
     ),
-    Option("--exposure", "How clearly any query selects the token.", int, "TOKEN", many=True),
-    Option("--gap", "How far bounds of a largest margin may be apart.", float),
+    Option(
+        "--exposure",
+        "State the distance of the token's key from the hull of the others: how clearly a query can select it.",
+        int,
+        "TOKEN",
+        many=True,
+    ),
+    Option("--gap", "How far apart the bounds on a largest margin may be.", float),
     Option("--per-query", "State margins and weights of each query.", bool),
     ARRAY,
     DATA,

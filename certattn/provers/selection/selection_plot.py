@@ -47,7 +47,7 @@ def require_run(certificate: Certificate) -> DescentProblem:
     """The problem of a certificate that can be drawn. Raises UsageError."""
     problem = THEOREM.read(certificate)
     if problem.start.box is None:
-        raise UsageError("a figure shows runs from a point or a box; this certificate is about more starts than that")
+        raise UsageError("a figure shows runs from a point or a box; this certificate is about other starts")
     return problem
 
 

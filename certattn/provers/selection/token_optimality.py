@@ -115,7 +115,7 @@ def chosen_tokens(tokens: Tokens, indices: Sequence[int]) -> Selection:
             raise UsageError(f"the selection {_shown(indices)}: input {i} has the tokens 0 to {length - 1}")
     selection = Selection(tokens, tuple(indices))
     if not selection.pairs:
-        raise UsageError("every input has one token only: there is nothing to select from")
+        raise UsageError("every input has a single token: there is nothing to select from")
     return selection
 
 
@@ -249,7 +249,7 @@ COMMAND = Command(
     Argument("TOKENS", Yaml("given")),
     Option(
         "--indices",
-        "A selection, a token for each input counted from 0: whether it is locally optimal.",
+        "A selection, one token for each input counted from 0, to state whether it is locally optimal.",
         metavar="'A1, A2, ...'",
         sets="selections",
         many=True,

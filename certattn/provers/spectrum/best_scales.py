@@ -31,7 +31,7 @@ def law_float_tail(law: EquivalentLaw) -> FloatTail:
     """Of an equivalent law, from a table. Raises NotProvedError for one that doubles do not tell from 0."""
     places, tails = tail_table(law)
     if not places[-1] > 1 / _LARGEST:
-        raise NotProvedError("the law lies so near to 0 that no scale of it is found")
+        raise NotProvedError("the law lies so near to 0 that no scale was found")
     return lambda x: np.interp(x, places, tails)
 
 

@@ -199,6 +199,6 @@ COMMAND = Command(
     *SCORE_OPTIONS,
     Option("--d", "Number of queries and of keys; found with --within by default.", Whole(2)),
     Option("--order", "2k of a moment to state: 2, 4, 6 or 8; all by default.", int, sets="orders", many=True),
-    Option("--within", "State that d is the smallest with the moment this near to its limit.", metavar="E"),
+    Option("--within", "State the smallest d at which the moment is this near to its limit.", metavar="E"),
     Option("--digits", "Digits of bounds.", Whole(1, 30)),
 )

@@ -137,7 +137,7 @@ def generate(
     numbers = {name: exact_text(text, name) for name, text in stated.items() if text is not None}
     if given is not None:
         if source is not None or names or arrays or numbers:
-            raise UsageError("what is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole section, leave out everything else that certificates write under given")
         return finish(exact(dict(given), "given"))
     sources = matrix_sources(source, names or {}, arrays)
     if MATRIX.name in sources:
@@ -281,10 +281,10 @@ def singular_values(problem: StatedStages) -> list[float]:
 COMMAND = Command(
     Argument("TOKENS", Arrays("given")),
     Option("--beta", "Inverse temperature; scores are beta unit^2 <q_i, k_j>/sqrt(p).", metavar="BETA"),
-    Option("--unit", "What queries and keys are multiples of; 1 by default.", metavar="U"),
+    Option("--unit", "The unit of queries and keys; 1 by default.", metavar="U"),
     Option("--scale", "Without beta, the factor of the scores, such as '1/sqrt(32)'.", metavar="NUMBER"),
-    to_state("What to state; all by default, without beta norm and stages.", STATES),
-    Option("--digits", "Of every bound.", int),
+    to_state("What to state; all by default, but without --beta only norm and stages.", STATES),
+    Option("--digits", "Digits of every bound.", int),
     Option(
         "--hint",
         "Store singular vectors of the remainder beside the certificate, or let the checker compute them.",

@@ -17,7 +17,7 @@ from certattn.provers.prompt_sources import array_of
 
 FORMS = ((MATRIX.name,), (QUERIES.name, KEYS.name))
 _FIELDS = tuple(field for form in FORMS for field in form)
-CENTRED_OR_NOT = Option("--centred/--not-centred", "Whether 1/d is taken off the attention matrix.", bool)
+CENTRED_OR_NOT = Option("--centred/--not-centred", "Whether to subtract 1/d from the attention matrix.", bool)
 _EXPECTED = "expected an array matrix, or arrays queries and keys"
 
 

@@ -146,7 +146,7 @@ def generate(
         return _write(out, given, [name for name in wanted if name in _OF_LAW], places, note)
     if finite is not None:
         if source is not None or names or arrays or scale != "1" or centred is not True:
-            raise UsageError("a matrix that is given whole takes nothing else that certificates write under finite")
+            raise UsageError("with a whole matrix, leave out everything else that certificates write under finite")
         return _write(out, {**given, FINITE.name: exact(dict(finite), FINITE.name)}, wanted, places, note)
     sources = matrix_sources(source, names or {}, arrays)
     with placed(out, sources, data) as references:
@@ -161,7 +161,7 @@ def _write(out: Path, given: dict[str, Plain], wanted: Sequence[str], places: in
     if matrix is not None:
         of_matrix = [name for name in wanted if name in _OF_MATRIX]
         if not of_matrix:
-            raise UsageError("a matrix is given of which nothing is stated; expected a separation, or no matrix")
+            raise UsageError("a matrix is given, but nothing is stated about it; expected a separation, or no matrix")
         instead = "a matrix that is not 0, or no matrix"
         bounds, scales = bounds_of_matrix(matrix, law, of_matrix, places, named="the matrix", instead=instead)
         require_sharp(bounds, places)
@@ -237,7 +237,7 @@ COMMAND = Command(
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
     Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
-    Option("--matrix", "One matrix to state separations of.", Arrays("given.finite"), "FILE", sets="source"),
+    Option("--matrix", "A matrix, to state its separations.", Arrays("given.finite"), "FILE", sets="source"),
     SCORE_SCALE,
     CENTRED_OR_NOT,
     to_state("What to state; everything by default.", STATES),

@@ -80,11 +80,11 @@ def draw_certificate(certificate: Certificate, path: Target, unit: Number | None
 
 def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:
     if isinstance(matrix, SoftmaxMatrix) and matrix.causal:
-        raise UsageError("--unit says the limit law of a matrix without a mask; under one no law is known")
+        raise UsageError("--unit gives the limit law of a matrix without a mask; with a mask no law is known")
     if not isinstance(matrix, SoftmaxMatrix):
-        raise UsageError("--unit is the standard deviation of queries and keys; of a matrix alone no law is known")
+        raise UsageError("--unit is the standard deviation of queries and keys; for a matrix alone no law is known")
     if not matrix.centred:
-        raise UsageError("--unit says the limit law of the centred matrix; expected no --not-centred, or no --unit")
+        raise UsageError("--unit gives the limit law of the centred matrix; leave out --not-centred or --unit")
     law = law_of_weights(matrix, exact_rational(unit, "unit"))
     if law.beta2 > LARGEST_BETA**2:
         raise UsageError(f"--unit is too large: beta = scale sqrt(p) unit^2 is beyond {LARGEST_BETA}")

@@ -130,7 +130,7 @@ def generate(
     wanted = _Wanted(largest, radius, above, states, hint)
     if given is not None:
         if source is not None or names or arrays or scale != "1" or centred is not True or causal:
-            raise UsageError("a matrix that is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole matrix, leave out everything else that certificates write under given")
         return _write(out, exact(dict(given), "given"), wanted, note)
     sources = matrix_sources(source, names or {}, arrays)
     with placed(out, sources, data) as references:
@@ -270,7 +270,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     """The options. Raises UsageError for a unit that is nothing, or of no figure."""
     unit = options["unit"]
     if unit is not None and options["plot"] is None:
-        raise UsageError("--unit is for a figure alone, whose law it says; expected --plot beside it, or no --unit")
+        raise UsageError("--unit only gives the law in a picture; add --plot, or leave it out")
     if unit is not None:
         positive(unit, "unit")
     return options
@@ -280,11 +280,11 @@ COMMAND = Command(
     Argument("MATRIX", Arrays("given")),
     SCORE_SCALE,
     CENTRED_OR_NOT,
-    Option("--causal", "Query i sees the first i tokens alone: the matrix of a decoder's head.", bool),
+    Option("--causal", "Query i sees only the first i tokens, as in a decoder.", bool),
     Option("--largest", "How many singular values to state; all by default.", int, "K"),
-    Option("--radius", "How far stated values may be off, an exact number.", metavar="R"),
+    Option("--radius", "How far off the stated values may be, an exact number.", metavar="R"),
     Option("--above", "State how many singular values are larger than T.", metavar="T", many=True),
-    to_state("What to state; all but entropy by default, nothing but counts with --above alone.", STATES),
+    to_state("What to state; by default all but entropy, or only counts where --above is given.", STATES),
     Option("--hint", "Store singular vectors beside the certificate, or let the checker compute them.", HINTS),
     ARRAY,
     DATA,

@@ -150,14 +150,14 @@ def generate(
     if given is not None:
         stated_law = [name for name, value in {**law, "truncate_at": truncate_at}.items() if value is not None]
         if source is not None or names or arrays or scale != "1" or centred is not True or stated_law:
-            raise UsageError("a section that is given whole takes nothing else that certificates write under given")
+            raise UsageError("with a whole section, leave out everything else that certificates write under given")
         return _write(out, exact(dict(given), "given"), wanted, places, note)
     section = law_section(law)
     if truncate_at is not None:
         if alpha2 is not None:
             raise UsageError(
-                "weights of softmax are cut off (--truncate-at) in its own law, which alpha^2 is not (--alpha2); "
-                "expected beta (--beta and --lambda) or a unit (--unit) in the place of alpha^2 and beta^2, or no cut"
+                "--truncate-at truncates the weights in the law of softmax, which --alpha2 does not give; "
+                "expected beta (--beta and --lambda) or a unit (--unit) instead of alpha^2 and beta^2, or no truncation"
             )
         section[TRUNCATED_AT.name] = exact_text(truncate_at, "truncate_at")
     sources = matrix_sources(source, names or {}, arrays)
@@ -341,7 +341,7 @@ COMMAND = Command(
     Option("--unit", "by queries and keys whose entries have the standard deviation U.", metavar="U"),
     Option(
         "--truncate-at",
-        "Cut the weights of softmax off at TAU in that law; fixed-point finds the TAU of the number of tokens.",
+        "Truncate the softmax weights of that law at TAU; fixed-point finds the TAU for the number of tokens.",
         metavar="TAU",
     ),
     to_state("What to state; all bounds by default.", STATES),

@@ -134,7 +134,7 @@ def generate(
 
 def _mapping(plain: Plain) -> dict[str, Plain]:
     if not isinstance(plain, dict):
-        raise UsageError("given is no mapping; expected what certificates write under given")
+        raise UsageError("given is not a mapping; expected what certificates write under given")
     return plain
 
 
@@ -150,10 +150,10 @@ def _arrays(
     model = given.get("model")
     if drawing is None:
         if source is None and not arrays and not names and TOKENS.name not in given:
-            raise UsageError("no prompts; expected so many to draw and their length (--prompts, --length), or --arrays")
+            raise UsageError("no prompts; expected --prompts and --length to draw them, or --arrays")
         return sources(source, names, arrays, given)
     if source is not None or arrays:
-        raise UsageError("prompts are drawn, or taken from arrays: not both")
+        raise UsageError("prompts are either drawn or taken from arrays, not both")
     if model != REGRESSION:
         raise UsageError(f"prompts are drawn for the model {REGRESSION!r} only; pass arrays for another")
     covariance = {name: given[name] for name in (COVARIANCE.name,) if name in given}
@@ -167,7 +167,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     """The options, of which some together say which prompts are drawn. Raises UsageError."""
     prompts, length, seed, all_tasks = (options.pop(name) for name in ("prompts", "length", "seed", "all_tasks"))
     if (prompts is None) is not (length is None):
-        raise UsageError("--prompts and --length go together: so many prompts of so many tokens are drawn")
+        raise UsageError("--prompts and --length go together: the number of prompts to draw and the tokens of each")
     drawn = Drawing(prompts, length, seed) if prompts is not None else None
     return {**options, "draw": drawn, "tasks": not all_tasks}
 
@@ -182,13 +182,13 @@ COMMAND = Command(
     Option("--all-tasks", "Compare with infinite prompts of all tasks, not of the prompts' own.", bool, default=False),
     Option(
         "--at",
-        "Where risks and gradients are compared: each at its own iterate, or both at that of one descent.",
+        "Where risks and gradients are compared: each at its own iterate, or both at the iterate of one descent.",
         PLACES,
     ),
     Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
     Option("--gronwall", "State the closed bound of Gronwall's lemma for this many steps.", int, "K"),
     DATA,
-    to_plot("Draw the certified bounds of the distance."),
+    to_plot("Draw the certified bounds on the distance."),
     inputs=_inputs,
     progress="steps",
 )

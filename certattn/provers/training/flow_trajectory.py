@@ -143,9 +143,9 @@ def _given(given: dict[str, Any]) -> Plain:
 def _times(setting: _Setting, times: Sequence[Number], within: Number | None, points: int) -> list[fmpq]:
     """The times to state, in their order. Raises UsageError, NotProvedError."""
     if not times and within is None:
-        raise UsageError("no time; expected one or several (--time), or how near to a zero of R to go (--within)")
+        raise UsageError("no time; expected --time, once or more, or the distance from a zero of R to go to (--within)")
     if times and within is not None:
-        raise UsageError("both times and a distance from a zero of R; expected one of the two (--time or --within)")
+        raise UsageError("both times and a distance from a zero of R are given; expected either --time or --within")
     if points < 1:
         raise UsageError(f"points is {points}, expected at least 1")
     if within is not None:
@@ -303,7 +303,7 @@ COMMAND = Command(
     Option("--radius", "How far the stated point may be off."),
     Option("--tube", "Bound the distance from straight lines between the points as well.", bool),
     Option("--order", "Order of the Taylor polynomials; chosen if left out.", int, "N"),
-    to_plot("Draw what is certified of the path and the risk."),
+    to_plot("Draw what is certified about the path and the risk."),
     Option(
         "--across",
         "With --plot: the entry of A to draw, or norm.",

@@ -169,9 +169,9 @@ def _wanted(point: _Point, states: Sequence[str]) -> list[str]:
     """The names of what is to be stated. Raises UsageError for what does not hold there."""
     require_states(states, STATED)
     if "stationary" in states and point.stationary() is None:
-        raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary to state")
+        raise UsageError("the gradient does not vanish there; expected a stationary point, or no stationary in state")
     if "endpoint" in states and point.at.b == 0:
-        raise UsageError("b = 0 has no sign; expected another b, or no endpoint to state")
+        raise UsageError("b = 0 has no sign; expected another b, or a state without endpoint")
     if states:
         return list(states)
     names = ["risk", "invariant"]
@@ -217,7 +217,7 @@ def _prediction(text: str) -> tuple[list[str], list[str]]:
 
 COMMAND = Command(
     Argument("POINT", Yaml("given")),
-    to_state("What to state; all that hold there if left out, matrices up to 8 x 8 only.", STATED),
+    to_state("What to state; by default all that holds there, matrices up to 8 x 8 only.", STATED),
     Option(
         "--predict",
         "State the prediction at w and x.",
@@ -226,6 +226,6 @@ COMMAND = Command(
         many=True,
         parse=_prediction,
     ),
-    Option("--along", "State the second derivative along it.", Yaml("along"), "DIRECTION"),
+    Option("--along", "State the second derivative along this direction.", Yaml("along"), "DIRECTION"),
     Option("--radius", "Half-width of the endpoint."),
 )

@@ -236,7 +236,7 @@ def _fits_witness(found: Fits) -> dict[str, Plain]:
 
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
-    Option("--length", "Of prompts, over a ball; the shortest is found by default.", Whole(2, MOST_COUNT)),
+    Option("--length", "Over a ball: length of the prompts; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
     Option("--shortfall", "Over a ball: how far R_L may be below R.", metavar="E"),
     Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),

@@ -1,4 +1,4 @@
-"""State how long prompts have to be for training on them to end with a small risk.
+"""State how long prompts must be for training on them to end with a small risk.
 
 Find how long prompts have to be for a stated final risk, or which final risk follows for prompts of a length.
 """
@@ -263,7 +263,7 @@ def _positive(value: Number | None, what: str) -> fmpq | None:
 def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     """The options. Raises UsageError for a picture of given prompts."""
     if options["plot"] is not None and "tokens" in options["given"]:
-        raise UsageError("--plot: a figure shows prompts of a length; of given prompts there is none")
+        raise UsageError("--plot: no figure is drawn for given prompts, only for prompts of a length")
     return options
 
 

@@ -215,7 +215,7 @@ class _Finder:
                 raise NotProvedError("the gradient vanishes at the start, which training never leaves")
             shorter = ", or a shorter step: with this one descent may diverge" if self._problem.step is not None else ""
             raise NotProvedError(
-                f"in {self._most_steps} steps the run comes nowhere to where a good rate can be proved; "
+                f"within {self._most_steps} steps the run does not reach a point where a good rate can be proved; "
                 f"expected more of them (--most-steps), a time to begin at (--from){shorter}"
             )
         if self._problem.step is not None:
@@ -298,7 +298,7 @@ class _Finder:
             _require_conditions(problem, proof)
             if all(_narrow(name, answer) for name, answer in proof.answers.items()):
                 return proof.answers
-        raise NotProvedError("the run could not be enclosed at the precision that a check takes by default")
+        raise NotProvedError("the run could not be enclosed at the default precision of a check")
 
 
 def _require_conditions(problem: StatedTraining, proof: Proof) -> None:
@@ -342,11 +342,15 @@ COMMAND = Command(
     Argument("TRAINING", Yaml("given")),
     Option(
         "--from",
-        "From when on to state the rate (descent: a step); auto: where it is nine tenths of that at the limit.",
+        "The time or step from which to state the rate; auto: where it is nine tenths of the rate at the limit.",
         metavar="TIME",
         sets="begins",
     ),
-    Option("--enclosed", "Until when the run is enclosed step by step; as far as --from if left out.", metavar="TIME"),
+    Option(
+        "--enclosed",
+        "The time until which the run is enclosed step by step; that of --from if left out.",
+        metavar="TIME",
+    ),
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
     Option("--numbers/--no-numbers", "State the limit in numbers; by default up to 8 x 8.", bool),
     Option("--most-steps", "How far --from auto looks.", int, "K"),

@@ -26,7 +26,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     """Draw the figure into a file."""
     problem = read(certificate)
     if problem.prompts is not None:
-        raise UsageError("a figure shows prompts of a length; of given prompts there is none")
+        raise UsageError("no figure is drawn for given prompts, only for prompts of a length")
     length, time, risk = problem.given[LENGTH], problem.asserts[TIME], as_float(problem.asserts[RISK])
     with working_precision(_BITS):
         prompts, start = FinitePrompts(problem.covariance, length), flat(balls_around(problem.start))

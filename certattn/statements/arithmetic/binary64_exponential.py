@@ -26,8 +26,8 @@ _SENTENCES = {
     "at_most": "the proved bound on the relative error",
     "kernel.constants": "L1, L2, inverse, C2, C3 of the kernel",
     "kernel.table": "the table of the kernel",
-    "kernel.scores": "scores_up_to, less the kernel's largest score",
-    "kernel.tail": "tail_up_to, less the kernel's largest tail",
+    "kernel.scores": "scores_up_to minus the kernel's largest score",
+    "kernel.tail": "tail_up_to minus the kernel's largest tail",
 }
 
 
@@ -46,9 +46,9 @@ def statement(exponential: StatedExponential) -> Statement:
         bound.append(f"is at least {describe(least)} {at}")
         latex.append(rf"\left| F / (2^{{-K}} e^s) - 1 \right|_{{s = s_0}} \ge {describe(least)}")
     words = (
-        f"For every binary64 number |s| <= {describe(given[SCORES])} and every integer K with "
+        f"For every binary64 number s with |s| <= {describe(given[SCORES])} and every integer K with "
         f"|s / ln 2 - K| <= {REACH}"
-        + (f" and every binary64 number |x| <= {describe(given[TAIL])}" if tail else "")
+        + (f" and every binary64 number x with |x| <= {describe(given[TAIL])}" if tail else "")
         + ", let F be the result of A = 3 * 2^51 - 2048 K, t = s inverse + A, k = t - A, "
         f"r = {'((s - k L1) - k L2) + x' if tail else '(s - k L1) - k L2'}, P = (1 + (C2 + C3 r) r) r, "
         "F = 2^(floor(k / 2048) - K) (T_j + P T_j), j = k mod 2048, where every operation is rounded to nearest, "
@@ -65,7 +65,7 @@ def sentence(exponential: StatedExponential, name: str) -> str:
     if name == "at_most.tried":
         score, _ = exponential.worst_tried()
         number = len(exponential.tried())
-        return f"the largest relative error of {number} that were tried, at s = {hexadecimal(score)}"
+        return f"the largest relative error among {number} scores that were tried, at s = {hexadecimal(score)}"
     if name == "at" and exponential.at is not None:
         return f"the relative error at s = {hexadecimal(exponential.at[SCORE])}"
     return _SENTENCES[name]

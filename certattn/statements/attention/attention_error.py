@@ -10,6 +10,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.errors import Binary64Error, MalformedError
+from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.attention_error import (
     BEYOND,
@@ -48,13 +49,14 @@ from certattn.kernel.theorems.attention.stated_heads import (
     StatedHeads,
 )
 from certattn.statements.attention.scales import forgotten_scale
-from certattn.statements.ranges import range_latex, range_words
+from certattn.statements.given import scaled
+from certattn.statements.ranges import between, range_latex, range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # What is measured, in words and as a formula.
 _MEASURED: dict[str, tuple[str, str]] = {
     ERROR.name: ("largest error |o - T| of an entry", r"\max_{i,j} | o_{ij} - T_{ij} |"),
-    RELATIVE.name: ("largest error |o - T|_2 / |T|_2 of a row", r"\max_i \| o_i - T_i \|_2 / \| T_i \|_2"),
+    RELATIVE.name: ("largest relative error |o - T|_2 / |T|_2 of a row", r"\max_i \| o_i - T_i \|_2 / \| T_i \|_2"),
     ULPS.name: (
         "largest error of an entry in units in the last place of T",
         r"\max_{ij} |o_{ij} - T_{ij}| / \mathrm{ulp}(T_{ij})",
@@ -74,12 +76,12 @@ def statement(stated: AssertedErrors) -> Statement:
     returned = ""
     if LSE in given:
         base = "natural logarithms" if given[LSE][BASE] == "e" else "logarithms to base 2"
-        returned = f" with the log-sum-exps {given[LSE][LOGARITHMS].words()} ({base}),"
+        returned = f", returned with the log-sum-exps {given[LSE][LOGARITHMS].words()} ({base})"
     words = (
         f"For {heads_words(heads)} (queries: {given[QUERIES].words()}, keys: {given[KEYS].words()}, "
         f"values: {given[VALUES].words()}), let T be the mean of the values that a query sees, weighted by {score}, "
-        f"where a query sees {sight_words(given)}{_more_words(given)}. Of the output o, {given[OUTPUT].words()},"
-        f"{returned} all entries are finite, and {'; '.join(words for words, _ in said)}."
+        f"where {sight_words(given)}{_more_words(given)}. The output o is {given[OUTPUT].words()}{returned}. "
+        f"All its entries are finite; {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join(latex for _, latex in said))
 
@@ -89,12 +91,12 @@ def heads_words(heads: StatedHeads) -> str:
     each = f"{counted(heads.queries, 'query')} on {counted(heads.tokens, 'token')}"
     of = f"{counted(heads.count, 'head')}, each of {each}" if heads.count > 1 else f"a head of {each}"
     batch = f" (a batch of {heads.batches})" if heads.batches > 1 else ""
-    shared = f", of which {heads.shared} share keys and values" if heads.shared > 1 else ""
+    shared = f", {heads.shared} to each head of keys and values" if heads.shared > 1 else ""
     return of + batch + shared
 
 
 def _score_words(heads: StatedHeads) -> str:
-    given, score = heads.given, f"{describe(heads.scale)} <q, k>"
+    given, score = heads.given, scaled(heads.scale, "<q, k>")
     if SOFT_CAP in given:
         score = f"c tanh({score} / c)"
     return score + (" - a |r - j|" if ALIBI in given else "")
@@ -109,14 +111,14 @@ def _more_words(given: Values) -> str:
         # The diagonal of causal masks, and what takes its place where there is none.
         stated = given.get(CAUSAL)
         offset = BOTTOM_RIGHT if stated is None else stated
-        sizes = " of m, n tokens" if offset == BOTTOM_RIGHT else ""
+        sizes = " of m on n tokens" if offset == BOTTOM_RIGHT else ""
         words.append(
-            f"a is the slope of its head among {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} "
+            f"a is the slope of the head in {given[ALIBI].words()}, j the token and r = {_place(offset, 0)} "
             f"for query i{sizes}, counted from 0"
         )
     if SINKS in given:
         words.append(
-            "one more token, the sink, has the value 0 and the weight e^z, z the logit of its head among "
+            "one more token, the sink, has the value 0 and the weight e^z, where z is the logit of the head in "
             f"{given[SINKS].words()}"
         )
     if EMPTY in given:
@@ -125,22 +127,22 @@ def _more_words(given: Values) -> str:
 
 
 def sight_words(given: Values) -> str:
-    """Query i, m queries and n tokens are counted in what the mask is about: a head, a batch, a sequence."""
-    seen, of = "all tokens", ""
+    """What a query sees; m queries and n tokens are counted in what the mask is about: a head, a batch, a sequence."""
+    sees, of = "a query sees all tokens", ""
     if CAUSAL in given:
         end = _place(given[CAUSAL], 0)
         begin = f"from {_place(given[CAUSAL], 1 - given[WINDOW])} " if WINDOW in given else ""
-        sizes = " of m, n tokens" if given[CAUSAL] == BOTTOM_RIGHT else ""
-        seen = f"those tokens {begin}up to {end} that there are (query i{sizes}, counted from 0)"
+        of_m, of_n = (" of m", " of n") if given[CAUSAL] == BOTTOM_RIGHT else ("", "")
+        sees = f"query i{of_m} sees the tokens {begin}up to {end}{of_n}, as far as they exist (counted from 0)"
     if LENGTHS in given:
         lengths = given[LENGTHS]
-        of = f", of the first n tokens of its batch, n = {_list_words(lengths)}"
+        of = f", among the first n tokens of its batch, n = {_list_words(lengths)}"
     if SEQUENCES in given:
         queries, tokens = given[SEQUENCES][OF_QUERIES], given[SEQUENCES][OF_KEYS]
-        of = f", in its own sequence, of m = {_list_words(queries)} queries and n = {_list_words(tokens)} tokens"
+        of = f", within its own sequence of m = {_list_words(queries)} queries and n = {_list_words(tokens)} tokens"
     if MASK in given:
-        of += f", and of these the tokens that have a 1 in its row of the mask, {given[MASK].words()}"
-    return seen + of
+        of += f", and of these only the tokens that have a 1 in its row of the mask, {given[MASK].words()}"
+    return sees + of
 
 
 def _place(offset: int | str, moved: int) -> str:
@@ -168,24 +170,29 @@ def _said(stated: AssertedErrors) -> Iterator[tuple[str, str]]:
             yield f"the {words}{of} is {_range_words(asserts[field], several)}", range_latex(asserts[field], latex)
     if BEYOND in asserts:
         counts = asserts[BEYOND]
-        bounds = [f"at least {counts[NO_FEWER]}"] if NO_FEWER in counts else []
-        bounds += [f"at most {counts[NO_MORE]}"] if NO_MORE in counts else []
         radius = describe(counts[RADIUS])
         low = rf"{counts[NO_FEWER]} \le " if NO_FEWER in counts else ""
         high = rf" \le {counts[NO_MORE]}" if NO_MORE in counts else ""
         latex = rf"{low}\#\{{ | o_{{ij}} - T_{{ij}} | > {radius} \}}{high}"
-        what = "entry is" if counts[NO_MORE if NO_MORE in counts else NO_FEWER] == 1 else "entries are"
-        yield f"{' and '.join(bounds)} {what} off by more than {radius}", latex
+        yield f"{_count_words(counts.get(NO_FEWER), counts.get(NO_MORE))} off by more than {radius}", latex
+
+
+def _count_words(no_fewer: int | None, no_more: int | None) -> str:
+    """How many entries are."""
+    if no_more == 0:
+        return "no entry is"
+    low, high = (None if count is None else fmpq(count) for count in (no_fewer, no_more))
+    last = no_more if no_more is not None else no_fewer
+    return f"{between(low, high)} {'entry is' if last == 1 else 'entries are'}"
 
 
 def _range_words(stated: Values, several: bool) -> str:
     """`at_most` is about every head, `at_least` about the worst."""
-    words = range_words(stated)
-    return (
-        words.replace("at least", "in some head at least").replace("at most", "in every head at most")
-        if several
-        else words
-    )
+    if not several:
+        return range_words(stated)
+    said = [f"at most {describe(stated[AT_MOST])} in every head"] if AT_MOST in stated else []
+    said += [f"at least {describe(stated[AT_LEAST])} in some head"] if AT_LEAST in stated else []
+    return " and ".join(said)
 
 
 def sentence(stated: AssertedErrors, name: str) -> str:
@@ -194,7 +201,9 @@ def sentence(stated: AssertedErrors, name: str) -> str:
     kind, _, rest = name.partition(".")
     if kind == BEYOND.name:
         return f"the number of entries that are off by more than {describe(stated.asserts[BEYOND][RADIUS])}"
-    head = f" of head {', '.join(_INDEX.findall(rest))}" if "[" in rest else ", in the worst head"
+    head = ", in the worst head"
+    if "[" in rest:
+        head = " in batch {}, head {}".format(*_INDEX.findall(rest))
     return f"the {_MEASURED[kind][0]}{head if stated.heads.count > 1 else ''}"
 
 

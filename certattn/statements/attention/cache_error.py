@@ -34,8 +34,10 @@ from certattn.kernel.theorems.attention.cache_regions import CacheOverRegion
 from certattn.kernel.theorems.attention.stated_caches import KEPT, MULTIPLICITIES, CachedArray, StatedCache
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.statements.attention.attention_error import heads_words, sight_words
-from certattn.statements.attention.query_regions import over_cell_words, regions_latex, regions_words
+from certattn.statements.attention.query_regions import first_tokens, over_cell_words, regions_latex, regions_words
 from certattn.statements.digits import DOUBLE
+from certattn.statements.given import in_brackets, scaled
+from certattn.statements.ranges import between
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # What is measured at a query, in words and as a formula.
@@ -67,10 +69,10 @@ def statement(stated: AssertedCache) -> Statement:
         whose, sees = f"{heads_words(heads)} (queries: {given[QUERIES].words()}, {arrays})", sight_words(given)
     else:
         whose = f"{regions_words([over.region])} and a head of {counted(heads.tokens, 'token')} ({arrays})"
-        sees = "all tokens" if over.region.sees is None else f"the first {counted(over.region.sees, 'token')}"
+        sees = f"a query sees {first_tokens(over.region) or 'all tokens'}"
     words = (
         f"For {whose}, let T be the mean of the values that a query sees, weighted by "
-        f"e^({describe(heads.scale)} <q, k>), where a query sees {sees}. "
+        f"e^({scaled(heads.scale, '<q, k>')}), where {sees}. "
         f"{_cache_words(stated.cache) + compared if stated.cache is not None else compared[0].upper() + compared[1:]}."
     )
     return Statement(words, r",\qquad ".join(latex for _, latex in said))
@@ -79,20 +81,21 @@ def statement(stated: AssertedCache) -> Statement:
 def _cache_words(cache: StatedCache) -> str:
     """What T' is."""
     given = cache.given
-    kept = "that keeps all of them" if cache.tokens == cache.heads.tokens else f"of {counted(cache.tokens, 'token')}"
+    all_kept = cache.tokens == cache.heads.tokens
+    kept = "that keeps all tokens" if all_kept else f"of {counted(cache.tokens, 'token')}"
     if KEPT in given:
-        kept = f"that keeps {cache.tokens} of them, {_kept_words(given[KEPT])}"
+        kept = f"that keeps {counted(cache.tokens, 'token')} {in_brackets(_kept_words(given[KEPT]))}"
     parts = [
-        f"with the {name} {_part_words(part)}"
+        f"whose {name} are {_part_words(part)}"
         for name, part in (("keys", cache.keys), ("values", cache.values))
         if part is not None
     ]
     if MULTIPLICITIES in given:
-        parts.append(f"where tokens count {given[MULTIPLICITIES].words()} times")
-    beside = f", {', '.join(parts)}" if parts else ""
+        parts.append(f"where the multiplicities of tokens are {given[MULTIPLICITIES].words()}")
+    beside = f", {' and '.join(parts)}" if parts else ""
     # Without places all of them are seen.
-    seen = " those tokens of" if KEPT in given or cache.tokens == cache.heads.tokens else " all tokens of"
-    return f"Let T' be the same over{seen} a cache {kept}{beside}. Then "
+    seen = "the same tokens, as far as they are in" if KEPT in given or all_kept else "all tokens of"
+    return f"Let T' be the same mean over {seen} a cache {kept}{beside}. Then "
 
 
 def _kept_words(kept: MatrixInput) -> str:
@@ -113,7 +116,7 @@ def _part_words(part: CachedArray) -> str:
     if part.scale is None:
         return part.numbers.words()
     packed = f"; two codes in a byte, {part.packed}" if part.packed is not None else ""
-    code = "code" if part.zero is None else "(code - zero)"
+    code = "* code" if part.zero is None else "* (code - zero)"
     after = "" if part.offset is None else " + offset"
     named = {"codes": part.numbers, "scale": part.scale, "zero": part.zero, "offset": part.offset}
     shown = ", ".join(f"{name}: {matrix.words()}" for name, matrix in named.items() if matrix is not None)
@@ -137,24 +140,20 @@ def _measure_words(stated: AssertedCache, name: str) -> str:
         return words
     tokens = stated.asserts[MASS][TOKENS]
     shown = ", ".join(map(str, tokens[:_SHOWN]))
-    return (
-        f"softmax weight on the {'token' if len(tokens) == 1 else 'tokens'} {shown}{', ...' * (len(tokens) > _SHOWN)}"
-    )
+    return f"softmax weight on {'token' if len(tokens) == 1 else 'tokens'} {shown}{', ...' * (len(tokens) > _SHOWN)}"
 
 
 def _bounds_words(bounds: Values) -> str:
     said = []
-    if AT_MOST in bounds:
-        said.append(f"at every query at most {describe(bounds[AT_MOST])}")
-    if EVERYWHERE in bounds:
-        said.append(f"at every query at least {describe(bounds[EVERYWHERE])}")
+    if everywhere := between(bounds.get(EVERYWHERE), bounds.get(AT_MOST)):
+        said.append(f"{everywhere} at every query")
     if AT_LEAST in bounds:
-        said.append(f"at some query at least {describe(bounds[AT_LEAST])}")
+        said.append(f"at least {describe(bounds[AT_LEAST])} at some query")
     if PER_QUERY in bounds:
         each = bounds[PER_QUERY]
         for field, what in ((EACH_AT_LEAST, "at least"), (EACH_AT_MOST, "at most")):
             if field in each:
-                said.append(f"query by query {what} {each[field].words()}")
+                said.append(f"{what} the number stated for each query {in_brackets(each[field].words())}")
     return " and ".join(said)
 
 
@@ -177,7 +176,7 @@ def sentence(stated: AssertedCache, name: str) -> str:
     if stated.over is not None:
         return _over_region(stated, stated.over, kind, rest)
     place = [int(index) for index in _INDEX.findall(rest)]
-    of_head = f" of head {place[0]}, {place[1]}" if stated.heads.count > 1 and place else ""
+    of_head = f" of batch {place[0]}, head {place[1]}" if stated.heads.count > 1 and place else ""
     which = f"at query {place[2]}{of_head}" if rest.startswith(PER_QUERY.name) else f"at the worst query{of_head}"
     if rest.startswith(EVERYWHERE.name):
         which = f"at the query{of_head} where it is least"

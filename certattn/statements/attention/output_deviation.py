@@ -30,7 +30,7 @@ from certattn.kernel.theorems.attention.output_deviation import (
 from certattn.kernel.theorems.attention.query_regions import StatedRegion
 from certattn.statements.attention.query_regions import over_cell_words, regions_latex, regions_words
 from certattn.statements.attention.scales import forgotten_scale
-from certattn.statements.given import law_words, prompt_words, sight_words
+from certattn.statements.given import in_brackets, law_words, prompt_words, sight_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 # For numbers that only say how far a check came.
@@ -71,19 +71,23 @@ def _bounds_words(stated: AssertedDeviation) -> str:
     if AT_LEAST in bounds:
         parts.append(f"at least {describe(bounds[AT_LEAST])} for some query")
     if each := stated.each(EACH_AT_MOST):
-        parts.append(f"at most the stated bound of each query, {ExactMatrix.row_vector(each)}")
+        parts.append(f"at most the bound stated for each query {_vector(each)}")
     if each := stated.each(EACH_AT_LEAST):
-        parts.append(f"at least the stated bound of each query, {ExactMatrix.row_vector(each)}")
+        parts.append(f"at least the bound stated for each query {_vector(each)}")
     if each := stated.each(OF_EACH_AT_MOST, PER_REGION):
-        parts.append(f"at most the stated bound of its region, {ExactMatrix.row_vector(each)}, for every query")
+        parts.append(f"at most the bound stated for its region {_vector(each)} for every query")
     if each := stated.each(OF_EACH_AT_LEAST, PER_REGION):
-        parts.append(f"at least the stated bound of its region, {ExactMatrix.row_vector(each)}, for some query of each")
+        parts.append(f"at least the bound stated for its region {_vector(each)} for some query of each")
     size = f"the {bounds[NORM]} norm of T(q)"
     if RELATIVE in bounds:
         parts.append(f"at most {describe(bounds[RELATIVE])} times {size} for every query")
     if each := stated.each(EACH_RELATIVE):
-        parts.append(f"at most the stated multiple of each query, {ExactMatrix.row_vector(each)}, of {size}")
+        parts.append(f"at most the multiple stated for each query {_vector(each)} of {size}")
     return " and ".join(parts)
+
+
+def _vector(bounds: Sequence[fmpq]) -> str:
+    return in_brackets(str(ExactMatrix.row_vector(bounds)))
 
 
 def _latex(stated: AssertedDeviation, query: str, among: str) -> str:
@@ -181,7 +185,7 @@ def _at_queries(stated: AssertedDeviation, obligations: Sequence[Answer]) -> lis
     found = []
     if worst is not None and bound is not None:
         slack = (bound - worst[0]).lower().str(3, radius=False)
-        found.append(f"worst query {worst[1]}: deviation {show(worst[0])}, slack {slack}")
+        found.append(f"worst query {worst[1][1:-1]}: deviation {show(worst[0])}, slack {slack}")
     return found + _worst_relative(stated, obligations)
 
 
@@ -202,7 +206,10 @@ def _worst_relative(stated: AssertedDeviation, obligations: Sequence[Answer]) ->
     share, place, deviation, most = worst
     factor = factors[int(place[1:-1])] if common is None else factors[0]
     # Where every query has a bound of its own, the one that comes nearest need not deviate most.
-    which = f"worst query {place} beside its output" if common is not None else f"nearest to its bound {place}"
+    index = place[1:-1]
+    which = (
+        f"worst query {index} relative to its output" if common is not None else f"query {index}, nearest to its bound"
+    )
     if share.is_finite() is not True:
         return [f"{which}: deviation {show(deviation)}, where {show(most)} is asserted"]
     quotient = share * factor

@@ -26,9 +26,7 @@ def regions_words(regions: Sequence[StatedRegion]) -> str:
 
 
 def _region_words(region: StatedRegion) -> str:
-    values, sight = region.values, ""
-    if region.sees is not None:
-        sight = f"the first {counted(region.sees, 'token')}"
+    values, sight = region.values, first_tokens(region)
     queries = f"the queries that see {sight} and lie" if sight else "the queries"
     if region.kind == "ball":
         return f"{queries} within l2 distance {describe(values[RADIUS])} of {_point_words(values[CENTRE])}"
@@ -37,6 +35,13 @@ def _region_words(region: StatedRegion) -> str:
     points = values[POINTS]
     combinations = f"the convex combinations, which see {sight}," if sight else "the convex combinations"
     return f"{combinations} of {counted(points.shape[0], 'query')} ({points.words()})"
+
+
+def first_tokens(region: StatedRegion) -> str:
+    """Those that its queries see; "" where these see all."""
+    if region.sees is None:
+        return ""
+    return f"the first {counted(region.sees, 'token') if region.sees > 1 else 'token'}"
 
 
 def regions_latex(regions: Sequence[StatedRegion]) -> str:
@@ -66,7 +71,7 @@ def at_words(region: StatedRegion, index: int) -> str:
     return f"{name}, around ({', '.join(_short(entry) for entry in centre)})"
 
 
-FINER = "a finer subdivision may do (certattn generate --cells)"
+FINER = "a finer subdivision may suffice (certattn generate --cells)"
 
 
 def over_cell_words(
@@ -78,13 +83,13 @@ def over_cell_words(
     """
     where, a_bound = at_words(region, index), "a lower bound" if least else "a bound"
     if reached is None or reached.upper <= bound:
-        return f"{a_bound} of {number} over {where}"
+        return f"{a_bound} on {number} over {where}"
     if reached.centre > bound:
         return f"{number} at the centre of {where}"
     if (reached.centre <= bound) is not True:
         return f"the {'least' if least else 'largest'} {number.removeprefix('the ')} over {where}"
     finer = f", where {FINER}" if reached.upper > bound else ""
-    return f"{a_bound} of {number} over {where}{finer}"
+    return f"{a_bound} on {number} over {where}{finer}"
 
 
 def _short(entry: fmpq) -> str:

@@ -15,4 +15,4 @@ def forgotten_scale(scale: Real, dimension: int, inputs: Sequence[MatrixInput | 
     """
     if scale != 1 or dimension == 1 or all(part is None or part.written_out for part in inputs):
         return []
-    return [f"the scale is 1, and keys have dimension {dimension}: nearly always 1/sqrt({dimension}) was forgotten"]
+    return [f"the scale is 1, although keys have dimension {dimension}: was 1/sqrt({dimension}) forgotten?"]

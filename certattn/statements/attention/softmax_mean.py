@@ -46,7 +46,7 @@ def statement(stated: AssertedMoments) -> Statement:
     score = f"e^({score_words(prompt)})"
     said = list(_said(stated))
     words = (
-        f"For {queries} q and a prompt of {prompt_words(prompt)}, each token weighted by {score} / Z(q) "
+        f"For {queries} q and a prompt of {prompt_words(prompt)}, each token weighted by {score} / Z(q), "
         f"where Z(q) is the sum of {score} over the tokens: {'; '.join(words for words, _ in said)}."
     )
     return Statement(words, r",\qquad ".join([*(latex for _, latex in said), r"\forall i"]))
@@ -101,7 +101,7 @@ def findings(stated: AssertedMoments, obligations: Sequence[Answer]) -> list[str
         found = [(slack, o) for slack, o in slacks if slack is not None]
         if found:
             slack, worst = min(found, key=lambda pair: pair[0])
-            place, shown = worst.name.removeprefix(kind), slack.str(3, radius=False)
+            place, shown = worst.name.removeprefix(kind)[1:-1], slack.str(3, radius=False)
             lines.append(f"worst query {place}: {_SIDES[kind]} {show(worst.left)}, slack {shown}")
     return lines + forgotten_scale(stated.prompt.scale, stated.prompt.key_dimension, stated.prompt.inputs)
 

@@ -15,8 +15,8 @@ from certattn.statements.wording import Answer, Statement, Wording, show
 _SENTENCES = {
     ("at_least", True): "the mean square is at least",
     ("at_most", True): "the mean square is at most",
-    ("at_least", False): "the {} lower bound of the mean square is at least",
-    ("at_most", False): "the {} bound of the mean square is at most",
+    ("at_least", False): "the {} lower bound on the mean square is at least",
+    ("at_most", False): "the {} bound on the mean square is at most",
 }
 
 
@@ -34,7 +34,7 @@ def statement(stated: StatedGradientError) -> Statement:
 
 def sentence(stated: StatedGradientError, name: str) -> str:
     if name == "t":
-        return "t < 1, below which of its mean a normaliser is told apart"
+        return "t, the fraction of its mean below which a normaliser is treated apart, is below 1"
     side = name.removeprefix(f"{MEAN_SQUARE.name}.")
     return f"{_SENTENCES[side, _is_exact(stated)].format(stated.method.name)} the stated bound"
 

@@ -18,8 +18,8 @@ from certattn.statements.prompts.random_prompts import (
 from certattn.statements.wording import Answer, Statement, Wording
 
 _REACHES = {
-    "V": "the sum of squared levels <= exceeds^2",
-    "U": "scale^2 |z|^2 times the sum of (e_ij + a_i b_j)^2 <= exceeds^2",
+    "V": "the sum of the squared levels, against exceeds^2",
+    "U": "scale^2 |z|^2 times the sum of (e_ij + a_i b_j)^2, against exceeds^2",
 }
 
 

@@ -29,7 +29,7 @@ _SENTENCES = {
     "operator": "T is affine",
     "operator.matrix": "matrix = V Gamma U",
     "operator.offset": "offset = T(0)",
-    "pushforward": "T is affine, so z's Gaussian law is mapped to a Gaussian",
+    "pushforward": "T is affine, so that it maps the Gaussian law of z to a Gaussian",
     "pushforward.mean": "mean = V m + s V Gamma U m_z",
     "pushforward.covariance": "covariance = s^2 V Gamma U S_z U' Gamma V'",
 }
@@ -101,7 +101,7 @@ def _has_irrational_part(stated: StatedOperator) -> bool:
 def findings(stated: StatedOperator, obligations: Sequence[Answer]) -> list[str]:
     for o in obligations:
         if o.name.startswith("operator.at[") and o.outcome is Outcome.REFUTED:
-            return [f"not linear as stated, shown by a query: {sentence(stated, o.name)} is off by {show(o.left)}"]
+            return [f"not the stated map, as one query shows: {sentence(stated, o.name)} is off by {show(o.left)}"]
     return []
 
 

@@ -18,11 +18,11 @@ from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Statement, Wording
 
 _QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
-_SIDES = {"at_least": ">= the stated bound", "at_most": "<= the stated bound"}
-_BOUNDS = {"at_least": "a lower bound of ", "at_most": "an upper bound of "}
+_SIDES = {"at_least": "at least the stated bound", "at_most": "at most the stated bound"}
+_BOUNDS = {"at_least": "a lower bound on ", "at_most": "an upper bound on "}
 _SENTENCES = {
-    "t": "t < 1, below which of its mean a normaliser is told apart",
-    "theta": "theta <= 1, the exponent of 1/(L - 1)",
+    "t": "t, the fraction of its mean below which a normaliser is treated apart, is below 1",
+    "theta": "theta, the exponent of 1/(L - 1), is at most 1",
     "mean": "|E(T_L - T) - value|_linf <= radius",
 }
 

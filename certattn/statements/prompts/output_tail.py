@@ -14,7 +14,7 @@ from certattn.statements.wording import Answer, Statement, Wording
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
-    "norm.exceeds": "squares of levels sum to at most exceeds^2",
+    "norm.exceeds": "the sum of the squared levels, against exceeds^2",
 }
 
 
@@ -58,11 +58,11 @@ def sentence(stated: StatedTails, name: str) -> str:
     if name == "norm":
         assert stated.norm is not None
         if stated.norm.rules is None:
-            return "a bound of E|T_L - T|^2, over exceeds^2, <= probability"
+            return "a bound on E|T_L - T|^2, over exceeds^2, <= probability"
         return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"
     index = int(name.removeprefix("directions[").removesuffix("]"))
     rule = stated.rules[index]
-    kind = "the probability" if rule.exact else f"the {rule.name} bound of the probability"
+    kind = "the probability" if rule.exact else f"the {rule.name} bound on the probability"
     return f"{kind} in direction {index} <= probability"
 
 

@@ -20,7 +20,7 @@ from certattn.kernel.theorems.prompts.propositions import (
     Setting,
     StatedDisplay,
 )
-from certattn.statements.given import law_words, weights_words
+from certattn.statements.given import law_words, scaled, weights_words
 from certattn.statements.wording import Statement, Wording
 
 _GRADIENT = "the gradient of attention with respect to {} at a prompt of L independent tokens and at their law"
@@ -70,8 +70,8 @@ def _repaired(proposition: str, stated: StatedDisplay) -> str:
     constants, boxes = stated.asserts[REPAIRED], isinstance(stated.setting.queries.law, Box)
     return (
         f"In the form of {proposition} of Boursier and Boyer 2026, with c1 = {describe(constants[C1])} and "
-        f"c2 = {describe(constants[C2])}: for every number L >= 2 of tokens the mean square, over prompts and queries, "
-        f"of {_ERRORS[stated.error]} is at most {display(stated.error)}, for "
+        f"c2 = {describe(constants[C2])}: for every number L >= 2 of tokens, the mean square, over prompts and "
+        f"queries, of {_ERRORS[stated.error]} is at most {display(stated.error)}, for "
         f"{_setting(stated.setting)}{' (and for queries of any other law on that box)' if boxes else ''}."
     )
 
@@ -80,7 +80,7 @@ def _setting(setting: Setting) -> str:
     sigma = "" if setting.sigma is None else f" and sigma = {describe(setting.sigma)}"
     return (
         f"{law_words(setting.law)}, {law_words(setting.queries, 'queries')}, scores "
-        f"{describe(setting.scale)} * <x, U z> and outputs V x with {weights_words(setting.weights)}{sigma}"
+        f"{scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with {weights_words(setting.weights)}{sigma}"
     )
 
 
@@ -103,7 +103,7 @@ def _latex(stated: StatedDisplay) -> str:
 _CONDITIONS = {
     "sigma": "the law of the tokens is sigma-sub-Gaussian",
     "queries": "the law of the queries is 1-sub-Gaussian",
-    "repaired": "the laws are of the kind that the witness is for",
+    "repaired": "the laws are of the kind that the witness is about",
     "t": "t < 1",
 }
 

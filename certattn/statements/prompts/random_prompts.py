@@ -6,16 +6,15 @@ from flint import arb
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.given.attention import Weights
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
 from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, GradientError, RandomPrompt
-from certattn.statements.given import gaussian_words, law_words, score_matrix_words
+from certattn.statements.given import gaussian_words, law_words, scaled, score_matrix_words
 from certattn.statements.wording import Answer, show, show_upper
 
 # Conditions of the frame of a tail, by the last part of a name.
 CONDITIONS = {
-    "frame": "0 where sum u_c u_c' - I is positive semidefinite, 1 where the frame is too small in some direction",
-    "levels": "the smallest of the levels >= 0",
+    "frame": "0 if sum u_c u_c' - I is positive semidefinite, 1 if the frame is too small in some direction",
+    "levels": "the smallest of the levels",
 }
 
 
@@ -25,7 +24,7 @@ def lengths_latex(prompt: RandomPrompt | AveragedPrompt) -> str:
 
 
 _NORMS = {"V": "operator norm", "U": "Hilbert-Schmidt norm"}
-_VARIABLES = {"V": "the matrix of values", "U": "U, at that query z,"}
+_VARIABLES = {"V": "the matrix of values", "U": "U, at this query z,"}
 FORMULAS = {
     "V": r"\| \partial_V T_L - \partial_V T \|_{\mathrm{op}}",
     "U": r"\| \partial_U T_L - \partial_U T \|_{\mathrm{HS}}",
@@ -40,7 +39,7 @@ def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
     )
     if isinstance(prompt, AveragedPrompt):
         query = f"an independent Gaussian query z of {gaussian_words(prompt.given[QUERY_LAW])}"
-        score = f"{describe(prompt.scale)} * <x, U z> for {score_matrix_words(prompt.weights)}"
+        score = f"{scaled(prompt.scale, '<x, U z>', ' * ')} for {score_matrix_words(prompt.weights)}"
         return f"{tokens}, with the score {score}{_values(prompt.weights)}, and {query}"
     given = prompt.given
     assert given is not None
@@ -48,7 +47,7 @@ def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
         score = f"<a, x> for a = {given[TILT].words()}"
     else:
         weights = score_matrix_words(prompt.weights)
-        score = f"{describe(prompt.scale)} * <x, U z> for {weights} and z = {given[QUERY].words()}"
+        score = f"{scaled(prompt.scale, '<x, U z>', ' * ')} for {weights} and z = {given[QUERY].words()}"
     return f"{tokens}, with the score {score}{_values(prompt.weights)}"
 
 
@@ -60,8 +59,8 @@ def error_words(error: GradientError) -> str:
     """The setting, and the norm D that something is stated of."""
     return (
         f"For a prompt of {prompt_words(error.prompt)}: the gradient of attention in {_VARIABLES[error.gradient]} over "
-        f"the prompt and the gradient over the law of the tokens differ by a linear map whose {_NORMS[error.gradient]} "
-        "is D, and"
+        f"the prompt differs from the gradient over the law of the tokens by a linear map of {_NORMS[error.gradient]} "
+        "D, and"
     )
 
 

@@ -45,8 +45,8 @@ def statement(stated: StatedPromptBesideLaw) -> Statement:
     words = (
         f"For a prompt of {prompt_words(compared.prompt)}, let T be softmax attention at the query and T_inf attention "
         f"over an infinite prompt of {law_words(compared.law)}: {here}; and with "
-        f"{counted(compared.prompt.length, 'independent token')} of that law in the place of these {there}. "
-        "Nothing is said of whether the tokens of this prompt were drawn from that law."
+        f"{counted(compared.prompt.length, 'independent token')} of that law in their place, {there}. "
+        "This does not say whether the tokens of this prompt were drawn from that law."
     )
     latex = r"T - T_\infty \le \varepsilon, \qquad \mathbb P(T_L - T_\infty > \varepsilon) \le \delta"
     if stated.tail.norm is not None:

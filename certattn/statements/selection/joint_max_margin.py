@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.selection.joint_max_margin import AT_LEAST, AT_MOST, JointSolution, StatedPath
+from certattn.kernel.theorems.selection.joint_max_margin import JointSolution, StatedPath
 from certattn.kernel.theorems.selection.stated_tokens import kkt_names
+from certattn.statements.ranges import range_words
 from certattn.statements.selection.stated_tokens import kkt_sentences, label_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
-_SQUARED = "the square of 1/|v_mm| and that of its bound"
+_SQUARED = "1/|v_mm|, squared, against its bound, squared"
 _SENTENCES = {
     **kkt_sentences("v", "v"),
     "v.solution": "v_mm is the sum of multipliers times labelled chosen tokens",
@@ -21,22 +22,22 @@ _SENTENCES = {
     "p.solution": "p_mm is the sum of multipliers times differences of keys",
     "drop.multipliers": "the smallest multiplier of a support input",
 }
-_CHOICES = "by every choice of one token for each support input, nu of the label-margin condition is at least this"
-_PAIRS = "by pairs of tokens (there are too many choices), nu of the label-margin condition is at least this"
+_CHOICES = "a lower bound on nu of the label-margin condition, by every choice of one token for each support input"
+_PAIRS = "a lower bound on nu of the label-margin condition, by pairs of tokens (there are too many choices)"
 _PATH = {
-    "comparator_head": "the squared norm of the comparator's head is at most the square of its bound",
-    "comparator_attention": "the squared norm of the comparator's attention is at most the square of its bound",
-    "unattended": "what support inputs spend on other tokens is at most this, below 1",
-    "alignment": "every minimiser's v has a product with v_mm/|v_mm| of at least r times this, above 0",
-    "outside": "other tokens alone leave inputs outside the support short of their margin, over r, by at least",
-    "head_cosine": "every minimiser's v has at least this cosine with v_mm",
-    "attention_cosine": "every minimiser's p has at least this cosine with p_mm",
-    "mass": "every minimiser gives the chosen token of every support input at least this softmax weight",
+    "comparator_head": "the squared norm of the comparator's head, against the square of its bound",
+    "comparator_attention": "the squared norm of the comparator's attention, against the square of its bound",
+    "unattended": "an upper bound, to be below 1, on the weight that a support input puts on other tokens",
+    "alignment": "a lower bound, to be above 0, on <v, v_mm/|v_mm|>/r for the v of every minimiser",
+    "outside": "a lower bound on what inputs outside the support lack of their margin, over r, by other tokens alone",
+    "head_cosine": "a lower bound on the cosine with v_mm of every minimiser's v",
+    "attention_cosine": "a lower bound on the cosine with p_mm of every minimiser's p",
+    "mass": "a lower bound on the softmax weight of the chosen token of every support input, for every minimiser",
 }
 _BOUNDS = {
     "head_cosine": "cos(v, v_mm) >= ",
     "attention_cosine": "cos(p, p_mm) >= ",
-    "mass": "the chosen token of every support input has softmax weight >= ",
+    "mass": "softmax weight of the chosen token of every support input >= ",
 }
 
 
@@ -51,22 +52,19 @@ def statement(problem: JointSolution) -> Statement:
         f"support inputs{others} is p_mm = {problem.p}",
     ]
     latex = [r"v_{mm} = v", r"p_{mm} = p"]
-    stated, ends = problem.label_margin, (("at least", AT_LEAST), ("at most", AT_MOST))
-    bounds = " and ".join(
-        f"{side} {describe(stated[end])}" for side, end in ends if stated is not None and end in stated
-    )
-    if bounds:
-        words.append(f"the label margin 1/|v_mm| is {bounds}")
+    if problem.label_margin is not None:
+        words.append(f"the label margin 1/|v_mm| is {range_words(problem.label_margin)}")
     if problem.drop is not None:
         words.append(
             "whatever weights attention puts on the tokens, no v with |v| <= 1 has a label margin above 1/|v_mm| - "
-            f"{describe(problem.drop)} * (the largest weight that a support input puts off its chosen token)"
+            f"{describe(problem.drop)} * (the largest weight that a support input puts on other "
+            "tokens than its chosen one)"
         )
         latex.append(r"\Gamma(s) \le \Gamma - \nu \max_{i \in S} (1 - s_{i \alpha_i})")
     if problem.path:
         words.append(
-            f"every minimiser (v, p) of the sum of the {problem.path[0].loss} loss of Y <v, X'softmax(X W'p)> has: "
-            + "; ".join(map(_path, problem.path))
+            f"every minimiser (v, p) of the sum of the {problem.path[0].loss} loss of Y <v, X'softmax(X W'p)> "
+            "satisfies: " + "; ".join(map(_path, problem.path))
         )
         latex.append(r"\cos(v_r, v_{mm}) \ge c_v,\ \cos(p_R, p_{mm}) \ge c_p")
     given = problem.given
@@ -79,7 +77,7 @@ def statement(problem: JointSolution) -> Statement:
 def _path(stated: StatedPath) -> str:
     r, R = stated.norms
     said = [_BOUNDS[name] + describe(bound) for name, bound in stated.bounds.items()]
-    return f"for |v| <= {describe(r)} and |p| <= {describe(R)}, {', '.join(said)}"
+    return f"over |v| <= {describe(r)} and |p| <= {describe(R)}, {', '.join(said)}"
 
 
 def sentence(problem: JointSolution, name: str) -> str:

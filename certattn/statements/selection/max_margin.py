@@ -10,8 +10,6 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.max_margin import (
-    AT_LEAST,
-    AT_MOST,
     GAP,
     MARGIN,
     POINT_LABELS,
@@ -24,6 +22,7 @@ from certattn.kernel.theorems.selection.max_margin import (
     obligations,
 )
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
+from certattn.statements.ranges import range_words
 from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 
@@ -34,7 +33,7 @@ _EVERY_TOKEN = "for every input i and every token t other than alpha_i"
 _EXACTLY = {
     "neighbours.tight": "the largest slack of the constraints stated to be tight",
     "neighbours.others": "the smallest slack of the others",
-    "support": "how many constraints have a multiplier and are not in the support, or are and have none",
+    "support": "how many constraints are in the stated support without a multiplier, or have one and are not in it",
 }
 _NEARLY = {
     "direction.margin": "the smallest <z, p~> of the constraints that are not relaxed",
@@ -49,8 +48,8 @@ _NONE = {
     "total": "the sum of weights times right sides",
 }
 _BOUNDS = {
-    "margin.at_least": "the squared margin, or a lower bound of it, against the squared bound",
-    "margin.at_most": "1, against the squared bound times the squared norm, or a lower bound of it",
+    "margin.at_least": "the squared margin, or a lower bound on it, against the squared bound",
+    "margin.at_most": "1, against the squared bound times the squared norm, or a lower bound on it",
 }
 
 
@@ -74,7 +73,7 @@ def sentence(stated: MarginStatement, name: str) -> str:
     if stated.form == "nearly":
         return {**_NEARLY, **_BOUNDS}[name]
     variable = stated.problem.variable
-    named = {**kkt_sentences("optimality", variable), "solution": f"{variable} as stated", **_EXACTLY, **_BOUNDS}
+    named = {**kkt_sentences("optimality", variable), "solution": f"the stated {variable}", **_EXACTLY, **_BOUNDS}
     return named[name]
 
 
@@ -88,11 +87,11 @@ def findings(stated: MarginStatement, answers: Sequence[Answer]) -> list[str]:
     tight, count = len(stated.solved.tight), len(stated.solved.multipliers)
     with working_precision(DOUBLE):
         margin = show(stated.solved.margin())
-    kind = "no others make this point" if stated.unique else "others make the same point"
+    kind = "no others give this point" if stated.unique else "others may give this point"
     holds = "holds" if tight == 1 else "hold"
     return [
         f"the margin is {margin}; {tight} of {counted(stated.problem.rows.rows, 'constraint')} {holds} with equality",
-        f"{counted(count, 'multiplier')} {'is' if count == 1 else 'are'} not 0: {kind}",
+        f"{counted(count, 'nonzero multiplier')}: {kind}",
     ]
 
 
@@ -127,16 +126,14 @@ def _chosen(problem: MarginProblem, tokens: StatedTokens) -> str:
 
 
 def _exactly(stated: MarginStatement) -> list[str]:
-    problem, parts = stated.problem, ["there is one solution"]
+    problem, parts = stated.problem, ["the solution is unique"]
     if stated.point is not None:
         parts.append(f"it is {problem.variable} = {_shaped(stated.point, problem)}")
     if stated.listed is not None:
         tight = _named(problem, sorted(stated.listed))
         parts.append(f"the constraints that hold with equality there are exactly those of {tight}")
     if GAP in stated.asserts:
-        parts.append(
-            f"every other constraint holds there by at least {describe(stated.asserts[GAP])} more than it must"
-        )
+        parts.append(f"every other constraint has a slack of at least {describe(stated.asserts[GAP])} there")
     if stated.support is not None:
         support = _named(problem, sorted(stated.support))
         parts.append(f"it has multipliers that are positive exactly for {support}")
@@ -148,7 +145,7 @@ def _nearly(stated: MarginStatement) -> list[str]:
     assert stated.point is not None
     direction = _shaped(stated.point, problem)
     parts = [
-        f"there is one solution {variable}",
+        f"the solution {variable} is unique",
         f"with d = {direction} and m > 0 the smallest left side at d of the constraints >= 1, d/m satisfies all "
         f"constraints, and |d/m - {variable}| <= {describe(stated.asserts[WITHIN])}",
     ]
@@ -156,24 +153,21 @@ def _nearly(stated: MarginStatement) -> list[str]:
         among = _named(problem, sorted(stated.listed))
         parts.append(f"the constraints that hold with equality at {variable} are among those of {among}")
     if GAP in stated.asserts:
-        parts.append(
-            f"every other constraint holds there by at least {describe(stated.asserts[GAP])} more than it must"
-        )
+        parts.append(f"every other constraint has a slack of at least {describe(stated.asserts[GAP])} there")
     return parts
 
 
 def _margin(stated: MarginStatement) -> list[str]:
     bounds = stated.asserts.get(MARGIN)
-    ends = (("at least", AT_LEAST), ("at most", AT_MOST))
-    parts = [f"{side} {describe(bounds[end])}" for side, end in ends if bounds is not None and end in bounds]
-    return [f"the margin, 1 over its norm, is {' and '.join(parts)}"] if parts else []
+    return [f"the margin, 1 over its norm, is {range_words(bounds)}"] if bounds is not None else []
 
 
 def _named(problem: MarginProblem, rows: Sequence[int]) -> str:
     """These constraints, by name where they are few."""
     if len(rows) > _SHOWN:
         return f"{len(rows)} constraints as stated"
-    kind = "(input, token)" if isinstance(problem.constraints[0], Pair) else "point"
+    pairs = isinstance(problem.constraints[0], Pair)
+    kind = "(input, token)" if pairs else "point" if len(rows) == 1 else "points"
     return f"{kind} {', '.join(str(problem.constraints[j]) for j in rows)}"
 
 

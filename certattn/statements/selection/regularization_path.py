@@ -21,18 +21,18 @@ from certattn.statements.wording import Answer, Outcome, Statement, Wording, sho
 
 _FORMULAS = {"linear": "l(x) = -x", "logistic": "l(x) = log(1 + e^-x)", "exponential": "l(x) = e^-x"}
 _HEADS = {
-    "linear": "psi linear, Y psi(x) the score",
+    "linear": "psi (linear, with Y psi(x) the score)",
     "tanh": "psi(x) = tanh(v'x)",
     "softplus": "psi(x) = log(1 + e^(v'x))",
 }
 _SENTENCES = {
     **kkt_sentences("p_mm", "p_mm"),
-    "gaps": "what mixing costs at least: the smallest score gap, less the largest curvature",
+    "gaps": "a lower bound on the cost of mixing: the smallest score gap minus the largest curvature",
 }
 _PATH = {
     "inside": "the squared norm of the comparator, against R^2",
     "excess": "F of the comparator, against the least cost",
-    "inward": "how fast F falls along p_mm, at least",
+    "inward": "a lower bound on how fast F falls along p_mm",
     "cosine": "the cosine of the angle between p_R and p_mm",
 }
 
@@ -44,7 +44,7 @@ def statement(problem: PathProblem) -> Statement:
     words = (
         f"For {token_words(given.stated)}, the head {_head(given.stated.given)} and the {given.loss.name} loss "
         f"{_FORMULAS[given.loss.name]}: every minimiser p_R of L(p) = (1/n) sum_i l(Y_i psi(sum_t s_it x_it)), "
-        f"s_i = softmax of the <k_it, p>, over |p| <= R has |p_R| = R, and the cosine of its angle with the "
+        f"s_i the softmax of <k_it, p> over t, over |p| <= R has |p_R| = R, and the cosine of its angle with the "
         f"max-margin solution p_mm of the selection ({chosen}) is at least {bounds}."
     )
     latex = r"\cos \angle(p_R, p_{mm}(\alpha)) \ge c_R, \quad |p_R| = R, \qquad p_R \in \arg\min_{|p| \le R} L(p)"

@@ -14,10 +14,10 @@ from certattn.statements.wording import Answer, Outcome, Statement, Wording
 _OF_KEYS = " of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)"
 _SENTENCES = {
     **kkt_sentences("p_best", "p_best"),
-    "unique": "the least lead of a best score over another of its input",
-    "equal": "the largest difference of two other scores of an input",
+    "unique": "the smallest gap between a best score and another of its input",
+    "equal": "the largest difference between two other scores of an input",
     "apart": "1 - cos angle(p_best, p_mm)",
-    "smoothness": "a bound of the paper's L_p, against L",
+    "smoothness": "a bound on the paper's L_p, against L",
     "step": "eta L",
 }
 
@@ -27,7 +27,7 @@ def statement(problem: Counterexample) -> Statement:
     best = ", ".join(map(str, problem.best.indices))
     words = [
         direction.words.removesuffix("."),
-        f"in every input the token of ({best}) has the largest score and all other scores are equal, these best "
+        f"in every input the token listed in ({best}) has the largest score and all other scores are equal, these best "
         "tokens have a max-margin point p_best as well, and "
         f"1 - cos angle(p_best, p_mm) >= {describe(problem.asserts[APART])}",
     ]
@@ -40,9 +40,10 @@ def statement(problem: Counterexample) -> Statement:
             f"(M0 |v|^2 |W|^2 |X_i|^4 + 3 M1 |v| |W|^2 |X_i|^3) with spectral norms{of_keys}"
         )
     words.append(
-        "so gradient descent from this p(0) does not converge in the direction of p_best: the reading 'where all "
+        f"so gradient descent from this p(0) does not converge in the direction of p_best: for "
+        f"these {problem.best.tokens.count} inputs it is false that, where all "
         "other scores of an input are equal, descent converges in direction to the max-margin point of the best "
-        f"tokens from any p(0)' fails for these {problem.best.tokens.count} inputs"
+        "tokens from any p(0)"
     )
     latex = rf"{direction.latex},\qquad 1 - \cos \angle(p_{{mm}}(\alpha), p_{{mm}}(\alpha')) \ge x"
     return Statement("; ".join(words) + ".", latex)

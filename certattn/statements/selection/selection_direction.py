@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
@@ -37,7 +37,7 @@ from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SLOPE, _GAP = "the least slope c_i = -l'(gamma_i)", "the least gap between the score of a chosen token and another"
 _THRESHOLD = "the excess loss F = n (L - L_alpha) there is below the threshold a*"
-_SHORT = "rho < 1: the step is short enough there"
+_SHORT = "rho, which is below 1 where the step is short enough there"
 _LOOSE = "the smallest slack <z_t, p_mm> - 1 of a token that scores no less than the chosen one"
 _FACTORS, _FORWARD = "the smallest factor of theta_-", "Xi - sum kappa_t b_t r_t"
 CONDITIONS = {
@@ -49,7 +49,7 @@ CONDITIONS = {
     "global.step": _SHORT,
     "every-start.slope": _SLOPE,
     "every-start.optimal": _GAP,
-    "every-start.scores": "the scores of the tokens that were not chosen differ by nothing within an input",
+    "every-start.scores": "the largest difference between scores of tokens of an input that were not chosen",
     "every-start.cross": "the least <z_j, z_j'> of pairs of different inputs",
     "every-start.step": "h B_F < 2",
     "every-start.threshold": _THRESHOLD,
@@ -74,7 +74,7 @@ CONDITIONS = {
     "cone.forward": _FORWARD,
     "cone.progress": "chi of Lemma 4",
     "cone.room": "the deviation, against (tau - tau_0) X",
-    "rate": "a bound of 1 - cos angle for all later steps",
+    "rate": "a bound on 1 - cos angle for all later steps",
     "rate.numerator": "A >= the numerator of the rate proved",
     "rate.lateral": "A >= Xi (|q| + E)",
     "rate.square": "S >= Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi)",
@@ -113,7 +113,7 @@ def sentence(problem: DescentProblem, name: str) -> str:
     if name.startswith("angles["):
         angle = problem.angles[int(name[len("angles[") : -1])]
         cosine = f"1 - cos angle(p({describe(angle.at)}), p_mm)"
-        return cosine if problem.is_direct(angle) else f"the bound of {cosine}"
+        return cosine if problem.is_direct(angle) else f"the bound on {cosine}"
     return f"the theorem {name!r}" if name == problem.theorem.name else CONDITIONS[name]
 
 
@@ -147,11 +147,21 @@ def start_words(stated: MatrixInput | Values | None) -> str:
 
 def _rate(form: str, stated: Values, k: str) -> str:
     """The formula with its numbers; k is "k" or "t"."""
-    argument = f"{describe(stated[OFFSET])} + {describe(stated[SLOPE])} ({k} - {describe(stated[FROM])})"
+    since = k if stated[FROM] == 0 else f"({k} - {describe(stated[FROM])})"
+    argument = _sum(stated[OFFSET], stated[SLOPE], since)
     if form == LOGARITHM:
         return f"{describe(stated[NUMERATOR])} / log({argument})"
-    root = f"sqrt({describe(stated[SQUARE])} + {describe(stated[GROWTH])} l)"
-    return f"(({describe(stated[LATERAL])} + {root}) / l)^2 / 2 with l = log({argument})"
+    numerator = describe(stated[LATERAL])
+    if stated[SQUARE] != 0 or stated[GROWTH] != 0:
+        numerator = f"({numerator} + sqrt({_sum(stated[SQUARE], stated[GROWTH], 'l')}))"
+    return f"({numerator} / l)^2 / 2 with l = log({argument})"
+
+
+def _sum(constant: Real, factor: Real, variable: str) -> str:
+    """constant + factor variable, without what is 0."""
+    shown = [describe(constant)] if constant != 0 else []
+    shown += [f"{describe(factor)} {variable}"] if factor != 0 else []
+    return " + ".join(shown) or "0"
 
 
 def _loss(loss: Loss) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_on_a_head import (
     AT_LEAST,
     AT_MOST,
@@ -22,6 +22,7 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
     compares_others,
 )
 from certattn.statements.given import bounds_words, prompt_words, score_words, sight_words
+from certattn.statements.ranges import between
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 LOWER = AT_LEAST.name
@@ -37,22 +38,22 @@ def statement(problem: HeadStatement) -> Statement:
 def sentence(problem: HeadStatement, name: str) -> str:
     if name.startswith("separability."):
         _, of, end = name.split(".")
-        return f"{'a lower' if end == LOWER else 'an upper'} bound of {_margin(of)}"
+        return f"{'a lower' if end == LOWER else 'an upper'} bound on {_margin(of)}"
     kind, rest = name.split("[")
     place, end = rest.split("]")
     i = int(place)
     if kind == "exposure":
-        return f"{'a lower' if end == f'.{LOWER}' else 'an upper'} bound of {_margin(i)}"
+        return f"{'a lower' if end == f'.{LOWER}' else 'an upper'} bound on {_margin(i)}"
     if kind == BEST.name and problem.best is not None:
         return f"by how much token {problem.best[i]} scores higher than every other that query {i} sees"
     token = problem.selected[i]
     if kind == SELECTED.name:
-        return f"the smallest gap of token {token} at query {i}, its logit less another, over |scale|"
+        return f"the smallest gap at query {i} between the logit of token {token} and another, over |scale|"
     if kind == RANK.name:
         return f"how many tokens score higher than token {token} at query {i}"
     number, end = kind.split(".")
     bounds = problem.ranges[number][AT_LEAST if end == LOWER else AT_MOST]
-    less = "1 less " * compares_others(number, bounds.at(i))
+    less = "1 minus " * compares_others(number, bounds.at(i))
     return f"{less}the {_NOUNS[number]} of token {token} at query {i}"
 
 
@@ -69,7 +70,10 @@ def findings(problem: HeadStatement, obligations: Sequence[Answer]) -> list[str]
         count = problem.head.prompt.count
         first = sum(rank == 0 for rank in problem.rank)
         last = sum(rank + 1 == seen for rank, seen in zip(problem.rank, problem.head.seen, strict=True))
-        lines.append(f"of {count} selected tokens {first} have the largest score, {last} score below every other")
+        lines.append(
+            f"of the {counted(count, 'selected token')}, {first} have the largest score and {last} score "
+            "below every other token"
+        )
     return lines
 
 
@@ -86,7 +90,7 @@ def _words(problem: HeadStatement) -> str:
     queries = f"each of {prompt.count} queries q" if prompt.count > 1 else "one query q"
     sight = sight_words(prompt, head.causal)
     selected = _listed(problem.selected, "token")
-    parts = [f"the selected token, the one of the largest logit {score_words(prompt)}, is {selected}"]
+    parts = [f"the selected token, the one with the largest logit {score_words(prompt)}, is {selected}"]
     said = {MARGIN.name: "its logit exceeds the largest other one by", WEIGHT.name: "its softmax weight is"}
     parts += [f"{said[kind]} {_range(bounds)}" for kind, bounds in problem.ranges.items()]
     parts += [*_score_parts(problem), *_margin_parts(problem)]
@@ -104,7 +108,7 @@ def _score_parts(problem: HeadStatement) -> list[str]:
         count = _listed(problem.rank, "number")
         parts.append(f"the number of tokens with a larger score {worth} than the selected one is {count}")
     if problem.best is not None:
-        parts.append(f"the best token, the one of the largest score {worth}, is {_listed(problem.best, 'token')}")
+        parts.append(f"the best token, the one with the largest score {worth}, is {_listed(problem.best, 'token')}")
     return parts
 
 
@@ -118,7 +122,7 @@ def _margin_parts(problem: HeadStatement) -> list[str]:
         if isinstance(of, int):
             what += " (the keys being the tokens)" * (keys == "token")
         else:
-            what += f", the smallest <{keys} of it - {keys} of another, W q>,"
+            what += f" (the smallest <{keys} of it - {keys} of another, W q>)"
         impossible = " (nothing selects it)" if isinstance(of, int) else " (no matrix selects them)"
         parts.append(f"{what} is {_ends(stated)}{impossible * (stated.upper == 0)}")
     return parts
@@ -145,8 +149,7 @@ def _range(stated: Values) -> str:
 
 
 def _ends(stated: StatedMargin) -> str:
-    ends = (("at least", stated.lower), ("at most", stated.upper))
-    return " and ".join(f"{side} {describe(bound)}" for side, bound in ends if bound is not None)
+    return between(stated.lower, stated.upper)
 
 
 def _listed(numbers: Sequence[int], what: str) -> str:
@@ -155,7 +158,7 @@ def _listed(numbers: Sequence[int], what: str) -> str:
         return f"{numbers[0]} at every query"
     if len(numbers) <= _SHOWN:
         return ", ".join(map(str, numbers))
-    return f"the stated {what} of each query"
+    return f"the {what} stated for each query"
 
 
 WORDING = Wording[HeadStatement](statement, sentence, findings)

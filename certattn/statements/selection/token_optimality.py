@@ -16,32 +16,32 @@ _SHOWN = 20
 
 _ALL = {
     "all.cuts": "the largest |entry| of sum mu z of every cut",
-    "all.coverage": "selections that no cut covers without a support, or supports too many",
-    "all.supports": "supports with linearly dependent differences, or with a chosen token",
+    "all.coverage": "the number of selections with neither a cut nor a support, and of supports too many",
+    "all.supports": "the number of supports with linearly dependent differences, or with a chosen token",
     **kkt_sentences("all", "every p_mm"),
-    "all.missing": "locally optimal selections that are left out",
-    "all.wrong": "listed selections that are not locally optimal",
+    "all.missing": "the number of locally optimal selections that are left out",
+    "all.wrong": "the number of listed selections that are not locally optimal",
 }
 
 
 def statement(problem: OptimalityStatement) -> Statement:
     words, latex = [], []
     if problem.optimal is not None:
-        words.append(f"the tokens of the largest score are, input by input, {_shown(map(_set, problem.optimal))}")
+        words.append(f"the tokens with the largest score are, input by input, {_shown(map(_set, problem.optimal))}")
         latex.append(r"\arg\max_t \gamma_{it} = O_i")
     if problem.accepted:
-        words.append(f"locally optimal are {_shown(_tuple(s.indices) for s, _ in problem.accepted)}")
+        words.append(f"locally optimal: {_shown(_tuple(s.indices) for s, _ in problem.accepted)}")
         latex.append(r"\gamma_{it} < \gamma_{i \alpha_i} \ \forall (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1")
     if problem.refused:
-        words.append(f"not locally optimal are {_shown(_refusal(s, because) for s, because, _ in problem.refused)}")
+        words.append(f"not locally optimal: {_shown(_refusal(s, because) for s, because, _ in problem.refused)}")
         latex.append(
             r"\exists (i, t): \langle z_{it}, p_{mm}(\alpha) \rangle = 1,\ \gamma_{it} \ge \gamma_{i \alpha_i}"
         )
     if problem.enumeration is not None:
         listed = sorted(problem.enumeration.stated)
-        said = _shown(map(_tuple, listed)) if listed else "none"
+        said = f"exactly {_shown(map(_tuple, listed))} {'is' if len(listed) == 1 else 'are'}" if listed else "none is"
         total = counted(prod(problem.stated.tokens.lengths), "selection")
-        words.append(f"of all {total}, the locally optimal ones are {said}, and no others")
+        words.append(f"of all {total}, {said} locally optimal")
         latex.append(r"\{ \alpha \text{ locally optimal} \} = A")
     return Statement(f"For {token_words(problem.stated)}: {'; '.join(words)}.", r",\qquad ".join(latex))
 
@@ -53,7 +53,7 @@ def sentence(problem: OptimalityStatement, name: str) -> str:
     number, what = rest.split("]")
     k = int(number)
     if form == "optimal":
-        return f"tokens of input {k} that are listed wrongly or left out"
+        return f"the number of tokens of input {k} that are listed wrongly or left out"
     if form == "locally_optimal":
         neighbours = f"the smallest score gap of a neighbour of {_tuple(problem.accepted[k][0].indices)}"
         return {**kkt_sentences(""), ".neighbours": neighbours}[what]
@@ -77,7 +77,7 @@ def _set(tokens: Sequence[int]) -> str:
 def _refusal(selection: Selection, because: Pair | None) -> str:
     if because is None:
         return f"{_tuple(selection.indices)} (cannot be separated)"
-    reason = f"token {because.token} of input {because.input} is a neighbour of no smaller score"
+    reason = f"token {because.token} of input {because.input} is a neighbour with no smaller score"
     return f"{_tuple(selection.indices)} ({reason})"
 
 

@@ -54,9 +54,9 @@ _NEAR = {
     "gap.upper": "upper end of the gap",
 }
 _SENTENCES = {
-    "threshold.lambda": "lambda < 1, or no beta has a gap",
-    "gap.lambda": "lambda < 1, or no beta has a gap",
-    "gap.discriminant": "the discriminant of h is positive, or there is no gap",
+    "threshold.lambda": "lambda < 1 (otherwise no beta has a gap)",
+    "gap.lambda": "lambda < 1 (otherwise no beta has a gap)",
+    "gap.discriminant": "the discriminant of h (there is a gap exactly where it is positive)",
     "gap.outer_mass": "the mass above the gap is lambda",
     "stieltjes": "|G(z) - value| <= radius",
     **{name: f"|{what} - value| <= radius" for name, what in _NEAR.items()},
@@ -65,7 +65,7 @@ _SENTENCES = {
 
 def statement(stated: StatedOfLaw) -> Statement:
     law, asserts = stated.law, stated.asserts
-    words = [f"Of {law_words(law)}:"]
+    words = [f"For {law_words(law)}:"]
     words += _listed([f"m_{m[ORDER]} = {_up_to(m)}" for m in asserts.items(MOMENTS)], "moments")
     words += _one("the right edge of the support is", RIGHT_EDGE, asserts)
     words += _gap_words(law, asserts)
@@ -76,7 +76,7 @@ def statement(stated: StatedOfLaw) -> Statement:
     words += _listed(densities, "densities")
     values = [f"mu([0, {describe(p[AT])}]) = {_up_to(p)}" for p in asserts.items(CDF)]
     words += _listed(values, "values of mu([0, x])")
-    words += _one("the largest density, that at 0, is", DENSITY_BOUND, asserts)
+    words += _one("the largest density, at 0, is", DENSITY_BOUND, asserts)
     words += _one("alpha^2/(alpha^2 + beta^2) =", NONLINEAR_SHARE, asserts)
     shares = [
         f"alpha^2/(alpha^2 + beta^2) = {describe(s[SHARE])} for softmax at beta = {_up_to(s)}"
@@ -153,7 +153,7 @@ def sentence(stated: StatedOfLaw, name: str) -> str:
     if what == "gap.none":
         if has_no_gap_by_lambda(stated.law):
             return "lambda >= 1, so that there is no gap"
-        return "the discriminant of h is not positive, or there is a gap"
+        return "the discriminant of h (there is a gap exactly where it is positive)"
     return _SENTENCES[what]
 
 

@@ -9,7 +9,7 @@ from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 def definition(alpha2: str = "alpha^2", beta2: str = "beta^2") -> str:
     """What follows the numbers of a law, by what two of them are called."""
     return (
-        "which is that of |x| for x of the symmetric law whose Stieltjes transform G has the inverse "
+        "which is the law of |x| for x from the symmetric law whose Stieltjes transform G has the inverse "
         f"K(w) = 1/w + {alpha2} w + {beta2} w/(1 - {beta2} w^2/lambda)"
     )
 

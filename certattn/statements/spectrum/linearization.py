@@ -61,7 +61,7 @@ def statement(stated: StatedStages) -> Statement:
 
 def sentence(stated: StatedStages, name: str) -> str:
     if name == NONZERO:
-        return "|M| > 0: where M is 0, nothing has a size relative to it"
+        return "|M| > 0 (if M is 0, nothing has a size relative to it)"
     quantity, _, which = name.rpartition(".")
     return f"{left_side(QUANTITIES[quantity])} {'>=' if which == 'at_least' else '<='} bound"
 

@@ -78,7 +78,7 @@ def _values(stated: Values, count: int) -> str:
     which = f"the largest {many} of {count}" if many < count else whole
     error = f"up to {bounds_words(radius)}" if radius.common is not None else "each up to its own radius"
     if radius.each is not None and radius.each.written_out:
-        error = f"up to {radius.each.words()}, one after the other"
+        error = f"up to {radius.each.words()} in this order"
     value = stated[VALUE].words()
     # Many that are written out are not repeated.
     value = "as stated" if value == counted(many, "number") else value
@@ -87,7 +87,8 @@ def _values(stated: Values, count: int) -> str:
 
 def _count(stated: Values, count: int) -> str:
     number = "none" if stated[COUNT] == 0 else str(stated[COUNT])
-    words = f"exactly {number} of the {counted(count, 'singular value')} > {describe(stated[ABOVE])}"
+    verb = "is" if stated[COUNT] == 1 else "are"
+    words = f"exactly {number} of the {counted(count, 'singular value')} {verb} > {describe(stated[ABOVE])}"
     if stated[COUNT] == 0:
         words = f"none of the {counted(count, 'singular value')} is > {describe(stated[ABOVE])}"
     if INSIDE in stated:
@@ -99,7 +100,7 @@ def _count(stated: Values, count: int) -> str:
 
 def sentence(stated: StatedSpectrum, name: str) -> str:
     if name == NONZERO:
-        return "sigma_1 > 0: where M is 0, there are no shares of a sum, and no stable rank"
+        return "sigma_1 > 0 (if M is 0, there are no shares of a sum and no stable rank)"
     quantity, _, which = name.rpartition(".")
     if quantity in _NAMES:
         return f"{_NAMES[quantity]} {'>=' if which == 'at_least' else '<='} bound"

@@ -28,18 +28,18 @@ NAMES = {
     CIRCLE: "distance to the quarter circle of the same variance",
     SCALED_LAW: "smallest distance to mu at any scale",
     SCALED_CIRCLE: "smallest distance to any quarter circle",
-    SEPARATION: "distance to any quarter circle less that to mu",
-    SCALED_SEPARATION: "distance to any quarter circle less that to mu at any scale",
+    SEPARATION: "distance to any quarter circle minus that to mu",
+    SCALED_SEPARATION: "distance to any quarter circle minus that to mu at any scale",
 }
 _WORDS = {
     LAW: "the distance of the singular values to mu is {}",
     CIRCLE: "that to the quarter circle law of the variance {variance} is {}",
-    SCALED_LAW: "the smallest distance to the law of c x, x of mu, over all c > 0 is {}",
+    SCALED_LAW: "the smallest distance to the law of c x, x from mu, over all c > 0, is {}",
     SCALED_CIRCLE: "the smallest distance to a quarter circle law of any variance is {}",
-    SEPARATION: "the smallest distance to a quarter circle law of any variance less the distance to mu is {}",
+    SEPARATION: "the smallest distance to a quarter circle law of any variance minus the distance to mu is {}",
     SCALED_SEPARATION: (
-        "the smallest distance to a quarter circle law of any variance less the smallest distance to the law of c x, "
-        "x of mu, over all c > 0, is {}"
+        "the smallest distance to a quarter circle law of any variance minus the smallest distance to the law of c x, "
+        "x from mu, over all c > 0, is {}"
     ),
 }
 _SHOWN = "by the witness's scale"

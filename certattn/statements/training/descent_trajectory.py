@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import Field, Values
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.descent_trajectory import (
-    AT_LEAST,
-    AT_MOST,
     BOUNDS,
     CHECKPOINT_STEP,
     CHECKPOINTS,
@@ -44,7 +41,8 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     tube_steps,
 )
 from certattn.kernel.theorems.training.regression import COVARIANCE, A, B
-from certattn.statements.given import law_words
+from certattn.statements.given import in_brackets, law_words
+from certattn.statements.ranges import range_words
 from certattn.statements.training.given import prompts_words
 from certattn.statements.wording import Statement, Wording
 
@@ -68,7 +66,7 @@ def statement(stated: StatedDescents) -> Statement:
         "theta_(k+1) = theta_k - eta grad R(theta_k) of gradient descent with "
         f"eta = {describe(setting.given[STEP])} from {_weights(setting.given[WEIGHTS_START])}, the first on R_L and "
         f"the second on R_inf. {_finite_loss(setting)}, for {prompts_words(setting.prompts)}. R_inf is "
-        f"{_infinite_loss(setting)}. With Frobenius norms of {names} together: "
+        f"{_infinite_loss(setting)}. With Frobenius norms of {names} taken together: "
         f"{'; '.join(_asserted(stated))}."
     )
     latex = (
@@ -127,7 +125,7 @@ def _asserted(stated: StatedDescents) -> Iterator[str]:
     for field in (TUBE, RISK_GAP, GRADIENT_GAP):
         if field in asserts:
             bounds = asserts[field][BOUNDS]
-            several = f"the bound that is stated for it, of {bounds.words()}"
+            several = f"the bound stated for it {in_brackets(bounds.words())}"
             bound = describe(bounds.load().entry(0, 0)) if bounds.shape[1] == 1 else several
             yield f"for every k = 0, ..., {steps}, {_symbol(asserts, field.name)} is at most {bound}"
     for checkpoint in asserts.items(CHECKPOINTS):
@@ -140,9 +138,7 @@ def _checkpoint(stated: Values) -> Iterator[str]:
     k = stated[CHECKPOINT_STEP]
     for field in (DISTANCE, FINITE_RISK, INFINITE_RISK):
         if field in stated:
-            bounds: list[tuple[str, Field[Any]]] = [("at least", AT_LEAST), ("at most", AT_MOST)]
-            parts = [f"{side} {describe(stated[field][end])}" for side, end in bounds if end in stated[field]]
-            yield f"at k = {k}, {_SYMBOLS[field.name]} is {' and '.join(parts)}"
+            yield f"at k = {k}, {_SYMBOLS[field.name]} is {range_words(stated[field])}"
     for point in (FINITE_POINT, INFINITE_POINT):
         if point in stated:
             _, near = stated[point]
@@ -172,7 +168,7 @@ def sentence(stated: StatedDescents, name: str) -> str:
         return f"|grad R_L - grad R_inf| at theta_k^inf, k = {index}"
     if what.startswith("gronwall."):
         symbol = _OVER_TUBE[what.removeprefix("gronwall.")]
-        return f"a bound of {symbol} within r of theta_k^inf, k = {index}"
+        return f"a bound on {symbol} within r of theta_k^inf, k = {index}"
     return f"{_symbol(stated.asserts, what)} at k = {index}"
 
 

@@ -38,12 +38,13 @@ def _point_words(point: Values, before: fmpq, place: str) -> list[str]:
         words[0] += f", and {describe(point[RISK][LOWER])} <= R <= {describe(point[RISK][UPPER])}"
     if BAYES in point:
         words[0] += (
-            f", and within {describe(point[BAYES])} of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b"
+            f", and within {describe(point[BAYES])} of the Bayes point A = Sigma^-1/b, b "
+            "with the same |A|_F^2 - b^2 and the same sign of b"
         )
     if TUBE in point:
         words.append(
-            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point[TUBE])} of what moves "
-            f"straight and evenly from {place} to the one stated for t = {time}"
+            f"for all t from {describe(before)} to {time}, (A, b) is within {describe(point[TUBE])} of the point that "
+            f"moves uniformly on a straight line from {place} to the one stated for t = {time}"
         )
     return words
 
@@ -54,7 +55,7 @@ def sentence(stated: StatedFlow, name: str) -> str:
     time = describe(stated.points[int(place[len("points[") : -1])][TIME])
     return {
         "invariant": f"the change of |A|_F^2 - b^2 from the start to the point stated for t = {time}",
-        "distance": f"the distance of (A, b) at t = {time} from what is stated",
+        "distance": f"the distance of (A, b) at t = {time} from the stated point",
         "risk.lower": f"R at t = {time}",
         "risk.upper": f"R at t = {time}",
         "bayes": f"the distance of (A, b) at t = {time} from the zero of R with the same |A|_F^2 - b^2 and sign of b",

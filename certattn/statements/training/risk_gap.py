@@ -19,22 +19,23 @@ from certattn.kernel.theorems.training.risk_gap import (
     SHORTFALL,
     StatedGap,
 )
+from certattn.statements.ranges import range_words
 from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
-_BOUND = "an upper bound of {} over the ball is <= the stated {}"
-_IDENTITY = "R_L - R (the exact identity, averaged over the query) is {} the stated bound"
+_BOUND = "an upper bound on {} over the ball is at most the stated {}"
+_IDENTITY = "R_L - R (by the exact identity, averaged over the query) is {} the stated bound"
 _SENTENCES = {
     "rate": "the rate d of the fits in e^(-k d v)",
-    "growth": "theta, with which the misses of the fits are weighed",
+    "growth": "theta, with which the misses of the fits are weighted",
     "nodes.first": "the first variance of the nodes",
-    "nodes.increase": "the least distance of a variance of the nodes from the one before",
-    "gap.at_least": _IDENTITY.format(">="),
-    "gap.at_most": _IDENTITY.format("<="),
+    "nodes.increase": "the smallest increase from one variance of the nodes to the next",
+    "gap.at_least": _IDENTITY.format("at least"),
+    "gap.at_most": _IDENTITY.format("at most"),
     "theta.above": "theta, the exponent of the power",
     "theta.below": "theta, the exponent of the power",
-    "majorant.convex": "the first slope of the table and every growth of its slopes are >= 0",
-    "majorant.end": "the last value of the table is >= 1, as E sum p_i^2 may be",
+    "majorant.convex": "the smallest of the table's first slope and of the increases of its slopes",
+    "majorant.end": "the last value of the table (E sum p_i^2 may be 1)",
     "excess": _BOUND.format("R_L - R", "excess"),
     "shortfall": _BOUND.format("R - R_L", "shortfall"),
 }
@@ -48,11 +49,10 @@ def statement(stated: StatedGap) -> Statement:
 def _at_parameters(given: Values, asserts: Values) -> Statement:
     bounds, length = asserts[GAP], given[PROMPT_LENGTH]
     low, high = (describe(bounds[side]) if side in bounds else "" for side in (AT_LEAST, AT_MOST))
-    stated = [f"{side} {bound}" for side, bound in (("at least", low), ("at most", high)) if bound]
     words = (
         f"For in-context linear regression with covariance {given[COVARIANCE].words()} of tokens and query, "
-        f"prompts of {length} tokens and {parameters_words(given[POINT])}: the risk R_L of a prompt less the risk "
-        f"R of the infinite prompt is {' and '.join(stated)}."
+        f"prompts of {length} tokens and {parameters_words(given[POINT])}: the risk R_L of a prompt minus the risk "
+        f"R of the infinite prompt is {range_words(bounds)}."
     )
     left, right = rf"\text{{{low}}} \le " if low else "", rf" \le \text{{{high}}}" if high else ""
     return Statement(words, rf"{left}R_{{{length}}}(A, b) - R_\infty(A, b){right}")
@@ -77,7 +77,7 @@ def _over_ball(given: Values, asserts: Values) -> Statement:
 
 def sentence(stated: StatedGap, name: str) -> str:
     if name == "majorant.above":
-        return f"the table less E sum p_i^2 at length {stated.asserts[LENGTH]} is >= 0, between the nodes too"
+        return f"the table minus E sum p_i^2 at length {stated.asserts[LENGTH]}, at its nodes and between them"
     return _SENTENCES[name]
 
 

@@ -55,8 +55,12 @@ def sentence(stated: StatedTransfer, name: str) -> str:
     if name == "path":
         return _path_of_lengths(stated) if stated.prompts is None else _path_of_prompts(stated)
     if name == "tube":
-        return "the bound of the distance of the runs"
-    return f"the bound of R_L at t = {time}: of R, and of R_L - R" if stated.prompts is None else f"R_L at t = {time}"
+        return "the bound on the distance between the runs"
+    return (
+        f"the bound on R_L at t = {time}: that on R plus that on R_L - R"
+        if stated.prompts is None
+        else f"R_L at t = {time}"
+    )
 
 
 def _path_of_prompts(stated: StatedTransfer) -> str:
@@ -65,7 +69,7 @@ def _path_of_prompts(stated: StatedTransfer) -> str:
     last = stated.asserts[TIME] if run is None else run[1].last
     if run is not None and run[1].distance.reached.is_finite() is not True:
         return f"the flow is enclosed beyond t = {describe(last)}"
-    return f"what the distance of the flow from the polygon comes to at t = {describe(last)}, below its bound"
+    return f"the proved distance of the flow from the polygon at t = {describe(last)}, against its bound"
 
 
 def _path_of_lengths(stated: StatedTransfer) -> str:
@@ -73,7 +77,7 @@ def _path_of_lengths(stated: StatedTransfer) -> str:
     if run is None or run.last is None or run.lost:
         return f"the flow over infinite prompts is enclosed up to t = {describe(stated.asserts[TIME])}"
     first, end = describe(run.last.first), describe(run.last.last)
-    return f"what the distance of the runs comes to from t = {first} to {end}, below its bound there"
+    return f"the proved distance between the runs from t = {first} to {end}, against its bound there"
 
 
 WORDING = Wording[StatedTransfer](statement, sentence)

@@ -23,9 +23,9 @@ from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
-    "enclosed": "the run is enclosed until witness.enclosed, not after asserts.from",
+    "enclosed": "the time witness.enclosed until which the run is enclosed, against asserts.from",
     "rate": "the rate that is proved",
-    "length": "the bound of the length",
+    "length": "the bound on the length",
 }
 
 
@@ -90,7 +90,7 @@ def sentence(stated: StatedTraining, name: str) -> str:
     if name == "inside":
         return _inside(stated, at)
     if name == "step":
-        return f"eta beta, beta a bound of the second derivatives of R where R is no larger than {at}"
+        return f"eta beta, beta a bound on the second derivatives of R where R is no larger than {at}"
     if name == "limit.sign":
         return f"b {at}"
     if name == "limit.point":
@@ -101,7 +101,7 @@ def sentence(stated: StatedTraining, name: str) -> str:
     if name.startswith("risk"):
         time = stated.begins if name == "risk" else stated.asserts[RISKS][int(name[len("risks[") : -1])][AT]
         risk = f"R at {_time(stated)} = {describe(time)}"
-        return risk if time <= stated.enclosed else f"the bound of {risk}"
+        return risk if time <= stated.enclosed else f"the bound on {risk}"
     return _SENTENCES[name]
 
 

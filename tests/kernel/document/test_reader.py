@@ -65,10 +65,10 @@ def scalars(node: Node) -> Iterator[Node]:
 
 # -- refused: each is one change away from an accepted text
 
-SHOWN = "text without tabs, control characters and marks that do not show"
-TOP = "a mapping, whose first key stands at the beginning of its line"
+SHOWN = "text without tabs, control characters or invisible characters"
+TOP = "a mapping whose first key stands at the beginning of its line"
 KEY = "a key: a letter, then letters, digits, _ and -"
-MARKS = "one document without marks"
+MARKS = "one document without markers"
 END = "the end of the line, or a comment behind a space"
 INDENTED = "a line that is indented as those before it"
 # name: (text, neighbour, place after the file, found, expected)

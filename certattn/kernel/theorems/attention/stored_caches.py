@@ -96,7 +96,7 @@ def _over_cache(
     if any(number != 1 for number in numbers):
         times = [int(number.p) for number in numbers if number.q == 1]
         if len(times) < len(numbers) or sum(times) > _MOST_TIMES * cache.heads.tokens:
-            raise RefusedError("tokens that count a broken number of times, or very often")
+            raise RefusedError("multiplicities that are not whole numbers, or are very large")
         compared = counted(compared, times)
     return attended(compared).means
 

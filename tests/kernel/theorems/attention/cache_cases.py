@@ -114,11 +114,11 @@ WHOLE = family(
         "at_least of the evicted weight one unit higher": (
             "at_least: 0.329682", "at_least: 0.329683", REFUTED, "that are not kept"),
         "the least evicted weight one unit higher": ("0.215209", "0.215210", REFUTED, "that are not kept"),
-        "at_most of the mass one unit lower": ("0.597689", "0.597688", REFUTED, "on the tokens 0, 1"),
+        "at_most of the mass one unit lower": ("0.597689", "0.597688", REFUTED, "on tokens 0, 1"),
         "at_least of the mass one unit higher": ("at_least: 0.597688", "at_least: 0.597689", REFUTED, "tokens 0, 1"),
-        "the least mass one unit higher": ("0.251949", "0.251950", REFUTED, "on the tokens 0, 1"),
-        "the mass of another token": ("tokens: [0, 1]", "tokens: [0, 2]", REFUTED, "on the tokens 0, 2"),
-        "the mass of one token": ("tokens: [0, 1]", "tokens: [0]", REFUTED, "on the token 0"),
+        "the least mass one unit higher": ("0.251949", "0.251950", REFUTED, "on tokens 0, 1"),
+        "the mass of another token": ("tokens: [0, 1]", "tokens: [0, 2]", REFUTED, "on tokens 0, 2"),
+        "the mass of one token": ("tokens: [0, 1]", "tokens: [0]", REFUTED, "on token 0"),
         "no deviation": ("at_most: 0.636103, at_least: 0.636102, at", "at_most: 0, at", REFUTED, "is false"),
         "a code that is one larger": ("[9, -1]]", "[9, 0]]", REFUTED, "is false"),
         "another scale of a channel": ("scale: [[1/4, 0.5]]", "scale: [[1/4, 0.25]]", REFUTED, "is false"),
@@ -270,7 +270,7 @@ SEQUENCES = family(
         "at_most one unit lower": ("2.59983", "2.59982", REFUTED, "the deviation"),
         "a deviation of the first query": ("[[0, 2.6, 1.35005]]", "[[0, 2.6, 1.35004]]", REFUTED, "at query 2"),
         "the evicted weight one unit lower": ("0.775118", "0.775117", REFUTED, "that are not kept"),
-        "a lower bound of the evicted weight one unit higher": ("0.359482", "0.359483", REFUTED, "at query 2"),
+        "a lower bound on the evicted weight one unit higher": ("0.359482", "0.359483", REFUTED, "at query 2"),
         "one sequence": ("queries: [1, 2], keys: [1, 3]", "queries: [3], keys: [4]", REFUTED, "is false"),
         "a sequence of which nothing is kept": (
             "kept: [[0, 1, 3]]", "kept: [[1, 2, 3]]", MALFORMED, "of which every query sees a token"),
@@ -387,14 +387,14 @@ SINKS = family(
         "in another order": ("tokens: [0, 3]", "tokens: [3, 0]"),
     },
     {
-        "at_most one unit lower": ("0.597689", "0.597688", REFUTED, "on the tokens 0, 3"),
-        "at_least one unit higher": ("at_least: 0.597688", "at_least: 0.597689", REFUTED, "on the tokens 0, 3"),
+        "at_most one unit lower": ("0.597689", "0.597688", REFUTED, "on tokens 0, 3"),
+        "at_least one unit higher": ("at_least: 0.597688", "at_least: 0.597689", REFUTED, "on tokens 0, 3"),
         "the least one unit higher": (
             "at_least_everywhere: 0.0430112", "at_least_everywhere: 0.0430113", REFUTED, "where it is least"),
         "at the second query one unit lower": ("[[0.6, 0.0430113", "[[0.6, 0.0430112", REFUTED, "at query 1"),
         "at the last query one unit higher": ("0.394055]]", "0.394056]]", REFUTED, "at query 2"),
-        "one token": ("tokens: [0, 3]", "tokens: [0]", REFUTED, "on the token 0"),
-        "another token": ("tokens: [0, 3]", "tokens: [0, 2]", REFUTED, "on the tokens 0, 2"),
+        "one token": ("tokens: [0, 3]", "tokens: [0]", REFUTED, "on token 0"),
+        "another token": ("tokens: [0, 3]", "tokens: [0, 2]", REFUTED, "on tokens 0, 2"),
         "a token less is seen": ("asserts:", "  lengths: [3]\nasserts:", REFUTED, "is false"),
         "the evicted weight": ("  mass: {tokens: [0, 3], ", "  evicted: {", MALFORMED, "given.cache beside it"),
         "nothing asserted": (f"  mass: {{{WEIGHT}}}\n", "  {}\n", MALFORMED, "nothing that is asserted"),
@@ -461,17 +461,17 @@ ARRAYS = family(
             "  relative: {at_most: 2.48770, at_least: 2.48769, at_least_everywhere: 0.0870855}\n"),
     },
     {
-        "at_most of the largest entry one unit lower": ("3.90113", "3.90112", REFUTED, "of head 1, 2"),
+        "at_most of the largest entry one unit lower": ("3.90113", "3.90112", REFUTED, "of batch 1, head 2"),
         "at_least of the largest entry one unit higher": (
             "at_least: 3.90112", "at_least: 3.90113", REFUTED, "at the worst query"),
-        "the least largest entry one unit higher": ("0.376056", "0.376057", REFUTED, "of head 0, 0 where it is least"),
-        "at_most of the deviation one unit lower": ("3.93642", "3.93641", REFUTED, "of head 1, 2"),
-        "the least deviation one unit higher": ("0.478447", "0.478448", REFUTED, "of head 0, 0"),
-        "at_most of the relative deviation one unit lower": ("7.47551", "7.47550", REFUTED, "of head 1, 3"),
-        "at_most of the evicted weight one unit lower": ("0.911380", "0.911379", REFUTED, "of head 1, 2"),
-        "the least evicted weight one unit higher": ("0.125902", "0.125903", REFUTED, "of head 0, 3"),
-        "at_most of the mass one unit lower": ("0.940053", "0.940052", REFUTED, "of head 0, 2"),
-        "the least mass one unit higher": ("0.0953447", "0.0953448", REFUTED, "of head 1, 2"),
+        "the least largest entry one unit higher": ("0.376056", "0.376057", REFUTED, "head 0 where it is least"),
+        "at_most of the deviation one unit lower": ("3.93642", "3.93641", REFUTED, "of batch 1, head 2"),
+        "the least deviation one unit higher": ("0.478447", "0.478448", REFUTED, "of batch 0, head 0"),
+        "at_most of the relative deviation one unit lower": ("7.47551", "7.47550", REFUTED, "of batch 1, head 3"),
+        "at_most of the evicted weight one unit lower": ("0.911380", "0.911379", REFUTED, "of batch 1, head 2"),
+        "the least evicted weight one unit higher": ("0.125902", "0.125903", REFUTED, "of batch 0, head 3"),
+        "at_most of the mass one unit lower": ("0.940053", "0.940052", REFUTED, "of batch 0, head 2"),
+        "the least mass one unit higher": ("0.0953447", "0.0953448", REFUTED, "of batch 1, head 2"),
         "the other half first, with the bounds of this one": ("low-first", "high-first", REFUTED, "is false"),
         "codes of four bits with a sign": (C4, S4, REFUTED, "is false"),
         "what is kept of the first head, for all": (KEPT, cached("kept-all", "uint8", "[3]"), REFUTED, "is false"),
@@ -481,7 +481,7 @@ ARRAYS = family(
         "no mask": ("  causal: bottom-right\n", "", REFUTED, "is false"),
         "a bound for each query that one is beyond": (
             "at_least: 3.93641,", f"per_query: {{at_least: {cached('bounds', 'float32', '[2, 4, 3]')}}},", REFUTED,
-            "at query 0 of head 0, 0"),
+            "at query 0 of batch 0, head 0"),
         "bounds of one batch": (
             "at_least: 3.93641,",
             f"per_query: {{at_most: {cached('bounds', 'float32', '[2, 4, 3]', rows='0:1')}}},", MALFORMED,
@@ -521,9 +521,9 @@ SIGNED = family(
     "  evicted: {at_most: 0.904656, at_least: 0.904655, at_least_everywhere: 0.0509744}\n",
     {"written out": (cached("kept-all", "uint8", "[3]"), "[[0, 2, 4]]")},
     {
-        "at_most one unit lower": ("4.22710", "4.22709", REFUTED, "of head 1, 3"),
-        "the least one unit higher": ("0.221659", "0.221660", REFUTED, "of head 1, 3"),
-        "the evicted weight one unit lower": ("0.904656", "0.904655", REFUTED, "of head 1, 2"),
+        "at_most one unit lower": ("4.22710", "4.22709", REFUTED, "of batch 1, head 3"),
+        "the least one unit higher": ("0.221659", "0.221660", REFUTED, "of batch 1, head 3"),
+        "the evicted weight one unit lower": ("0.904656", "0.904655", REFUTED, "of batch 1, head 2"),
         "without a sign": (
             S4, C4, REFUTED, "is false"),
         "the other half first": ("high-first", "low-first", REFUTED, "is false"),
@@ -537,9 +537,9 @@ LONG = family(
     "  error: {at_most: 2.93639, at_least: 2.93638, at_least_everywhere: 0.189816}\n",
     {"only from above": ("at_most: 2.93639, at_least: 2.93638, at_least_everywhere: 0.189816", "at_most: 3")},
     {
-        "at_most one unit lower": ("2.93639", "2.93638", REFUTED, "of head 0, 2"),
+        "at_most one unit lower": ("2.93639", "2.93638", REFUTED, "of batch 0, head 2"),
         "at_least one unit higher": ("at_least: 2.93638", "at_least: 2.93639", REFUTED, "worst query"),
-        "the least one unit higher": ("0.189816", "0.189817", REFUTED, "of head 1, 3 where it is least"),
+        "the least one unit higher": ("0.189816", "0.189817", REFUTED, "of batch 1, head 3 where it is least"),
         "other scales": (
             cached("k8-long", "float64", "[2, 2, 1, 2]"), cached("k8-scale", "float16", "[2, 2, 1, 2]"), REFUTED,
             "is false"),
@@ -567,10 +567,10 @@ asserts:
 """,
     {"everything kept": ("cache:\n", "cache:\n    kept: [[0, 1, 2, 3, 4]]\n")},
     {
-        "at_most one unit lower": ("0.166160", "0.166159", REFUTED, "of head 0, 3"),
+        "at_most one unit lower": ("0.166160", "0.166159", REFUTED, "of batch 0, head 3"),
         "at_least one unit higher": ("at_least: 0.166159", "at_least: 0.166160", REFUTED, "worst query"),
-        "the least one unit higher": ("0.0138998", "0.0138999", REFUTED, "of head 0, 0"),
-        "the relative deviation one unit lower": ("0.255561", "0.255560", REFUTED, "of head 0, 1"),
+        "the least one unit higher": ("0.0138998", "0.0138999", REFUTED, "of batch 0, head 0"),
+        "the relative deviation one unit lower": ("0.255561", "0.255560", REFUTED, "of batch 0, head 1"),
         "a token less": ("cache:\n", "cache:\n    kept: [[0, 1, 2, 3]]\n", MALFORMED, "2 x 4 x 2 numbers (tokens of"),
         "codes of values": (f"codes: {eights('k', '[2, 5, 2]')}", f"codes: {eights('v', '[2, 5, 2]')}", REFUTED, "is"),
         "a scale for each query": ("[2, 1, 1]", "[2, 1, 3]", MALFORMED, "each a divisor of theirs (2 x 5 x 2)"),
@@ -648,10 +648,10 @@ BALL = family(
         "at_most of the evicted weight below it": ("at_most: 0.3643", "at_most: 0.3637", REJECTED, "that are not kept"),
         "at_most of the evicted weight below that of the centre": (
             "at_most: 0.3643", "at_most: 0.3", REFUTED, "at the centre of cell"),
-        "at_most of the mass below it": ("at_most: 0.6556", "at_most: 0.6487", REJECTED, "on the tokens 0, 1"),
+        "at_most of the mass below it": ("at_most: 0.6556", "at_most: 0.6487", REJECTED, "on tokens 0, 1"),
         "at_most of the mass below that of the centre": ("at_most: 0.6556", "at_most: 0.59", REFUTED, "at the centre"),
         "the least evicted weight above it": (
-            "at_least_everywhere: 0.2296", "at_least_everywhere: 0.2348", REJECTED, "a lower bound of the softmax"),
+            "at_least_everywhere: 0.2296", "at_least_everywhere: 0.2348", REJECTED, "a lower bound on the softmax"),
         "the least evicted weight above that of the centre": (
             "at_least_everywhere: 0.2296", "at_least_everywhere: 0.3", REFUTED, "at the centre of cell"),
         "the least mass above it": (
@@ -671,9 +671,9 @@ BALL = family(
         "another query": ("query: [0.8487, 1.1990]", "query: [1, 1]", REJECTED, "here at the query of the witness"),
         "a query outside of the ball": (
             "query: [0.8487, 1.1990]", "query: [0.8486, 1.1990]", REJECTED, "is not in the region"),
-        "fewer cells": ("0 1 . 0 1 . 0 . . 1 . 0 . . .", "0 . .", REJECTED, "a finer subdivision may do"),
+        "fewer cells": ("0 1 . 0 1 . 0 . . 1 . 0 . . .", "0 . .", REJECTED, "a finer subdivision may suffice"),
         "a larger ball": ("radius: 1/4}", "radius: 1/3}", REFUTED, "at the centre of cell"),
-        "a slightly larger ball": ("radius: 1/4}", "radius: 0.251}", REJECTED, "a finer subdivision may do"),
+        "a slightly larger ball": ("radius: 1/4}", "radius: 0.251}", REJECTED, "a finer subdivision may suffice"),
         "a ball elsewhere": ("centre: [1, 1]", "centre: [1, 2]", REFUTED, "is false"),
         "a box around the ball": (
             AT, "box, lower: [0.75, 0.75], upper: [1.25, 1.25]", REFUTED, "at the centre of cell"),
@@ -682,7 +682,7 @@ BALL = family(
         "another scale of a channel": ("scale: [[1/4, 0.5]]", "scale: [[1/4, 0.25]]", REFUTED, "is false"),
         "values of the cache exchanged": (CACHED, "[[3, 1/2], [1, 2], [-2, 1]]", REJECTED, "at the query of the"),
         "another token kept": ("kept: [[0, 2, 3]]", "kept: [[1, 2, 3]]", REJECTED, "that are not kept"),
-        "the mass of another token": ("tokens: [0, 1]", "tokens: [0, 2]", REFUTED, "on the tokens 0, 2"),
+        "the mass of another token": ("tokens: [0, 1]", "tokens: [0, 2]", REFUTED, "on tokens 0, 2"),
         "another scale of the scores": ("1/sqrt(2)", "1", REFUTED, "is false"),
         "queries that see a token less": ("radius: 1/4", "radius: 1/4, sees: 3", REFUTED, "is false"),
         "queries beside the region": (
@@ -729,11 +729,11 @@ SEES = family(
     {
         "queries that see all": (", sees: 3", "", REFUTED, "is false"),
         "queries that see two": ("sees: 3", "sees: 2", REFUTED, "is false"),
-        "at_most of the largest entry below it": ("1.091", "1.081", REJECTED, "a finer subdivision may do"),
-        "at_most of the deviation below it": ("1.45,", "1.4353,", REJECTED, "a finer subdivision may do"),
-        "at_most of the evicted weight below it": ("0.4725", "0.4683", REJECTED, "a finer subdivision may do"),
-        "the least evicted weight above it": (": 0.3799}", ": 0.3824}", REJECTED, "a finer subdivision may do"),
-        "the least mass above it": ("0.8161", "0.8165", REJECTED, "a finer subdivision may do"),
+        "at_most of the largest entry below it": ("1.091", "1.081", REJECTED, "a finer subdivision may suffice"),
+        "at_most of the deviation below it": ("1.45,", "1.4353,", REJECTED, "a finer subdivision may suffice"),
+        "at_most of the evicted weight below it": ("0.4725", "0.4683", REJECTED, "a finer subdivision may suffice"),
+        "the least evicted weight above it": (": 0.3799}", ": 0.3824}", REJECTED, "a finer subdivision may suffice"),
+        "the least mass above it": ("0.8161", "0.8165", REJECTED, "a finer subdivision may suffice"),
         "a value that is seen": ("[3, 0.5], [-2, 1]]\n  scale", "[4, 0.5], [-2, 1]]\n  scale", REJECTED, "at the"),
         "a multiplicity that is seen": (TIMES, "[[1, 5/2, 2]]", REFUTED, "is false"),
         "a cache of which nothing is seen": (
@@ -766,10 +766,10 @@ BOX = family(
             "cells: 0 1 0 1 . . 1 . . . 1 0 . . .", "cells: 1 0 0 1 . . 1 . . 0 1 . . . 0 . ."),
     },
     {
-        "at_most of the largest entry below it": ("0.454,", "0.4391,", REJECTED, "a finer subdivision may do"),
-        "at_most of the deviation below it": ("0.4855", "0.4756", REJECTED, "a finer subdivision may do"),
-        "at_most of the mass below it": ("0.521", "0.5148", REJECTED, "a finer subdivision may do"),
-        "the least mass above it": ("0.347}", "0.3485}", REJECTED, "a finer subdivision may do"),
+        "at_most of the largest entry below it": ("0.454,", "0.4391,", REJECTED, "a finer subdivision may suffice"),
+        "at_most of the deviation below it": ("0.4855", "0.4756", REJECTED, "a finer subdivision may suffice"),
+        "at_most of the mass below it": ("0.521", "0.5148", REJECTED, "a finer subdivision may suffice"),
+        "the least mass above it": ("0.347}", "0.3485}", REJECTED, "a finer subdivision may suffice"),
         "at_least above what is there": ("at_least: 0.4392", "at_least: 0.4394", REJECTED, "here at the query"),
         "a larger box": ("upper: [1, 1/4]", "upper: [2, 1/4]", REFUTED, "at the centre of cell"),
         "a box around it": (
@@ -778,7 +778,7 @@ BOX = family(
             "query: [0.75, -0.25]", "query: [0.75, -0.26]", REJECTED, "is not in the region"),
         "an empty interval": ("upper: [1, 1/4]", "upper: [1, -1/3]", MALFORMED, "not below the lower ones"),
         "a radius": ("upper: [1, 1/4]", "upper: [1, 1/4], radius: 1", MALFORMED, "'radius'"),
-        "one cell": ("0 1 0 1 . . 1 . . . 1 0 . . .", ".", REJECTED, "a finer subdivision may do"),
+        "one cell": ("0 1 0 1 . . 1 . . . 1 0 . . .", ".", REJECTED, "a finer subdivision may suffice"),
     },
 )  # fmt: skip
 
@@ -806,7 +806,7 @@ COPY = family(
         "some evicted weight": ("evicted: {at_most: 0}", "evicted: {at_least: 0.1}", REJECTED, "that are not kept"),
         "some evicted weight everywhere": (
             "evicted: {at_most: 0}", "evicted: {at_least_everywhere: 1e-9}", REFUTED, "that are not kept"),
-        "the mass of three tokens": ("tokens: [3, 2, 1, 0]", "tokens: [3, 2, 1]", REFUTED, "on the tokens 3, 2, 1"),
+        "the mass of three tokens": ("tokens: [3, 2, 1, 0]", "tokens: [3, 2, 1]", REFUTED, "on tokens 3, 2, 1"),
     },
 )  # fmt: skip
 

@@ -190,7 +190,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
 
 @pytest.mark.parametrize(("counts", "words"), [
     ("at_most: 1", "at most 1 entry is off"), ("at_least: 2, at_most: 9", "at least 2 and at most 9 entries are off"),
-    ("at_least: 1", "at least 1 entry is off"), ("at_most: 0", "at most 0 entries are off"),
+    ("at_least: 1", "at least 1 entry is off"), ("at_most: 0", "no entry is off"),
 ])  # fmt: skip
 def test_one_entry_is_one(counts: str, words: str, arrays: Path) -> None:
     assert words in check(text(cases.WHOLE).replace("at_most: 5, at_least: 5", counts), arrays).statement
@@ -198,7 +198,7 @@ def test_one_entry_is_one(counts: str, words: str, arrays: Path) -> None:
 
 def test_the_statement_says_who_sees_what(arrays: Path) -> None:
     for family, piece in (
-        (cases.TOP_LEFT, "those tokens up to i that there are (query i, counted from 0)."),
+        (cases.TOP_LEFT, "query i sees the tokens up to i, as far as they exist (counted from 0)."),
         (
             cases.WINDOW,
             "those tokens from i + n - m - 1 up to i + n - m that there are (query i of m, n tokens, counted",
@@ -213,7 +213,7 @@ def test_the_statement_says_who_sees_what(arrays: Path) -> None:
 def test_the_statement_says_what_heads_there_are_and_whose_units(arrays: Path) -> None:
     several = said(cases.ARRAYS, arrays)
     for piece in (
-        "8 heads, each of 3 queries on 5 tokens (a batch of 2), of which 2 share keys and values",
+        "8 heads, each of 3 queries on 5 tokens (a batch of 2), 2 to each head of keys and values",
         "queries: 2 x 4 x 3 x 2 from heads.npz[heads-q]",
         "in some head at least 0.0076792 and in every head at most 0.00767921",
         "units in the last place of T, in float16, is in some head at least 62.908",

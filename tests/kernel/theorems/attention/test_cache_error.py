@@ -186,8 +186,8 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "some query at least 0.602436; the deviation",
         "query by query at least (0.537466, 0.636102, 0.634045) and query by query at most (0.537467, 0.636103,",
         "the relative deviation |T' - T|_2 / |T|_2 is at every query at most 0.827477",
-        "the softmax weight on the tokens that are not kept is at every query at most 0.329683",
-        "the softmax weight on the tokens 0, 1 is at every query at most 0.597689",
+        "the softmax weight on tokens that are not kept is at every query at most 0.329683",
+        "the softmax weight on tokens 0, 1 is at every query at most 0.597689",
     ):
         assert piece in whole, whole
     merged = check(text(cases.MERGED), arrays).statement
@@ -204,7 +204,7 @@ def test_the_worst_queries_are_found(arrays: Path) -> None:
     assert deviation.startswith("the deviation |T' - T|_2 is largest at query 0 of batch 1, head 2: [3.93641")
     assert "at query 2 of batch 1, head 3" in relative
     assert "at query 1 of batch 1, head 2: [0.911379" in evicted
-    assert "on the tokens 0, 2 is largest at query 0 of batch 0, head 2" in mass
+    assert "on tokens 0, 2 is largest at query 0 of batch 0, head 2" in mass
 
 
 # -- broken parts

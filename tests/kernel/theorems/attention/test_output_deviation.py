@@ -54,7 +54,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "v_bar + scale * Cov(v, k) q with the prompt's own moments",
         "at most 0.617327 for every query",
         "at least 0.617326 for some query",
-        "at most the stated bound of each query",
+        "at most the bound stated for each query",
         "at least the stated bound of each query",
     ):
         assert piece in said, said
@@ -117,7 +117,7 @@ def test_the_name_of_a_file_cannot_pass_for_words_of_the_statement(name: str, tm
 
 def test_the_worst_query_and_the_slack_are_found(arrays: Path) -> None:
     (line,) = check(by_name("keys and values against their own moments").text, arrays).findings
-    assert line.startswith("worst query [1]: deviation [0.617326792580")
+    assert line.startswith("worst query 1: deviation [0.617326792580")
     assert line.endswith("slack 2.07e-7")
     (line,) = check(by_name("scores of a million").text, arrays).findings or [""]
     assert line == ""
@@ -141,14 +141,14 @@ asserts:
     [
         # The deviations are 0, 0.61732679... and 0.17536067..., 0.26981023... and 0.16766111... times the output.
         (
-            "relative_at_most: 0.27", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "relative_at_most: 0.27", ["worst query 1 relative to its output: deviation / |T(q)| [0.26981023"],
             "slack 0.000190"),
         (
-            "relative_at_most: 1/5", ["worst query [1] beside its output: deviation / |T(q)| [0.26981023"],
+            "relative_at_most: 1/5", ["worst query 1 relative to its output: deviation / |T(q)| [0.26981023"],
             "slack -0.0698"),
         (
             "at_most: 1, relative_at_most: 1",
-            ["worst query [1]: deviation [0.617326", "worst query [1] beside its output"], "slack 0.730"),
+            ["worst query 1: deviation [0.617326", "worst query 1 relative to its output"], "slack 0.730"),
         (
             "per_query: {relative_at_most: [0, 2, 0.2]}", ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
             "slack 0.0323"),
@@ -173,14 +173,14 @@ def test_the_worst_query_beside_its_output_is_found(bound: str, begin: list[str]
         ("at_least: 1/2", "at least 0.5 for some query", r"\max_i D \ge 0.5"),
         ("relative_at_most: 3", "at most 3 times the l2 norm of T(q) for every query", r"D \le 3\, S \ \forall i"),
         (
-            "per_query: {at_most: [1, 2, 3]}", "at most the stated bound of each query, (1, 2, 3)",
+            "per_query: {at_most: [1, 2, 3]}", "at most the bound stated for each query (1, 2, 3)",
             r"D \le r_i \ \forall i"),
         (
-            "per_query: {at_least: [0, 0, 0]}", "at least the stated bound of each query, (0, 0, 0)",
+            "per_query: {at_least: [0, 0, 0]}", "at least the bound stated for each query (0, 0, 0)",
             r"D \ge s_i \ \forall i"),
         (
             "per_query: {relative_at_most: [1, 2, 3]}",
-            "at most the stated multiple of each query, (1, 2, 3), of the l2 norm of T(q)",
+            "at most the multiple stated for each query (1, 2, 3) of the l2 norm of T(q)",
             r"D \le t_i\, S \ \forall i"),
     ],
 )  # fmt: skip

@@ -255,7 +255,7 @@ def test_what_was_reached_is_said_whatever_the_verdict(arrays: Path) -> None:
 def test_a_cell_is_named_by_its_number_and_its_centre(arrays: Path) -> None:
     report = check(text_of(cases.BALL), arrays)
     sentences = {o["name"]: o["sentence"] for o in report.obligations}
-    assert sentences["region.cell[0]"] == "a bound of |T(q) - T_inf(q)|_l2 over cell 0 of 8, around (0.875, 1)"
+    assert sentences["region.cell[0]"] == "a bound on |T(q) - T_inf(q)|_l2 over cell 0 of 8, around (0.875, 1)"
     assert sentences["at_least"] == "|T(q) - T_inf(q)|_l2 at some query of the region"
     whole = check(replaced(cases.BALL, ("  cells: 0 . 1 0 . 1 0 . 1 . 0 . . 0 . . 0 . .\n", "")), arrays)
     assert "over the region, around (1, 1)" in whole.reason

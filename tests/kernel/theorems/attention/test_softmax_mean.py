@@ -43,12 +43,12 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "values: ((1, 2), (0, -1), (3, 0.5))",
         "scale sqrt(1/2)",
         "queries: ((1, 1), (-2, 0.5))",
-        "each token weighted by e^(scale * <q, key>) / Z(q) where Z(q) is the sum of e^(scale * <q, key>) over the",
+        "each token weighted by e^(scale * <q, key>) / Z(q), where Z(q) is the sum of e^(scale * <q, key>) over the",
         "the mean T(q) of the values is ((0.8689, 0.5), (2.2764, 0.2306)) up to 0.0000473 in every coordinate",
         "the covariance Cov of the values is ((0.9993, 0.6393), (0.6393, 1.918)), ((1.5733, 0.6687), (0.6687, 0.4979))",
-        "up to the stated number of each query, (0.0000272, 0.000034) in every entry",
+        "up to the number stated for each query (0.0000272, 0.000034) in every entry",
         "every eigenvalue of the covariance of the values is at least 0.177532",
-        "and at most the stated number of each query, (2.24587, 1.8937)",
+        "and at most the number stated for each query (2.24587, 1.8937)",
         "log Z(q) is (1.5599, 1.8834) up to 0.0000154",
     ):
         assert piece in said, said
@@ -105,12 +105,12 @@ def test_the_formula_names_what_is_asserted(arrays: Path) -> None:
 
 def test_the_worst_queries_and_their_slacks_are_found(arrays: Path) -> None:
     mean, covariance, smallest, largest, logarithm = check(next(cases.WHOLE.cases()).text, arrays).findings
-    assert mean.startswith("worst query [1]: |T(q) - value|_linf [4.72163")
+    assert mean.startswith("worst query 1: |T(q) - value|_linf [4.72163")
     assert mean.endswith("slack 8.36e-8")
-    assert covariance.startswith("worst query [1]: the largest entry of |Cov - value| [3.39780")
-    assert smallest.startswith("worst query [1]: smallest eigenvalue [0.177532766364")
-    assert largest.startswith("worst query [0]: largest eigenvalue [2.24586380811")
-    assert logarithm.startswith("worst query [0]: |log Z(q) - value| [1.53577")
+    assert covariance.startswith("worst query 1: the largest entry of |Cov - value| [3.39780")
+    assert smallest.startswith("worst query 1: smallest eigenvalue [0.177532766364")
+    assert largest.startswith("worst query 0: largest eigenvalue [2.24586380811")
+    assert logarithm.startswith("worst query 0: |log Z(q) - value| [1.53577")
 
 
 @pytest.mark.parametrize(("bits", "expected"), [(2, 32), (100, 100), (10**9, 4096)])

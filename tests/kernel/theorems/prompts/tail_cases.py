@@ -17,7 +17,7 @@ def one_direction(
     rule: str,
     below: str,
     rejects: dict[str, Change],
-    verdict: tuple[str, str] = ("rejected", "bound of the probability in direction 0"),
+    verdict: tuple[str, str] = ("rejected", "bound on the probability in direction 0"),
     longer: bool = True,
 ) -> Family:
     """A tail in one direction at a probability just above what the rule gives; `below` is just below it.

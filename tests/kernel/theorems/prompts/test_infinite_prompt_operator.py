@@ -73,7 +73,7 @@ def test_a_false_linear_claim_is_shown_by_a_query(arrays: Path) -> None:
     assert found.verdict is REFUTED
     (line,) = found.findings
     assert line.startswith(
-        "not linear as stated, shown by a query: T(z) = offset + scale * matrix z at z = (1) is off by"
+        "not the stated map, as one query shows: T(z) = offset + scale * matrix z at z = (1) is off by"
     )
     assert "0.238405844044235" in line
 

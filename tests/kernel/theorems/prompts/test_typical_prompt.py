@@ -27,7 +27,7 @@ def test_the_statement_says_every_number_and_claims_nothing_of_the_draw(arrays: 
         "a prompt of 4 tokens", "queries: (0.5, 0.25)", "V = (1, 1)", "scale 1",
         "an infinite prompt of Gaussian tokens of mean (0, 0) and covariance ((1, 0), (0, 0.5))",
         "<u, T - T_inf> for u = (1) is at most 2 and the l2 norm |T - T_inf| is at most 2",
-        "4 independent tokens of that law in the place of these",
+        "4 independent tokens of that law in their place",
         "<u, T - T_inf> for u = (1) exceeds 2 with probability at most 0.35",
         "the l2 norm |T - T_inf| exceeds 2 with probability at most 0.5",
         "Nothing is said of whether the tokens of this prompt were drawn from that law",

@@ -69,7 +69,7 @@ def test_what_is_found_is_said_of_what_is_proved_only(arrays: Path) -> None:
     said = check(texts["three inputs of two tokens"], arrays).findings
     assert said == (
         "the margin is [0.727606875108999 +/- 2.90e-16]; 2 of 3 constraints hold with equality",
-        "2 multipliers are not 0: no others make this point",
+        "2 nonzero multipliers: no others give this point",
     )
     said = check(texts["constraints that stand twice"], arrays).findings
     assert said[1] == "1 multiplier is not 0: others make the same point"

@@ -39,11 +39,11 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     said = statement(cases.WRITTEN_OUT, arrays)
     for piece in (
         "each of 2 queries q", "keys: ((-0.1, 1), (1, 0), (0, 0), (0.3, 0.3))", "queries: ((1, 3), (-1, -1))",
-        "the one of the largest logit scale * <q, key>, is 0, 2;",
+        "the one with the largest logit scale * <q, key>, is 0, 2;",
         "exceeds the largest other one by at least 0.59 and at most the stated number of each query, (1.8, 0.61);",
         "its softmax weight is at least the stated number of each query, (0.72, 0.4) and at most 0.75;",
         "the number of tokens with a larger score <v, value> with v = (1) than the selected one is 1, 3;",
-        "the best token, the one of the largest score <v, value> with v = (1), is 3 at every query;",
+        "the best token, the one with the largest score <v, value> with v = (1), is 3 at every query;",
         "selects the selected tokens at all queries, the smallest <key of it - key of another, W q>, "
         "is at least 0.42 and at most 0.61;",
         "selects the best tokens at all queries, the smallest <key of it - key of another, W q>, "
@@ -56,7 +56,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
 
 def test_the_statement_says_who_sees_what(arrays: Path) -> None:
     said = statement(cases.CAUSAL, arrays)
-    assert "of which the first query sees the first 2, every further query one more:" in said
+    assert "where the first query sees the first 2 tokens and every further query one more:" in said
     assert "scale * <Q q, K token>" in said
     assert "score |value|" in said
 

@@ -22,7 +22,13 @@ from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligati
 
 cases = Cases("gap_cases")
 # What is said where a condition of the witness is false.
-CONDITIONS = ("theta, the exponent", "from the one before", "the first variance", "the rate d", "misses of the fits")
+CONDITIONS = (
+    "theta, the exponent",
+    "one variance of the nodes to the next",
+    "the first variance",
+    "the rate d",
+    "misses of the fits",
+)
 
 CLAIM = CLAIMS["risk-gap"]
 
