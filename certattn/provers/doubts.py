@@ -1,6 +1,6 @@
 """What makes a certificate say little, in sentences for the person who made it: a doubt is no error, and no verdict.
 
-Each command names the rules that fit what it states (`Command.doubts`); `tell_doubts` of `certattn.cli.generate` prints
+Each command names the rules that fit what it states (`Command.doubts`); `certattn.cli.generate` prints
 what they find. Rules look at numbers in doubles: nothing depends on them.
 """
 

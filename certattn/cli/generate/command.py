@@ -20,7 +20,6 @@ from certattn.cli.generate.making import (
     make_certificate,
     taken_file,
     tell,
-    tell_doubts,
 )
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, Place
@@ -116,10 +115,11 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         if described.progress:
             inputs["said"] = _saying(described.progress)
         drawing = None if plot is None else partial(_said_drawn if draws_itself else draw_into, path=plot, **of_picture)
-        certificate = make_certificate(
-            claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing
-        )
-        tell_doubts(certificate, described.doubts)
+
+        def finding(certificate: Certificate) -> str:
+            return described.finding(certificate, inputs)
+
+        certificate = make_certificate(claim, out, inputs, finding, described.doubts, drawing)
         if "scale" in typed and _is_default("scale"):
             from certattn.provers.doubts import scale_left_out
 

@@ -24,11 +24,13 @@ def make_certificate(
     out: Path,
     inputs: Mapping[str, Any],
     finding: Callable[[Certificate], str],
+    doubts: Iterable[Callable[[Certificate], Iterable[str]]],
     drawing: Callable[[Certificate], str] | None,
 ) -> Certificate:
     """Generate, and say what was written; `finding` is a sentence about what was found, said first, or "".
 
-    `drawing` makes a figure of the certificate, and a sentence about it that is said last.
+    `doubts` are rules that say where it says little. `drawing` makes a figure of the certificate, and a sentence about
+    it that is said last.
     """
     from certattn._api import generate as make
     from certattn.statements.wording import statement_of
@@ -42,6 +44,7 @@ def make_certificate(
         click.echo(said)
     click.echo(f"wrote {on_one_line(str(out))}")
     click.echo("\n".join(paragraph(printable(statement_of(certificate).words))))
+    _tell_doubts(certificate, doubts)
     path = on_one_line(str(out))
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
     if drawn:
@@ -68,7 +71,7 @@ def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict
         yield given
 
 
-def tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
+def _tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
     """Say where a certificate says little, by the rules of its command and by that of all."""
     from certattn.provers.doubts import astronomic
 
