@@ -112,6 +112,8 @@ def _draw(axes: Any, name: str, found: _Found, stated: Mapping[str, str]) -> Non
             axes.axhline(bound, color=BOUND, lw=1.4, ls=dashes, label=f"{standing()}: {words} {bound:.6g}")
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
+    if len(values) == 1:
+        axes.set_xticks([1])
     axes.set_xlabel(f"{found.of}, sorted by what is drawn")
     axes.set_ylabel(_WORDS[name])
     axes.legend(loc="best")

@@ -60,7 +60,7 @@ def draw_problem(problem: DescentProblem, path: Target) -> None:
     """The angle with p_mm by step; above it, for keys in the plane, the plane itself."""
     runs = [Run.of(problem, start) for start in _starts(problem)]
     plane = problem.selection.tokens.dimension == _PLANE
-    size = (5.6, 8.4 if plane else 3.8)
+    size = (5.6, 9.2 if plane else 3.8)
     ratios = [5, 3] if plane else [1]
     with canvas(path, size, len(ratios), squeeze=False, height_ratios=ratios) as (figure, axes):
         chosen = ", ".join(map(str, problem.selection.indices))
@@ -91,7 +91,7 @@ def _draw_plane(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("$p_1$")
     axes.set_ylabel("$p_2$")
-    axes.legend()
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12))
 
 
 def _draw_angles(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
