@@ -18,7 +18,7 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.report.text import on_one_line
 
-_BITS, _DIGITS, _FURTHEST = 256, 6, 4096
+_BITS, _DIGITS, _MOST_DIGITS, _FURTHEST = 256, 6, 30, 4096
 _LONGEST = 400
 _LEAST = Decimal("0.0001")
 _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
@@ -78,7 +78,7 @@ def _margin(obligation: Mapping[str, Any]) -> Margin:
         if proved and distance is not None and (distance < 0) is True:
             # The balls are printed wider than they are.
             share, proved = None, False
-        sides = (_said(left, relation in _LESS), relation, _said(right, relation in _GREATER))
+        sides = (_said(left, relation in _LESS, right), relation, _said(right, relation in _GREATER, left))
     if not proved or relation not in (*_LESS, *_GREATER):
         sides = (left, relation, right)
     shown = " ".join((sides[0], _SIGNS.get(relation, relation), sides[2]))
@@ -86,10 +86,14 @@ def _margin(obligation: Mapping[str, Any]) -> Margin:
     return Margin(on_one_line(name), on_one_line(sentence), on_one_line(shown), on_one_line(result), exact, share)
 
 
-def _said(side: str, above: bool) -> str:
-    """The end of a ball that matters, in words; what is exact or no number stands as it is."""
+def _said(side: str, above: bool, other: str) -> str:
+    """The end of a ball that matters, in words; what is exact or no number stands as it is.
+
+    It has as many digits as an exact number on the other side: rounded to fewer it might pass that.
+    """
+    digits = _DIGITS if other.startswith("[") else min(max(_DIGITS, sum(map(str.isdigit, other))), _MOST_DIGITS)
     ball = _number(side) if side.startswith("[") else None
-    end = _end(ball, above) if isinstance(ball, arb) and not ball.is_exact() else ""
+    end = _end(ball, above, digits) if isinstance(ball, arb) and not ball.is_exact() else ""
     return f"{'at most' if above else 'at least'} {end}" if end else side
 
 
@@ -105,13 +109,13 @@ def without_balls(text: str) -> str:
     return _ENCLOSED.sub(between, text)
 
 
-def _end(ball: arb, above: bool) -> str:
+def _end(ball: arb, above: bool, digits: int = _DIGITS) -> str:
     """The upper or the lower end, rounded away from the ball; "" where that is not to be written."""
     mantissa, exponent = (ball.upper() if above else ball.lower()).man_exp()
     if abs(int(exponent)) > _FURTHEST:
         return ""
     numerator, denominator = int(mantissa) * 2 ** max(int(exponent), 0), 2 ** max(-int(exponent), 0)
-    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING if above else ROUND_FLOOR):
+    with localcontext(prec=digits, rounding=ROUND_CEILING if above else ROUND_FLOOR):
         return f"{(Decimal(numerator) / Decimal(denominator)).normalize():g}"
 
 
