@@ -1,8 +1,9 @@
 """certattn: theorems about softmax attention as certificates that a checker re-proves.
 
-    load      read a certificate file
-    check     prove, refute or reject it
-    generate  make one from arrays or files
+    load       read a certificate file
+    check      prove, refute or reject it; check_all: several
+    generate   make one from numbers, arrays or files
+    plot       draw what it states
 
     >>> import certattn
     >>> report = certattn.check("certificates/prompts/infinite-prompt-operator/gaussian-d1.yaml")
@@ -22,11 +23,11 @@ from certattn._version import __version__
 from certattn.kernel.decide.floating_point import default_floating_point
 
 if TYPE_CHECKING:
-    from certattn._api import check, generate, load
+    from certattn._api import check, check_all, generate, load, plot
+    from certattn._certificate import Certificate
     from certattn.isolation.sandbox import active_layers
     from certattn.kernel.decide.checker import CLAIMS
     from certattn.kernel.decide.proof import Outcome, Verdict
-    from certattn.kernel.document.certificate import Certificate
     from certattn.kernel.errors import (
         CertattnError,
         LimitExceededError,
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
         UsageError,
     )
     from certattn.kernel.limits import Limits
-    from certattn.statements.reports import Report, exit_status
+    from certattn.provers import PROVERS
+    from certattn.statements.enclosures import Enclosure
+    from certattn.statements.reports import Obligation, Report, exit_status
 
 # Where each name is, so that it is imported when it is used: the command line starts at once.
 _MODULES = {
-    "certattn._api": ("check", "generate", "load"),
+    "certattn._api": ("check", "check_all", "generate", "load", "plot"),
+    "certattn._certificate": ("Certificate",),
     "certattn.kernel.decide.checker": ("CLAIMS",),
-    "certattn.kernel.document.certificate": ("Certificate",),
     "certattn.kernel.errors": (
         "CertattnError",
         "LimitExceededError",
@@ -52,17 +55,22 @@ _MODULES = {
     "certattn.kernel.limits": ("Limits",),
     "certattn.kernel.decide.proof": ("Outcome", "Verdict"),
     "certattn.isolation.sandbox": ("active_layers",),
-    "certattn.statements.reports": ("Report", "exit_status"),
+    "certattn.provers": ("PROVERS",),
+    "certattn.statements.enclosures": ("Enclosure",),
+    "certattn.statements.reports": ("Obligation", "Report", "exit_status"),
 }
 
 __all__ = [
     "CLAIMS",
+    "PROVERS",
     "CertattnError",
     "Certificate",
+    "Enclosure",
     "LimitExceededError",
     "Limits",
     "MalformedError",
     "NotProvedError",
+    "Obligation",
     "Outcome",
     "Report",
     "UsageError",
@@ -70,9 +78,11 @@ __all__ = [
     "__version__",
     "active_layers",
     "check",
+    "check_all",
     "exit_status",
     "generate",
     "load",
+    "plot",
 ]
 
 

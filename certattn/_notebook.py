@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import CertattnError
 from certattn.statements.reports import Report
 
@@ -23,6 +24,8 @@ def register() -> None:
         html = formatter.formatters["text/html"]
         html.for_type(Report, html_of_report)
         html.for_type(Certificate, html_of_certificate)
+        # A node knows its place, which fills a screen.
+        formatter.formatters["text/plain"].for_type(Node, lambda node, printer, _: printer.pretty(node.plain()))
 
 
 def html_of_report(report: Report) -> str | None:
@@ -38,17 +41,17 @@ def html_of_report(report: Report) -> str | None:
 
 
 def html_of_certificate(certificate: Certificate) -> str | None:
-    """What a certificate states, in words and as a formula; None, for text instead, where it states nothing."""
+    """What a certificate states, in words; None, for text instead, where it states nothing."""
     from html import escape
 
-    from certattn.report.page.formulas import mathml
+    from certattn.report.page.formulas import typeset
     from certattn.report.text import on_one_line
     from certattn.statements.wording import statement_of
 
     try:
         statement = statement_of(certificate)
-        formulas = " &emsp; ".join(mathml(statement.latex))
+        words = typeset(on_one_line(statement.words))
     except CertattnError:
         return None
-    rows = (f"<b>{escape(certificate.claim)}</b>, not checked", escape(on_one_line(statement.words)), formulas)
+    rows = (f"<b>{escape(certificate.claim)}</b>, not checked", words)
     return "".join(f"<p>{row}</p>" for row in (*rows, f"statement <code>{certificate.digest}</code>") if row)

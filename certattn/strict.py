@@ -57,14 +57,14 @@ def second_checker() -> Path | None:
 
 def second_opinion(path: Path, options: CheckOptions, sha256: str) -> tuple[str, str]:
     """What the second checker says of the file, as long as it has these bytes, and why."""
-    if options.root is not None:
-        return _NOT_COVERED, "it takes no --root"
     program = second_checker()
     if program is None:
         return _NOT_COVERED, "it is not installed"
     seconds = str(min(options.limits.timeout_seconds, 999_999))
+    root = [] if options.root is None else ["--root", str(options.root.absolute())]
+    asked = [str(program), "--json", "--seconds", seconds, "--sha256", sha256, *root, str(path.absolute())]
     try:
-        answer = run_alone([str(program), "--json", "--seconds", seconds, "--sha256", sha256, str(path.absolute())])
+        answer = run_alone(asked)
         (found,) = json.loads(answer.stdout)["certificates"]
         verdict, why = str(found["verdict"]), str(found["why"])
     except Exception as error:

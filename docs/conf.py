@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
 
 import certattn
+from certattn.kernel.theorems import CHAPTERS, module_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # of `tools`, which is not installed
+
+from tools.pages.referee_page import write_or_say
 
 project = "certattn"
 author = "The certattn developers"
@@ -12,7 +25,9 @@ copyright = "the certattn developers"
 version = release = certattn.__version__
 
 # The last one brings MathJax and its fonts with it: the pages are read offline as well, and no server is told of it.
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline",
+]  # fmt: skip
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -22,6 +37,7 @@ html_theme = "furo"
 html_title = "certattn"
 html_static_path = ["_static"]
 html_css_files = ["certattn.css"]
+html_js_files = ["scrollable.js"]
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -39,25 +55,33 @@ nitpick_ignore_regex = [
         "py:.*",
         r"certattn\.(kernel|provers\.training\.context_prompts)\..*|ArrayFile|Claim|Node|Plain|Reading|Real|Stopwatch",
     ),
-    ("py:.*", r"Values|Part|Place"),
+    ("py:.*", r"Values|Part|Place|Figure|TypeAliasForwardRef|.*Error, .*"),
+    # Words of docstrings: "str to int", "optional".
+    ("py:class", r"(?!certattn)[a-z].*"),
 ]
 
-_PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
+# Types in docstrings are for people: "exact number" is no class.
+napoleon_google_docstring = False
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 
-def parameters(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """`Parameters` as docstrings here write them (a name, a colon, what it means) as reST fields."""
-    if "Parameters" not in lines:
-        return
-    start = lines.index("Parameters")
-    del lines[start : start + 2]
-    for index in range(start, len(lines)):
-        match = _PARAMETER.match(lines[index])
-        if match is not None:
-            # Of two words before the colon, Sphinx takes the first for a type.
-            lines[index] = f":param {match[1].replace(', ', '/')}: {match[2]}"
-        elif not lines[index].strip():
-            break
+class Provers(SphinxDirective):
+    """The prover of every claim, by chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = [
+            line
+            for chapter, claims in CHAPTERS.items()
+            for line in (f".. rubric:: {chapter}", *(f".. autofunction:: {_prover(claim)}" for claim in claims))
+        ]
+        found = nodes.Element()
+        self.state.nested_parse(StringList("\n\n".join(lines).split("\n"), "provers"), self.content_offset, found)
+        return found.children
+
+
+def _prover(claim: str) -> str:
+    return f"{module_of('provers', claim)}.generate"
 
 
 def signature(
@@ -67,8 +91,43 @@ def signature(
     return (text and text.replace("TypeAliasForwardRef('Plain')", "Plain")), returned
 
 
+_GENERATED = re.compile(r"<!-- generated: (\w+) -->")
+_WITH_GENERATED = ["cli", "codes", "contributing", "gallery", "trust"]
+
+
+def generated(app: object, name: str, source: list[str]) -> None:
+    """What the code says of itself, where a page has a mark for it: `page()` of tools/pages/NAME_page.py."""
+    source[0] = _GENERATED.sub(lambda mark: import_module(f"tools.pages.{mark[1]}_page").page(), source[0])
+
+
+def short_titles(app: Any, doctree: object) -> None:
+    """In the sidebar a claim goes by its name alone: `Claim` would stand there 34 times."""
+    if app.env.docname.startswith("claims/"):
+        name = next(app.env.tocs[app.env.docname].findall(nodes.reference))
+        if name[0].astext() == "Claim ":
+            del name[0]
+
+
+def sidebar(app: object, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Captions of the sidebar are headings, of which a screen reader has to be told the level."""
+    if "furo_navigation_tree" in context:
+        told = context["furo_navigation_tree"].replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = told
+
+
+def page_for_referees(app: Any, exception: object) -> None:
+    """The page that checks certificates in a browser; without Pyodide one that says so, and a line here."""
+    if exception is None and app.builder.name == "html" and (said := write_or_say(Path(app.outdir) / "referee")):
+        print(said, file=sys.stderr)
+
+
 def setup(app: object) -> None:
-    app.connect("autodoc-process-docstring", parameters)  # type: ignore[attr-defined]
+    app.connect("doctree-read", short_titles, priority=900)  # type: ignore[attr-defined]
+    app.connect("source-read", generated)  # type: ignore[attr-defined]
+    app.connect("env-get-outdated", lambda *_: _WITH_GENERATED)  # type: ignore[attr-defined]
+    app.connect("html-page-context", sidebar, priority=900)  # type: ignore[attr-defined]
+    app.connect("build-finished", page_for_referees)  # type: ignore[attr-defined]
+    app.add_directive("provers", Provers)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", signature)  # type: ignore[attr-defined]
 
 

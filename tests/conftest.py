@@ -162,3 +162,16 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     figures: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **options: figures.append(figure))
     return figures
+
+
+@pytest.fixture(scope="module")
+def chromium(tool: Callable[[str], ModuleType]) -> Iterator[Any]:
+    """Debian's browser, without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set.
+
+    For a module and not for the session: while it is open, no other test of the process can run an event loop.
+    """
+    if shutil.which("chromium") is None:
+        assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
+        pytest.skip("chromium is not installed: apt-get install chromium")
+    with tool("browser").chromium() as browser:
+        yield browser

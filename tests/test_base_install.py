@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import certattn
+from certattn.extras import EXTRAS
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.provers import PROVERS
 
@@ -110,15 +111,12 @@ COMMANDS = {
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
     "universality-bound": ["scores.yaml"],
-}
-# Claims whose provers solve quadratic programs, which the extra `selection` brings.
-SELECTION = {
-    "joint-max-margin": "three.yaml",
-    "max-margin": "chosen.yaml",
-    "regularization-path": "lossy.yaml",
-    "selection-counterexample": "descent.yaml",
-    "selection-direction": "descent.yaml",
-    "token-optimality": "scored.yaml",
+    "joint-max-margin": ["three.yaml"],
+    "max-margin": ["chosen.yaml"],
+    "regularization-path": ["lossy.yaml"],
+    "selection-counterexample": ["descent.yaml"],
+    "selection-direction": ["descent.yaml"],
+    "token-optimality": ["scored.yaml"],
 }
 
 
@@ -161,8 +159,15 @@ def test_every_module_but_derivations_can_be_imported(folder: Path) -> None:
         assert PROVERS[claim].__module__ in imported
 
 
+def test_extras_are_those_of_the_package() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, packages in EXTRAS.items():
+        own = [line for line in declared[extra] if not line.startswith("certattn[")]
+        assert tuple(re.split("[<>=]", line)[0] for line in own) == packages
+
+
 def test_a_command_is_tried_for_every_claim() -> None:
-    assert set(COMMANDS) | set(SELECTION) == set(CLAIMS)
+    assert set(COMMANDS) == set(CLAIMS)
 
 
 def commands(folder: Path, *lines: str) -> tuple[dict[str, int], str]:
@@ -183,13 +188,9 @@ def test_every_prover_runs(folder: Path) -> None:
 
 
 def test_what_needs_an_extra_says_which(folder: Path) -> None:
-    lines = [f"generate {claim} {given} -o selected.yaml" for claim, given in SELECTION.items()]
-    statuses, said = commands(folder, *lines)
-    assert statuses == dict.fromkeys(lines, 2)
-    assert said.count("pip install 'certattn[selection]'") == len(lines)
     tail = "generate output-tail law.yaml --direction 1,0 --exceeds 0.4 --probability 0.1 -o tail.yaml --plot tail.svg"
     statuses, said = commands(folder, tail, "derive")
     assert statuses == {tail: 2, "derive": 2}
-    assert "a figure needs matplotlib: pip install 'certattn[plot]'" in said
-    assert "derivations need sympy: pip install sympy" in said
-    assert not list(folder.glob("selected*")) + list(folder.glob("tail*"))
+    assert "figures need matplotlib: pip install 'certattn[plot]'" in said
+    assert "derivations need sympy: pip install 'certattn[theory]'" in said
+    assert not list(folder.glob("tail*"))

@@ -27,6 +27,9 @@ import pytest
 
 import certattn
 from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.document.certificate import statement_digest
+from certattn.kernel.document.reader import parse_tree
+from certattn.kernel.limits import DEFAULT_LIMITS
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tools.fuzz.two_readers import recheck
@@ -300,6 +303,7 @@ def test_exit_statuses_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert recheck.main([str(GALLERY / "spectrum" / "normalizer-bound"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["counts"]["verified"] == len(found["certificates"]) == 4
+    assert all(one["statement"] == certattn.load(one["path"]).digest for one in found["certificates"])
     assert recheck.main([str(altered(tmp_path, PLAIN, BROKEN["NaN"]))]) == 1
 
 
@@ -770,6 +774,47 @@ def test_a_folder_means_what_it_means_to_certattn_check(tmp_path: Path) -> None:
     )
 
 
+def test_array_files_lie_below_the_certificate_or_a_root(tmp_path: Path) -> None:
+    (tmp_path / "proofs").mkdir()
+    np.save(tmp_path / "v.npy", np.array([[1.0], [3.0]]))
+    digest = hashlib.sha256((tmp_path / "v.npy").read_bytes()).hexdigest()
+    node = f"{{file: ../v.npy, sha256: {digest}, dtype: float64, shape: [2, 1]}}"
+    (tmp_path / "proofs" / "a.yaml").write_text(VALUE % node)
+    for root, status in ((tmp_path, 0), (tmp_path / "proofs", 1)):
+        assert recheck.main(["--root", str(root), str(tmp_path / "proofs")]) == status
+    assert recheck.main([str(tmp_path / "proofs")]) == 1
+
+
+# -- what names a statement
+
+
+def test_statements_have_the_digest_that_the_kernel_gives_them() -> None:
+    for path in sorted(GALLERY.rglob("*.yaml")):
+        assert recheck.digest(recheck.opened(path.read_bytes())) == certattn.load(path).digest, path
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("0.1", "1/10", True), ("0x1p-1", "5e-1", True), ("sqrt(4)", "2", True), ("1/sqrt(8)", "sqrt(1/8)", True),
+        ("sqrt(2)", "2", False), ("-0", "0", True), ("sqrt(0)", "0", False), ("all", "ball", False),
+        ("{file: a.npy, rows: 0:2, shape: [2]}", "{file: b/c.npy, shape: [2.0]}", True),
+        ("{file: a.npy, rows: 0:2, shape: [3]}", "{file: a.npy, shape: [3]}", False),
+        ("{file: a.npz, array: 1}", "{file: a.npz, array: 1.0}", False), ("{file: a.npy}", "{file: a.npz}", False),
+        ("{a: 1, b: 2}", "{b: 2, a: 1}", True), ("[1, 2]", "[2, 1]", False), ("{file: [1]}", "{file: [1.0]}", True),
+    ],
+)  # fmt: skip
+def test_what_counts_for_a_digest(one: str, other: str, same: bool) -> None:
+    def both(value: str) -> set[str]:
+        text = f"certattn: 1\nclaim: max-margin\ngiven: {{x: {value}}}\nasserts: {{}}\n"
+        tree = parse_tree(text, "a.yaml", DEFAULT_LIMITS)
+        return {recheck.digest(recheck.opened(text.encode())), statement_digest(tree.plain())}
+
+    first, second = both(one), both(other)
+    assert len(first) == len(second) == 1
+    assert (first == second) == same
+
+
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     done = subprocess.run(
@@ -785,6 +830,8 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
         (["--seconds", "abc", "x"], "'--seconds': a number from 1 to 999999 belongs behind it"),
         (["nowhere.yaml"], "'nowhere.yaml': no file, folder or option"),
         (["--fast"], "'--fast': no file, folder or option"),
+        (["--root", "nowhere", "x"], "'--root': a folder belongs behind it"),
+        (["--sha256", "abc", "x"], "'--sha256': a hash belongs behind it"),
     ],
 )
 def test_wrong_usage_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -145,7 +146,18 @@ def test_what_it_has_no_method_or_time_for_is_said(said: str, tmp_path: Path, mo
 def test_without_a_second_checker_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strict, "_SECOND_CHECKERS", ())
     assert check(COVERED, strict=True).strict[-1] == "second checker: not covered (it is not installed)"
-    assert check(COVERED, strict=True, root=GALLERY).strict[-1] == "second checker: not covered (it takes no --root)"
+
+
+def test_array_files_may_lie_in_a_folder_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "proofs").mkdir()
+    text = ARRAYS.read_text().replace("file: data/", "file: ../data/")
+    (tmp_path / "proofs" / "a.yaml").write_text(text)
+    shutil.copytree(ARRAYS.parent / "data", tmp_path / "data")
+    report = check(tmp_path / "proofs" / "a.yaml", strict=True, root=tmp_path)
+    assert report.strict[-1] == "second checker: verified"
+    (found, why) = strict.second_opinion(tmp_path / "proofs" / "a.yaml", CheckOptions(), report.sha256)
+    assert found == "rejected"
+    assert "in the folder of the certificate" in why
 
 
 def test_options_that_say_otherwise_are_refused() -> None:

@@ -1,7 +1,7 @@
 """A length at which random prompts are as near to their limit as this head is to its surrogate; fewer may be enough.
 
 The law is the Gaussian with the moments of score and value over the tokens that a query sees, for the query for which
-the proof takes the longest. The certificate says for a length L that P(|T_L - T| > r) <= delta, with the bound r that
+the proof takes the longest. The certificate says that P(|T_L - T| > r) <= delta from a length on, with the bound r that
 is certified of the head's deviation; it is proved by the mean square of the norm.
 """
 
@@ -56,12 +56,12 @@ def plan(head: Head, probability: str, within: str) -> Plan:
 
     def figures(found: Sequence[Certificate]) -> dict[str, Any]:
         (certificate,) = found
-        length = number(mapping(certificate.given.plain()).get("length"))
-        tail = mapping(asserted(certificate, THEOREM.name, {**law, "length": length}).get("norm"))
+        least = number(mapping(mapping(certificate.given.plain()).get("length")).get("at_least"))
+        tail = mapping(asserted(certificate, THEOREM.name, {**law, "length": {"at_least": least}}).get("norm"))
         stated = [tail.get("norm"), rational(tail.get("exceeds")), rational(tail.get("probability"))]
         if stated != [_NORM, bound, rational(probability)]:
             raise Unfit(f"{certificate.path}: expected a tail beyond {within} of probability {probability}")
-        return {"query": query, "within": within, "probability": probability, "length": int(rational(length).p)}
+        return {"query": query, "within": within, "probability": probability, "length": int(rational(least).p)}
 
     return Plan([CERTIFICATE], write, figures)
 

@@ -177,14 +177,14 @@ COLUMNS = (
     Column(
         "change",
         BOTH,
-        "off (half) times share, about how much of the stream changes where a linear map replaces the head; of all "
-        "columns it predicts best what that does to the model's output",
+        "off (half) times share: about how much of the stream changes if a linear map replaces the head; of all "
+        "columns the best predictor of the change of the model's output",
         lambda head, figures: _rounded_change(change(head, figures)),
     ),
     Column(
         "off (half)",
         PROVED,
-        "at half of the queries the head is at most so far from the linear map that has the prompt's moments, in units "
+        "at half of the queries the head is at most this far from the linear map with the prompt's moments, in units "
         "of its output; another linear map may be nearer",
         _off("relative_median"),
     ),
@@ -222,8 +222,8 @@ COLUMNS = (
     Column(
         "enough",
         PROVED,
-        "so many Gaussian tokens are enough for attention to be within that distance of its limit, but with the "
-        "probability that was given",
+        "with this many Gaussian tokens attention is within that distance of its limit, except with the given "
+        "probability",
         _length,
     ),
     Column("verdict", "", "", lambda head, _: verdict(head)),

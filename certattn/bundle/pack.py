@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from certattn.bundle.archive import MOST_MEMBERS
+from certattn.bundle.container import MOST_MEMBERS
 from certattn.bundle.names import folded, is_inner
 from certattn.kernel.document.regular_files import regular_file
 from certattn.kernel.errors import UsageError

@@ -51,7 +51,7 @@ The statements:
 {statements}
 """
 _SECOND = """\
-    python3 second-checker certificates
+    python3 second-checker{root} certificates
 
 The second checker is included so that it can be read; it needs only Python and shares no code with certattn. It does
 not cover every claim, and says so. If you do not trust the archive, take your own copy from certattn's sources.
@@ -65,12 +65,13 @@ def readme(promises: Collection[Promise], *, page: bool, second: bool, root: boo
         *(["    report.html      the same as a page, with what each verdict rests on"] if page else []),
         *(["    second-checker/  an independent checker in Python"] if second else []),
     ]
+    inside = " --root certificates" if root else ""
     count = counted(len(promises), "certificate")
     return _TEXT.format(
         title=f"{count}, packed by certattn {__version__}",
         certattn=__version__,
-        root=" --root certificates" if root else "",
-        second=_SECOND if second else "",
+        root=inside,
+        second=_SECOND.format(root=inside) if second else "",
         rest="".join(f"{line}\n" for line in rest),
         statements="\n\n".join(map(_statement, sorted(promises, key=lambda promise: promise.path))),
     )

@@ -43,37 +43,46 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=_FILE)
-@click.option("-o", "--out", metavar="DIR", type=_FILE, required=True, help="The folder to write, or to continue.")
+@click.option("-o", "--out", metavar="DIR", type=_FILE, required=True, help="The folder to write, or to go on with.")
 @click.option(
     "--ids",
     multiple=True,
     metavar="FILE",
     type=_FILE,
-    help="A prompt as token ids: a .npy file, or whole numbers in a text file.",
+    help="A prompt as token ids: .npy, or whole numbers. May be repeated.",
 )
-@click.option("--text", "texts", multiple=True, metavar="FILE", type=_FILE, help="A prompt as text.")
 @click.option(
-    "--tokenizer", metavar="FILE", type=_FILE, help="The tokenizer.json; by default the one beside the model."
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="FILE",
+    type=_FILE,
+    help="A prompt as a text, cut to what the model takes; needs tokenizers. May be repeated.",
 )
+@click.option("--tokenizer", metavar="FILE", type=_FILE, help="tokenizer.json; the one beside the model by default.")
 @click.option("--tokens", metavar="N", type=click.IntRange(1), help="Take the first N tokens of each prompt.")
 @click.option("--layers", metavar="A:B or A,B", help="Layers to audit, counted from 0; all by default.")
 @click.option("--heads", metavar="A:B or A,B", help="Heads of each layer; all by default.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(list(STATES)), help="What to state; all by default."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(list(STATES)),
+    help="What to state; all by default. May be repeated.",
 )
 @click.option(
     "--probability",
     metavar="DELTA",
     default="0.01",
     show_default=True,
-    help="For random prompts: the probability that they are farther off.",
+    help="For prompt lengths: how rarely random prompts are farther off.",
 )
 @click.option(
     "--dtype",
     type=click.Choice(PRECISIONS),
     default=PRECISIONS[0],
     show_default=True,
-    help="Floating-point type of the run.",
+    help="Floats of the forward pass.",
 )
 @click.option("--causal", is_flag=True, help="Recorded heads: query i sees the first i + 1 tokens.")
 @click.option("--scale", metavar="S", help="Recorded heads: factor of the scores; 1/sqrt(d) by default.")

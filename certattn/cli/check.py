@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certattn.cli.globs import give_up, is_pattern, matching
+from certattn.cli.no_certificates import with_hint
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.sources import Files, Source
@@ -40,8 +41,8 @@ Examples:
   certattn check certificates/ --jobs 2        a folder, two at a time
   certattn check 'runs/*/head?.yaml'           a glob; ** matches folders of any depth
   certattn check cert.yaml --explain           every obligation with both enclosures
-  certattn check paper/ --strict               for a paper: everything checked twice where possible
-  certattn check cert.yaml --only 'at_most[7]' one obligation (never `verified`)
+  certattn check paper/ --strict               for a paper: with the second checker
+  certattn check cert.yaml --only 'at_most[7]' one obligation (never gives `verified`)
   certattn check certificates/ --report junit=report.xml
   certattn check paper.zip                     an archive from certattn bundle
   certattn check certificates/ --locked        the statements that certattn.lock promises
@@ -69,23 +70,33 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
     multiple=True,
     callback=named_reports,
     metavar="FORM=FILE",
-    help="Write a report in another format to a file as well; may be repeated.",
+    help="Also write a report in another format to a file, emptied before the checks. May be repeated.",
 )
 @arithmetic_option
 @click.option(
     "--strict",
     is_flag=True,
-    help="For papers: only Arb, a new interpreter for each file, and the second checker where it covers the claim.",
+    help="For papers: Arb alone, a separate interpreter for each, and the second checker where it covers the claim.",
 )
-@click.option("--locked", is_flag=True, help="Reject what states something other than certattn.lock promises.")
 @click.option(
-    "--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="The same with another lock file."
+    "--locked",
+    is_flag=True,
+    help="Reject what does not state what certattn.lock promises, and what is promised and missing.",
 )
+@click.option("--lock", "lock_file", type=click.Path(path_type=Path), metavar="FILE", help="Do so with this lock.")
 @click.option("--no-unlocked", is_flag=True, help="With a lock: also reject what is not in it.")
 @click.option("--explain", is_flag=True, help="Print every obligation.")
-@click.option("--only", metavar="NAME", help="Check only the obligations of this name; * matches anything.")
-@click.option("--verbose", is_flag=True, help="Print on the error stream how the checking processes are confined.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first certificate that is not verified.")
+@click.option(
+    "--only",
+    metavar="NAME",
+    help="Check only the obligations of this name; * matches anything. The verdict is never `verified`.",
+)
+@click.option("--verbose", is_flag=True, help="Say on standard error how the checking processes are confined.")
+@click.option(
+    "--fail-fast",
+    is_flag=True,
+    help="Stop at the first certificate that is not verified; reports list the others as inconclusive.",
+)
 @root_option
 @checking_limits
 def check(
@@ -107,7 +118,8 @@ def check(
 ) -> int:
     """Prove, refute or reject the certificates in files, folders or globs, or in an archive.
 
-    A folder or a .zip archive stands for all .yaml and .yml files in it and below, except hidden ones.
+    A file is checked whatever it is called. A folder or a .zip archive stands for all .yaml and .yml files in it and
+    below, except hidden ones and those behind links to folders. Reports come in the order of the paths.
     """
     if not paths and not locked and not lock_file:
         raise click.UsageError("nothing to check: name a certificate, a folder or a glob")
@@ -219,7 +231,8 @@ def _check_all(
                 left=progress.left,
             )
         with closing(checks):
-            for report in checks if promised is None else promised.apply(checks):
+            for found in checks if promised is None else promised.apply(checks):
+                report = with_hint(found) if found.verdict is Verdict.MALFORMED else found
                 progress.finished()
                 yield report
                 if form == "text":

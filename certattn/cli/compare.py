@@ -63,34 +63,36 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
 
 @click.command(epilog=EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--max-abs", metavar="X", help="Prove that no entry is off by more than X.")
+@click.option("--max-abs", metavar="X", help="Prove that no entry is off by more.")
 @click.option(
-    "--relative", metavar="X", help="Prove that the error of no row is more than X times the norm of the exact row."
+    "--relative", metavar="X", help="Prove it of the error of each row, divided by the norm of the exact row."
 )
-@click.option(
-    "--ulps", metavar="X", help="Prove that no entry is off by more than X units in the last place of the exact entry."
-)
-@click.option("--rms", metavar="X", help="Prove that the root mean square of the errors of each head is at most X.")
-@click.option("--lse", metavar="X", help="Prove that no log-sum-exp that the kernel returned is off by more than X.")
+@click.option("--ulps", metavar="X", help="Prove it in units in the last place of the exact entry.")
+@click.option("--rms", metavar="X", help="Prove it of the root mean square of the errors of each head.")
+@click.option("--lse", metavar="X", help="Prove it of the log-sum-exps that the kernel returned.")
 @click.option(
     "--array",
     "arrays",
     multiple=True,
     metavar="FIELD=NAME",
-    help="Name of an array: q, k, v, output, lse, mask, alibi or sinks; against for the output in the other file.",
+    help="Name of an array: q, k, v, output, lse, mask, alibi or sinks; against in the other file. May be repeated.",
 )
-@click.option("--layout", type=click.Choice(["bhsd", "bshd"]), default="bhsd", show_default=True, help="Order of axes.")
+@click.option(
+    "--layout",
+    type=click.Choice(["bhsd", "bshd"]),
+    default="bhsd",
+    show_default=True,
+    help="Order of the axes batch, heads, sequence, dimension.",
+)
 @click.option("--scale", metavar="S", help="Factor of the scores, an exact number; 1/sqrt(d) by default.")
 @click.option("--causal", metavar="MASK", help="A causal mask: top-left, bottom-right, or an offset.")
 @click.option(
-    "--window", type=click.IntRange(1), metavar="N", help="With --causal: how many keys a query sees at most."
+    "--window", type=click.IntRange(1), metavar="N", help="How many keys a query sees at most under the mask."
 )
-@click.option("--lengths", metavar="N,N", help="How many keys each element of the batch has; the rest is padding.")
+@click.option("--lengths", metavar="N,N", help="How many keys each of the batch has; the rest is padding.")
 @click.option("--sequences", metavar="N,N:N,N", help="Lengths of packed sequences: of queries, and of keys.")
-@click.option(
-    "--empty", type=click.Choice(["zero"]), help="What the kernel should return for a query that sees no key."
-)
-@click.option("--soft-cap", metavar="C", help="C, where scores x become C tanh(x / C).")
+@click.option("--empty", type=click.Choice(["zero"]), help="What a query that sees no key should have returned.")
+@click.option("--soft-cap", metavar="C", help="C, if scores x are replaced by C tanh(x / C).")
 @click.option(
     "--lse-base", type=click.Choice(["e", "2"]), default="e", show_default=True, help="The base of the log-sum-exps."
 )
@@ -107,7 +109,12 @@ def _pair(text: str) -> tuple[list[int], list[int]]:
     metavar="CERT",
     help="Write a certificate of the bounds, or of the smallest ones that hold.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="PICTURE", help="Draw a heat map of the errors.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="PICTURE",
+    help="Draw a heat map of the errors (.svg, .png, .pdf).",
+)
 @click.option(
     "--digits", type=click.IntRange(1, 15), default=3, show_default=True, help="Digits of the smallest bounds."
 )
@@ -134,8 +141,12 @@ def compare(
     """Prove how far a kernel's output is from attention.
 
     FILE is a .npz or .safetensors file, or a folder of .npy files, with the arrays q, k, v and output; lse, if the
-    kernel returned it; a mask, True where a query sees a key; alibi and sinks, a number for each head. Said are the
-    smallest bounds that hold of each head. With bounds to prove, the exit status says whether they hold.
+    kernel returned it; a mask, True where a query sees a key; alibi and sinks, a number for each head. Inputs may be
+    integers, the output must be floats. Prints the smallest bounds that hold for each head. With bounds to prove, the
+    exit status says whether they hold.
+
+    Names found without --array: output, o, out, outputs, attn_output; q, queries, query; k, keys, key; v, values,
+    value; lse, logsumexp, softmax_lse; mask; alibi; sinks.
     """
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place

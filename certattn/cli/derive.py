@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from certattn.extras import require_extras
+
 if TYPE_CHECKING:
     from certattn.theory.derivation import Derivation, Outcome
 
@@ -63,17 +65,10 @@ def derive(ctx: click.Context, name: str | None, latex: bool, check: bool) -> No
         ctx.exit(1)
 
 
-class _MissingLibraryError(click.ClickException):
-    exit_code = 2
-
-
 def _load() -> Mapping[str, Derivation]:
-    try:
-        from certattn.theory import DERIVATIONS
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("sympy", "mpmath"):
-            raise
-        raise _MissingLibraryError("derivations need sympy: pip install sympy") from None
+    require_extras("derivations", "theory")
+    from certattn.theory import DERIVATIONS
+
     return DERIVATIONS
 
 

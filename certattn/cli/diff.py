@@ -29,7 +29,7 @@ Exit status: 0 the same statement; 1 another one; 2 malformed or usage.
 @root_option
 @reading_limits
 def diff(old: str, new: str, form: str, root: Path | None, **limits: Any) -> int:
-    """Say what has changed from one certificate to another, and whether the statement has.
+    """Say how two certificates differ, and whether they state the same.
 
     Numbers are compared by value, arrays by hash. Nothing is proved: `certattn check` does that.
     """

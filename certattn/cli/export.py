@@ -31,16 +31,16 @@ Coq, malformed or usage; 3 inconclusive; 4 a limit, or Coq would take too long.
     required=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder to write; it must not exist.",
+    help="The folder to make; it must not exist.",
 )
-@click.option("--fast", is_flag=True, help="Let Coq use its machine integers: faster, and more to trust.")
+@click.option("--fast", is_flag=True, help="Let Coq use its machine integers: faster, but more has to be trusted.")
 @click.option(
     "--most-seconds",
     type=click.IntRange(1),
     default=600,
     show_default=True,
     metavar="N",
-    help="Refuse what is expected to take Coq longer.",
+    help="Refuse what would probably take Coq longer.",
 )
 @root_option
 @checking_limits

@@ -1,9 +1,10 @@
-"""What a page needs of each certificate beside its verdict: its formula, its numbers, its picture."""
+"""What a page needs of each certificate beside its verdict: its numbers, its picture."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import CertattnError, UsageError
 from certattn.report.page.entry import Described, single_numbers
 from certattn.statements.reports import Report
-from certattn.statements.wording import statement_of
 
 _LARGEST = 2**25
 
@@ -23,20 +23,28 @@ def describe(files: Sequence[Path], options: CheckOptions, jobs: int) -> list[De
     return [Described(**found) for found in find(files, options, jobs, _describe)]
 
 
-def draw(reports: Sequence[Report], options: CheckOptions, jobs: int, patience: int) -> list[tuple[str, str]]:
+def draw(
+    reports: Sequence[Report], options: CheckOptions, jobs: int, patience: int, *, checked: bool
+) -> list[tuple[str, str]]:
     """The picture of each verified certificate as SVG, or why there is none; `patience` are seconds for one.
 
-    A picture says "certified": it is of the very statement that was verified.
+    Where this run has `checked` them a picture says "certified": it is of the very statement that was verified.
     Raises UsageError where matplotlib is missing.
     """
-    from certattn.provers.figures import require_matplotlib, warm_up
+    from certattn.provers.figures import require_matplotlib
+    from certattn.provers.plots import warm_up
 
     require_matplotlib()
     if reports:
         # What every process would do again: importing, and finding fonts.
-        warm_up()
+        warm_up({report.claim for report in reports})
     limits = replace(options.limits, timeout_seconds=min(patience, options.limits.timeout_seconds))
-    found = find([Path(report.path) for report in reports], replace(options, limits=limits), jobs, _draw)
+    found = find(
+        [Path(report.path) for report in reports],
+        replace(options, limits=limits),
+        jobs,
+        partial(_draw, checked=checked),
+    )
     return [_of(report, picture) for report, picture in zip(reports, found, strict=True)]
 
 
@@ -54,25 +62,21 @@ def same_statement(described: Described, report: Report) -> Described:
 def _describe(path: Path, options: CheckOptions) -> dict[str, Any]:
     try:
         certificate = load(path, root=options.root, limits=options.limits)
-        latex = statement_of(certificate).latex
     except CertattnError:
         return {}
     return {
-        "latex": latex,
         "digest": certificate.digest,
         "provenance": certificate.provenance,
         "figures": single_numbers(certificate.plain["asserts"]),
     }
 
 
-def _draw(path: Path, options: CheckOptions) -> dict[str, Any]:
-    from certattn.provers.plots import PICTURES, as_svg
+def _draw(path: Path, options: CheckOptions, *, checked: bool) -> dict[str, Any]:
+    from certattn.provers.plots import as_svg
 
     try:
         certificate = load(path, root=options.root, limits=options.limits)
-        if certificate.claim not in PICTURES:
-            return {"without": ""}
-        picture = as_svg(certificate, checked=True)
+        picture = as_svg(certificate, checked=checked)
     except UsageError as error:
         return {"without": str(error)}
     except CertattnError:

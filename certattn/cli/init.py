@@ -24,7 +24,10 @@ Examples:
 @click.argument("folder", metavar="[DIR]", default=".")
 @click.option("--ci", type=click.Choice(CI_SYSTEMS), help="CI system to set up.")
 @click.option(
-    "--install", "requirement", metavar="REQ", help=f"What pip installs in that job.  [default: {REQUIREMENT}]"
+    "--install",
+    "requirement",
+    metavar="REQ",
+    help=f"What pip installs there: a wheel, a folder, an address.  [default: {REQUIREMENT}]",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
 def init(folder: str, ci: str | None, requirement: str | None, dry_run: bool) -> None:

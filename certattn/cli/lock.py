@@ -40,7 +40,7 @@ Exit status: 0 written; 2 malformed or usage.
 @root_option
 @reading_limits
 def lock(paths: tuple[str, ...], out: Path, root: Path | None, **limits: Any) -> None:
-    """Write down which statements are promised, for `check --locked`.
+    """Record which statements are promised, for `check --locked`.
 
     Paths are as those of `certattn check`; without any, the lock's own files are locked again. Nothing is proved:
     `certattn check` does that.

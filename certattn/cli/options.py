@@ -40,7 +40,7 @@ _LIMITS = (
 _CHECK_LIMITS = (
     ("--max-bits", click.IntRange(2), "max_bits", "Highest working precision."),
     ("--timeout", click.IntRange(1), "timeout_seconds", "Seconds for one certificate."),
-    ("--memory", size, "memory_bytes", "Memory for one certificate."),
+    ("--memory", size, "memory_bytes", "Memory for one certificate, such as 500M or 8G."),
 )
 
 
@@ -89,7 +89,7 @@ arithmetic_option = click.option(
     type=click.Choice(ARITHMETICS),
     default="auto",
     show_default=True,
-    help="Balls in binary64 with proved bounds (fast), in Arb (any precision), or auto: the first that decides.",
+    help="Balls in binary64 with proved bounds (fast), in Arb (any precision), or auto: first one, then the other.",
 )
 
 

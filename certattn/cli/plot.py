@@ -36,22 +36,21 @@ def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: 
     """Draw what a certificate states.
 
     A picture shows the bounds as they stand in the file, and beside them what is computed in doubles. Without --check
-    it says that they are stated, and that nothing was checked.
+    it says that nothing was checked. It needs matplotlib: pip install 'certattn[plot]'.
     """
     from certattn.isolation.worker import check_files
-    from certattn.kernel.decide.checker import CheckOptions, theorem_of
+    from certattn.kernel.decide.checker import CheckOptions
     from certattn.kernel.decide.proof import Verdict
     from certattn.kernel.document.certificate import load
     from certattn.kernel.errors import UsageError
     from certattn.provers.figures import require_figure
     from certattn.provers.output import require_place
-    from certattn.provers.plots import draw, require_picture
+    from certattn.provers.plots import draw
     from certattn.statements.reports import exit_status
 
     require_place(out, certificate)
     options = CheckOptions(take_limits(limits), root)
     loaded = load(certificate, root=root, limits=options.limits)
-    require_picture(theorem_of(loaded).name)
     require_figure(out)
     if not check:
         draw(loaded, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 from certattn.cli.check import find_certificates
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
+from certattn.extras import require_extras
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.errors import UsageError
 from certattn.report.text import on_one_line, summary_line
@@ -67,7 +69,7 @@ def report(
 ) -> int:
     """Check certificates and write what came out as one page.
 
-    The page says what each certificate states, how much slack its proof has, and on what it rests. It is one file
+    The page says what each certificate states, how much its proof has to spare, and on what it rests. It is one file
     that loads nothing, and its links to the certificates are relative to it.
     """
     from certattn.cli.confined import gather
@@ -98,11 +100,12 @@ def report(
     if pictures and form == "html":
         from certattn.provers.plots import PICTURES
 
-        # The words of a picture say "certified": only what is verified has one.
-        wanted = [number for number, entry in enumerate(entries) if entry.verified and entry.report.claim in PICTURES]
-        drawn = draw([reports[number] for number in wanted], options, workers, patience)
+        # Only what is verified has a picture; one of an earlier check says that nothing was checked for it.
+        wanted = [number for number, entry in enumerate(entries) if entry.verified]
+        drawn = draw([reports[number] for number in wanted], options, workers, patience, checked=source is None)
         for number, (picture, without) in zip(wanted, drawn, strict=True):
-            entries[number] = Entry(files[number], reports[number], source is None, described[number], picture, without)
+            shows = PICTURES[reports[number].claim][1]
+            entries[number] = replace(entries[number], picture=picture, without_picture=without, picture_shows=shows)
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     folders = [Path(path) for path in paths]
     content = Content(entries, out.parent, when, str(source or ""), missing_of(folders), others_of(folders, files))
@@ -138,12 +141,8 @@ def require_libraries(form: str, pictures: bool) -> None:
     """Raises UsageError where the page could not be written in the end, before any work is done."""
     if form != "html":
         return
-    for module in ("jinja2", "latex2mathml", *(("matplotlib",) if pictures else ())):
-        try:
-            __import__(module)
-        except ImportError:
-            hint = "; --no-pictures does without" if module == "matplotlib" else "; --format markdown does without"
-            raise UsageError(f"a page needs {module}: pip install 'certattn[report]'{hint}") from None
+    otherwise = "--format markdown does without" + (", --no-pictures without matplotlib" if pictures else "")
+    require_extras("pages", "report", *(("plot",) if pictures else ()), otherwise=otherwise)
 
 
 def _text(content: Any, form: str) -> str:

@@ -158,7 +158,7 @@ def script_text(instance: Instance) -> str:
 
 def theorem_words(instance: Instance) -> str:
     """What the theorem is of the statement."""
-    return WHOLE if instance.says is None else f"its numeric heart: {instance.says}"
+    return WHOLE if instance.says is None else f"its numeric core: {instance.says}"
 
 
 def sha256(data: bytes) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from certattn.extras import require_extras
 from certattn.kernel.errors import UsageError
 from certattn.models.heads import Ids, Model
 from certattn.provers.array_files import ONLY, open_array_file
 
 TOKENIZER = "tokenizer.json"
-NEEDED = "texts need the package tokenizers: pip install 'certattn[audit]'; or give token ids (--ids)"
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,9 @@ def cut(model: Model, most: int | None) -> int:
 
 def prompt_of_text(path: Path, tokenizer: Path, model: Model, most: int | None) -> TokenPrompt:
     """The text in a file, by a tokenizer in the format of the package tokenizers; cut to what the model takes."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise UsageError(NEEDED) from None
+    require_extras("texts", "audit", otherwise="or give token ids (--ids)")
+    from tokenizers import Tokenizer
+
     if not tokenizer.is_file():
         raise UsageError(f"{tokenizer}: no such file, expected the tokenizer of the model (--tokenizer)")
     try:

@@ -79,6 +79,8 @@ def open_array_file(path: Path) -> ArrayFile:
     if not path.exists():
         # Before its kind is found wanting: a name without an ending is mostly one that was mistyped.
         raise UsageError(f"{path}: no such file or directory, expected an array file")
+    if path.is_dir():
+        raise UsageError(f"{path}: a folder, expected an array file: .npz, .safetensors or .npy")
     if path.suffix not in kinds:
         raise UsageError(f"{path}: expected a .npz or .safetensors file with several arrays, or a .npy file")
     try:

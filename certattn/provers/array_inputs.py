@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,9 @@ from certattn.kernel.document.references import DTYPES
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.provers.array_files import ONLY, ArrayFile, Header
+from certattn.provers.array_files import ONLY, ArrayFile, Header, open_array_file
 from certattn.provers.commands import DATA_MODES
+from certattn.provers.exact_inputs import did_you_mean
 from certattn.provers.output import write_file
 from certattn.provers.safetensors import carrier, file_bytes
 
@@ -58,16 +60,49 @@ class InMemory:
 Source = InFile | InMemory | np.ndarray[Any, Any]
 
 
-def by_field(file: ArrayFile, fields: Iterable[str], names: Mapping[str, str]) -> dict[str, Source]:
-    """The arrays of these fields in a file, some under other names. Raises UsageError where a named one is missing."""
+def require_known(names: Iterable[str], known: Collection[str]) -> None:
+    """Raises UsageError for arrays that no field is for."""
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        near = did_you_mean(unknown[0], known)
+        raise UsageError(f"unknown arrays {', '.join(unknown)}{near}; expected {', '.join(known)}")
+
+
+_NAMED = re.compile(r"(.+\.npy|.+\.(?:npz|safetensors))(?:\[(.+)\])?")
+
+
+def file_and_array(text: str) -> tuple[str, str | None] | None:
+    """The file and the array that data.npz[keys], head.safetensors[l0.k] or keys.npy name; None for other texts."""
+    match = _NAMED.fullmatch(text)
+    return (match[1], match[2]) if match else None
+
+
+def by_field(file: ArrayFile | None, fields: Iterable[str], names: Mapping[str, str]) -> dict[str, Source]:
+    """The arrays of these fields in a file, some under other names, or in files of their own.
+
+    Raises UsageError where a named one is missing.
+    """
     found: dict[str, Source] = {}
     for field in fields:
         name = names.get(field, field)
-        if name in file.headers:
+        if file is not None and name in file.headers:
             found[field] = InFile(file, name)
         elif field in names:
-            raise UsageError(f"{file.path}: no array {name!r}; it holds {file.listed()}")
+            elsewhere = file_and_array(name)
+            if elsewhere is None:
+                holds = f"{file.path}: no array {name!r}; it holds {file.listed()}" if file else f"no array {name!r}"
+                raise UsageError(holds)
+            found[field] = _array_in(*elsewhere)
     return found
+
+
+def _array_in(name: str, array: str | None) -> InFile:
+    file = open_array_file(Path(name))
+    if array is None and ONLY not in file.headers:
+        raise UsageError(f"{name} holds {file.listed()}; expected the name of one, as in {name}[NAME]")
+    if (array or ONLY) not in file.headers:
+        raise UsageError(f"{name}: no array {array!r}; it holds {file.listed()}")
+    return InFile(file, array or ONLY)
 
 
 @contextmanager

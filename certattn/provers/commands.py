@@ -8,7 +8,7 @@ and kernel. Nothing here knows the library that reads command lines: `certattn.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -118,6 +118,7 @@ class Command:
     takes : its argument, if it has one, and its options in the order of the help.
     inputs : what is made of what was typed, by the names of inputs: the inputs of `generate`. Raises UsageError.
     finding : a sentence about what was found, from the certificate and the inputs; "" for none.
+    doubts : rules of `provers.doubts` that say where what was found says little.
     progress : what is counted during long runs, by the input `said`.
     """
 
@@ -126,9 +127,10 @@ class Command:
         *takes: Argument | Option,
         inputs: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         finding: Callable[[Certificate, Mapping[str, Any]], str] = lambda certificate, inputs: "",
+        doubts: Iterable[Callable[[Certificate], Iterator[str]]] = (),
         progress: str = "",
     ) -> None:
-        self.inputs, self.finding, self.progress = inputs, finding, progress
+        self.inputs, self.finding, self.doubts, self.progress = inputs, finding, tuple(doubts), progress
         self.takes = takes
         self.arguments = [argument for argument in takes if isinstance(argument, Argument)]
         self.options = [option for option in takes if isinstance(option, Option)]
@@ -186,7 +188,7 @@ def array_name(text: str) -> tuple[str, str]:
     """A field, and the name of its array in a file. Raises UsageError."""
     field, separator, name = text.partition("=")
     if not field or not separator or not name:
-        raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k")
+        raise UsageError(f"--array {text!r}: expected FIELD=NAME, such as keys=layer0.k or keys=head.npz[k]")
     return field, name
 
 
@@ -215,17 +217,16 @@ def in_arithmetic(words: Collection[str]) -> Option:
 
 
 SCORE_SCALE = Option("--scale", "Factor of the scores, an exact number.")
-QUERY_ROWS = Option("--queries", "The queries to take; all by default.", metavar="FIRST:STOP", sets="query_rows")
+QUERY_ROWS = Option("--queries", "Which queries; all by default.", metavar="FIRST:STOP", sets="query_rows")
 ARRAY = Option(
     "--array",
-    "Name of an array in the file.",
+    "Name of an array in the file, or in another: keys=l0.k, keys=k.npy, keys=k.npz[l0].",
     metavar="FIELD=NAME",
     sets="names",
     many=True,
     parse=array_name,
     gather=dict,
 )
-ARRAY_OR_FILE = replace(ARRAY, help="Name of an array in the file, or a .npy file.")
 DATA = Option("--data", "Copy the arrays beside the certificate, or refer to them where they are.", DATA_MODES)
 DATA_OR_AUTO = replace(
     DATA,

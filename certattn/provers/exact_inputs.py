@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+import re
 from collections.abc import Collection
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -16,17 +20,25 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import describe, format_rational
 
+# Numbers of an array that stand in the certificate itself.
+_MOST_INLINE = 2**16
+
 Number = str | int | Fraction | Decimal | fmpq
+
+
+_MOST_SHOWN = 40
 
 
 def exact(value: Any, what: str) -> Plain:
     """The value as certificates write it: texts stay, exact numbers become texts. Raises UsageError.
 
-    Exact are int, Fraction, Decimal and flint's fmpz and fmpq. A float is refused: whether 0.1 means
-    one tenth or the double next to it, its text must say.
+    Exact are int, Fraction, Decimal, flint's fmpz and fmpq, and arrays, whose floats are the numbers that their bits
+    mean. A float by itself is refused: whether 0.1 means one tenth or the double next to it, its text must say.
     """
     if isinstance(value, str):
         return value
+    if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
+        return _array(value, what)
     if isinstance(value, list | tuple):
         return [exact(item, f"{what}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, dict):
@@ -42,6 +54,39 @@ def exact_text(value: Any, what: str) -> str:
     raise UsageError(f"{what} is a {type(value).__name__}, expected a text or an exact number")
 
 
+def _array(value: Any, what: str) -> Plain:
+    """Nested lists of the exact numbers of an array. Raises UsageError for what has none."""
+    import numpy as np
+
+    array = np.asarray(value)
+    if np.ma.isMaskedArray(value) or array.dtype.kind not in "fiuO" or array.dtype.itemsize > 8:
+        kind = "masked" if np.ma.isMaskedArray(value) else f"of the type {array.dtype}"
+        raise UsageError(f"{what} is an array {kind}, expected one of integers, or of floats of at most 64 bits")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        place = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise UsageError(f"{what}{list(place)} is {array[place]}, expected a finite number")
+    if array.size > _MOST_INLINE:
+        raise UsageError(
+            f"{what} is an array of the shape {array.shape}, expected at most {_MOST_INLINE} numbers where a "
+            "certificate writes them out"
+        )
+    return exact(array.tolist(), what) if array.dtype.kind == "O" else _lists(array.tolist(), what)
+
+
+def _lists(value: Any, what: str) -> Plain:
+    if isinstance(value, list):
+        return [_lists(item, f"{what}[{index}]") for index, item in enumerate(value)]
+    return _double(value) if isinstance(value, float) else exact(value, what)
+
+
+def _double(value: float) -> str:
+    """The number that its bits mean: a decimal where that is as short as Python's own, else a hex float."""
+    short = Decimal(repr(value))
+    if short == Decimal(value):
+        return format_rational(fmpq(*value.as_integer_ratio()))
+    return value.hex()
+
+
 def _number(value: Any, what: str) -> str:
     if isinstance(value, fmpq | fmpz):
         return format_rational(fmpq(value))
@@ -50,13 +95,22 @@ def _number(value: Any, what: str) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         return str(value)  # not as a fraction, which could be very long
     if isinstance(value, Real) and not isinstance(value, bool):
-        raise UsageError(
-            f"{what} is the float {value}, which may mean a decimal or a binary number; "
-            "expected an exact one: write '0.1' for one tenth, or (0.1).hex() for the double"
-        )
+        raise UsageError(f"{what} is the float {_in_other_words(float(value))}")
     raise UsageError(
         f"{what} is {_shown(value)}, expected an exact number (a text, int, Fraction, Decimal, fmpq), "
         "a text, or a list or dict of these"
+    )
+
+
+def _in_other_words(value: float) -> str:
+    """A float, and how to write what was meant."""
+    if value.is_integer():
+        return f"{value!r}, expected an exact number: write {int(value)}"
+    if not math.isfinite(value):
+        return f"{value!r}, expected an exact number"
+    return (
+        f"{value!r}, which may mean a decimal or a binary number; expected an exact one: write '{value!r}' for the "
+        f"decimal, or ({value!r}).hex() for the double (floats in arrays are those doubles)"
     )
 
 
@@ -70,12 +124,36 @@ def _shown(value: object) -> str:
     return " ".join(repr(value).split())[:60]
 
 
+def exact_number(value: int | float) -> fmpq:
+    """A number of an array, exactly: of a double, what its bits say."""
+    return fmpq(*value.as_integer_ratio())
+
+
 def exact_rational(value: Any, what: str) -> fmpq:
     """The number that a text or an exact number means. Raises UsageError."""
     try:
         return parse_rational(exact_text(value, what).strip(), DEFAULT_LIMITS)
     except NumberError as error:
-        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}") from None
+        hint = number_hint(exact_text(value, what).strip())
+        raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}" + (f"; {hint}" if hint else "")) from None
+
+
+def number_hint(text: str) -> str:
+    """What to write for a number that other programs would read; "" where that is not clear."""
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity", ".nan", ".inf"):
+        return "only finite numbers can be stated"
+    if text.endswith("%"):
+        return "write a percentage as a fraction, such as 1/100 for 1%"
+    for spelt in (
+        text.lstrip("+"),
+        text.replace("_", ""),
+        re.sub(r"^([+-]?)\.", r"\g<1>0.", text).lstrip("+"),
+        f"{text}0",
+    ):
+        with suppress(NumberError):
+            parse_rational(spelt, DEFAULT_LIMITS)
+            return f"write {spelt}" if len(spelt) <= _MOST_SHOWN else ""
+    return ""
 
 
 def positive(value: Any, what: str) -> fmpq:
@@ -86,10 +164,16 @@ def positive(value: Any, what: str) -> fmpq:
     raise UsageError(f"{what} is {describe(found)}, expected a positive number")
 
 
+def did_you_mean(word: str, known: Collection[str], likeness: float = 0.6) -> str:
+    """A question to follow a word that is not known, or nothing."""
+    near = difflib.get_close_matches(word, known, 1, likeness)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def require_one_of(words: Collection[str], value: str, what: str) -> None:
     """Raises UsageError for a value that is none of the words."""
     if value not in words:
-        raise UsageError(f"{what} is {value!r}, expected one of {', '.join(words)}")
+        raise UsageError(f"{what} is {value!r}{did_you_mean(value, words)}, expected one of {', '.join(words)}")
 
 
 def require_within(least: int, most: int, value: int, what: str) -> None:

@@ -6,54 +6,86 @@ A module is imported when its picture is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from io import BytesIO
 from typing import Any
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import UsageError
-from certattn.provers.figures import Target, drawn_as, require_matplotlib
+from certattn.provers import figures
+from certattn.provers.figures import Target, drawn_as
 
 # claim -> (module with `draw_certificate`, what its picture shows)
 PICTURES: Mapping[str, tuple[str, str]] = {
+    "attention-error": ("attention.error_plot", "the error at each query beside the bounds"),
+    "binary64-exponential": ("arithmetic.exponential_plot", "relative errors at some scores beside the bound"),
+    "cache-error": ("attention.error_plot", "the error at each query beside the bounds"),
     "descent-trajectory": ("training.descent_plot", "certified bounds by step"),
     "equivalent-law": ("spectrum.equivalent_plot", "the density of the law beside a quarter circle"),
+    "finite-moments": ("bound_curves", "moments against the size of the matrix"),
     "flow-trajectory": ("training.flow_plot", "the tube around the path, and the risk between its bounds"),
-    "joint-max-margin": ("selection.joint_plot", "tokens in the plane, both directions and their certified angles"),
+    "gradient-mean-square": ("bound_curves", "the bound against the length of the prompt"),
+    "gradient-tail": ("bound_curves", "the probability against the length of the prompt"),
+    "infinite-prompt-operator": (
+        "prompts.operator_plot",
+        "the affine map as a table of colours, or the stated outputs",
+    ),
+    "joint-max-margin": (
+        "selection.joint_plot",
+        "the angles of a run with both max-margin directions, and tokens in the plane",
+    ),
     "linearization": ("spectrum.linearization_plot", "singular values of the remainder beside a quarter circle"),
-    "max-margin": ("selection.margin_plot", "constraints in the plane, the solution and its margin"),
+    "max-margin": (
+        "selection.margin_plot",
+        "constraints in the plane, the solution and its margin; beyond it, each constraint's product with the solution",
+    ),
+    "normalizer-bound": ("bound_curves", "the bound against the size of the matrix"),
     "not-marchenko-pastur": ("spectrum.law_plot", "the law beside quarter circles, and where they differ most"),
     "output-deviation": (
         "attention.deviation_plot",
-        "the deviation of each query beside the certified bounds, also in units of the output; the worst query is "
-        "named",
+        "the deviation of each query beside the certified bounds, also of its output; the worst query is named",
     ),
+    "output-mean-square": ("bound_curves", "the bound against the length of the prompt"),
     "output-tail": ("prompts.tail_figures", "the bound and simulated prompts against the length of the prompt"),
-    "regularization-path": ("selection.regularization_plot", "the max-margin ray, the certified arcs and the path"),
-    "risk-transfer": ("training.transfer_plot", "the risk, its bound and the tube along the way"),
-    "selection-direction": ("selection.selection_plot", "keys in the plane, the run of descent and the certified tube"),
+    "proposition-3-1": ("prompts.proposition_plot", "the repaired form against the length of the prompt"),
+    "proposition-3-4": ("prompts.proposition_plot", "the repaired form against the length of the prompt"),
+    "regression-risk": ("training.risk_plot", "the risk around the stated point"),
+    "regularization-path": (
+        "selection.regularization_plot",
+        "the angle with the max-margin ray by radius, and the path in the plane",
+    ),
+    "risk-gap": ("bound_curves", "a bound of the gap against the length of the prompt"),
+    "risk-transfer": ("training.transfer_plot", "the risk and its bound, and the distance of the runs, along the way"),
+    "selection-counterexample": ("selection.counterexample_plot", "the run that ends on worse tokens"),
+    "selection-direction": (
+        "selection.selection_plot",
+        "the angle with the max-margin direction by step, and the run in the plane",
+    ),
     "selection-on-a-head": ("selection.head_plot", "the selected token of each query, its certified weight and margin"),
     "singular-values": ("spectrum.singular_plot", "a histogram of the singular values, and what is stated of them"),
+    "softmax-mean": ("attention.mean_plot", "the stated outputs among the values of the tokens"),
     "spectral-distance": ("spectrum.distance_plot", "a histogram of singular values with both laws"),
+    "token-optimality": ("selection.optimality_plot", "keys, their scores and the best tokens"),
     "training-convergence": ("training.training_plot", "the risk along the run and its certified bound"),
+    "typical-prompt": ("prompts.typical_plot", "the prompt's deviation among those of simulated prompts"),
+    "universality-bound": ("bound_curves", "the bound against the regularisation"),
 }
 
 
-def require_picture(claim: str) -> None:
-    """Raises UsageError for a claim without a picture, and where matplotlib is missing."""
-    if claim not in PICTURES:
-        raise UsageError(f"{claim} has no picture; there is one for {', '.join(PICTURES)}")
-    require_matplotlib()
+def warm_up(claims: Iterable[str]) -> None:
+    """Import what pictures of these claims need, so that processes that are forked from this one need not."""
+    figures.warm_up()
+    for claim in claims:
+        import_module(f"certattn.provers.{PICTURES[claim][0]}")
 
 
 def draw(certificate: Certificate, target: Target, *, checked: bool = False, **options: Any) -> None:
     """Draw a certificate's picture into a file, or into memory as SVG; `options` are the drawing's own.
 
     Only where the certificate is verified, which the caller knows, `checked` has the picture say so.
-    Raises UsageError where there is no such picture: of the claim, or of what this certificate states.
+    Raises UsageError where there is no picture of what this certificate states, and without matplotlib.
     """
-    require_picture(certificate.claim)
+    figures.require_matplotlib()
     module, _ = PICTURES[certificate.claim]
     with drawn_as(checked=checked):
         import_module(f"certattn.provers.{module}").draw_certificate(certificate, target, **options)

@@ -11,7 +11,7 @@ import numpy as np
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field
+from certattn.provers.array_inputs import InFile, Source, by_field, require_known
 
 KEY_VALUE = ("keys", "values", "queries")
 TOKENS = ("tokens", "queries")
@@ -26,22 +26,20 @@ def prompt_sources(
     """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are.
 
     source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the
-    tokens. A name that ends in .npy is that of a file of its own. Without `queries` the form has none,
-    and those that there are are left out.
+    tokens. A name such as keys.npy or k.npz[keys] is that of an array in a file of its own. Without `queries` the
+    form has none, and those that there are are left out.
     """
     forms = [(tuple(f for f in needed if queries or f != "queries"), optional) for needed, optional in FORMS]
     known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
-    unknown = (set(arrays) | set(names)) - set(known)
-    if unknown:
-        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(known)}")
+    require_known({*arrays, *names}, known)
     found: dict[str, Source] = {}
-    holds = "no file was given"
+    file, holds = None, "no file was given"
     if source is not None:
         file = open_array_file(Path(source))
         holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
-        inside = {field: name for field, name in names.items() if not is_file(name)}
-        found |= {"tokens": InFile(file, ONLY)} if ONLY in file.headers else by_field(file, known, inside)
-    found |= {field: InFile(open_array_file(Path(name)), ONLY) for field, name in names.items() if is_file(name)}
+        if ONLY in file.headers:
+            found["tokens"] = InFile(file, ONLY)
+    found |= by_field(file, known, names)
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
     expected = f"expected arrays {', '.join(forms[0][0])}, or {', '.join(forms[1][0])} with K, Q, V or U, V"
@@ -61,11 +59,6 @@ def prompt_sources(
             f"--array {own}={own}, or remove the others from the file (U replaces K and Q)"
         )
     return {field: found[field] for field in fullest[0]}
-
-
-def is_file(name: str) -> bool:
-    """Whether the name of an array is that of a file of its own."""
-    return name.endswith(".npy")
 
 
 def array_of(field: str, array: Any) -> np.ndarray[Any, Any]:

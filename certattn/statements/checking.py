@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from certattn.kernel.decide.checker import Checked, CheckOptions, check
 from certattn.kernel.decide.floating_point import default_floating_point
@@ -18,7 +17,7 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import GuardError, MalformedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.statements.digits import RESULTS, UNPROVED, result, to_dict
-from certattn.statements.reports import Report
+from certattn.statements.reports import Obligation, Report
 from certattn.statements.stopwatch import Stopwatch
 from certattn.statements.trust import trust_of
 from certattn.statements.wording import WORDINGS
@@ -84,12 +83,12 @@ def _report(checked: Checked, options: CheckOptions) -> Report:
     )
 
 
-def in_words(checked: Checked, answer: Answer) -> dict[str, Any]:
+def in_words(checked: Checked, answer: Answer) -> Obligation:
     """An obligation with its sentence, every number as text."""
     # A sentence may say what was found on the way to the sides, which is known at the precision that decided.
     with working_precision(answer.bits or DOUBLE):
         sentence = WORDINGS[checked.theorem.name].sentence(checked.stated, answer.name)
-    return to_dict(answer, sentence)
+    return Obligation(to_dict(answer, sentence))
 
 
 def _open_one(answers: list[Answer]) -> str:

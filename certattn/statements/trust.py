@@ -20,7 +20,7 @@ from certattn.kernel.theorems import CHAPTERS, module_of
 PACKAGE = Path(__file__).resolve().parent.parent
 _ROOT = PACKAGE.name
 ARCHIVES = f"{_ROOT}.bundle.archive"
-TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast", ARCHIVES, f"{_ROOT}.bundle.names")
+TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast", ARCHIVES, f"{_ROOT}.bundle.container", f"{_ROOT}.bundle.names")
 # What a check begins with, whatever the claim is.
 CORE = f"{_ROOT}.kernel.decide.checker"
 ARRAYS = f"{_ROOT}.kernel.document.arrays"

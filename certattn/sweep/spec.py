@@ -27,7 +27,6 @@ from certattn.kernel.document.schema import Choice, Field, Reading, Record, Valu
 from certattn.kernel.document.tree import Node
 from certattn.kernel.limits import DEFAULT_LIMITS, Watch
 from certattn.provers import PROVERS
-from certattn.provers.prompt_sources import is_file
 from certattn.sweep.axes import Axes, Row, Rows, grid_rows, together, zip_rows
 from certattn.sweep.draws import is_draw, read_draw
 from certattn.sweep.inputs import Signature, read_inputs, signature_of
@@ -86,7 +85,7 @@ class Spec:
     def _named(self, node: Node, names: dict[str, Any], files: _Files) -> dict[str, tuple[str, str]]:
         """The array files among the names of arrays, which leave `names`."""
         assert isinstance(node.value, dict)
-        found = [(array, name) for array, name in names.items() if isinstance(name, str) and is_file(name)]
+        found = [(array, name) for array, name in names.items() if isinstance(name, str) and name.endswith(".npy")]
         return {array: files.named(node.value[array], names.pop(array)) for array, _ in found}
 
     def _arrays(self, node: Node, signature: Signature) -> dict[str, Any]:

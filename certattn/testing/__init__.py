@@ -73,29 +73,63 @@ def attention_error(
     lse_base: str = "e",
     layout: str = "bhsd",
 ) -> AttentionError:
-    """How far `output` is from softmax(scale q k') v, proved from both sides.
+    """Enclose how far `output` is from softmax(scale q k') v, whatever computed it.
 
     Parameters
     ----------
-    output, q, k, v : arrays of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch, heads first).
-    scale : factor of the scores; 1/sqrt(d), exactly, if left out. A float means its exact value.
-    causal : True for a square mask, "top-left" (as torch has it) or "bottom-right" (as flash-attention) where there are
+    output, q, k, v : array_like
+        Of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch, heads first).
+    scale : float, str or Fraction, optional
+        Factor of the scores; 1/sqrt(d), exactly, if left out. A float means its exact value.
+    causal : bool, int or {"top-left", "bottom-right"}
+        True for a square mask, "top-left" (as torch has it) or "bottom-right" (as flash-attention) where there are
         more keys or more queries, or an offset: query i sees the keys up to i + offset.
-    window : how many keys a query sees at most under a causal mask, the last ones.
-    lengths : how many keys each of the batch has; what follows is padding.
-    sequences : lengths of packed sequences, those of queries and those of keys.
-    mask : booleans, or whole numbers 0 and 1, True or 1 where a query sees a key: (queries, keys), or batches and heads
-        before them, or 1 of these.
-    empty : "zero", if that is what is expected of a query that sees no key; otherwise there must be none such.
-    soft_cap : c, where scores x are made c tanh(x / c) (Gemma 2).
-    alibi : a slope a for each query head: scores are lowered by a |r - j|, r the key on the diagonal of the query.
-        Axes of 1 do not matter, here and in sinks.
-    sinks : a logit for each query head, of one more key whose value is 0 (gpt-oss).
-    lse : the log-sum-exp of the scores that the kernel returned, a number for each query; lse_base "e" or "2".
-    layout : "bhsd" for (batch, heads, rows, columns), "bshd" for (batch, rows, heads, columns).
+    window : int, optional
+        How many keys a query sees at most under a causal mask, the last ones.
+    lengths : sequence of int, optional
+        How many keys each of the batch has; what follows is padding.
+    sequences : pair of sequences of int, optional
+        Lengths of packed sequences, those of queries and those of keys.
+    mask : array_like of bool, optional
+        True or 1 where a query sees a key: (queries, keys), or batches and heads before them, or 1 of these.
+    empty : {"zero"}, optional
+        What is expected of a query that sees no key; without it there must be none such.
+    soft_cap : float or Fraction, optional
+        The c of c tanh(x / c), where scores x are made that (Gemma 2).
+    alibi : array_like, optional
+        A slope a for each query head: scores are lowered by a |r - j|, r the key on the diagonal of the query.
+        Axes of 1 do not matter, here and in `sinks`.
+    sinks : array_like, optional
+        A logit for each query head, of one more key whose value is 0 (gpt-oss).
+    lse : array_like, optional
+        The log-sum-exp of the scores that the kernel returned, a number for each query.
+    lse_base : {"e", "2"}
+        Base of the logarithms in `lse`.
+    layout : {"bhsd", "bshd"}
+        Order of the axes: (batch, heads, rows, columns), or (batch, rows, heads, columns).
 
-    Raises UsageError for what does not fit together, and RefusedError where binary64 bounds nothing (scores beyond
-    11,000, numbers beyond 2^400, NaN among the inputs).
+    Returns
+    -------
+    AttentionError
+        The errors, each an enclosure with `lower` and `upper`, in total and by head.
+
+    Raises
+    ------
+    UsageError
+        Inputs that do not fit together.
+    RefusedError
+        Binary64 bounds nothing here: scores beyond 11,000, numbers beyond 2^400, NaN among the inputs.
+
+    References
+    ----------
+    Statement and proof: docs/claims/attention/attention-error.md, docs/binary64.md.
+
+    Examples
+    --------
+    >>> from certattn.testing import attention_error
+    >>> found = attention_error([[1.731]], q=[[1.0, 0.0]], k=[[0.0, 1.0], [1.0, 0.0]], v=[[1.0], [2.0]], scale=1)
+    >>> print(found.max_abs)
+    5.857863e-05
     """
     arrays = _arrays(output, q, k, v)
     masks, rules = Masks.of(causal, window, lengths, sequences, mask, empty), Rules.of(soft_cap, alibi, sinks)
@@ -136,15 +170,43 @@ def assert_attention_close(
     sinks: Any = None,
     layout: str = "bhsd",
 ) -> AttentionError:
-    """Prove that `output` is within the stated bounds of exact attention; AssertionError where that is not proved.
+    """Prove that `output` is within the stated bounds of exact attention.
 
-    max_abs, relative, ulps : bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`. A float means
-        the decimal that it is written as.
-    rms : a bound of the root mean square of the errors of each head.
-    keep : a folder; a certificate of the statement, with its arrays, is written there, whether it holds or not.
-    The rest is as for `attention_error`.
+    Parameters
+    ----------
+    output, q, k, v : array_like
+        As for `attention_error`, and so are the other parameters that are not described here.
+    max_abs, relative, ulps : float, str or Fraction, optional
+        Bounds of `max_abs`, `max_relative` and `max_ulps` of an `AttentionError`. A float means the decimal that it is
+        written as.
+    rms : float, str or Fraction, optional
+        A bound of the root mean square of the errors of each head.
+    keep : path-like, optional
+        A folder; a certificate of the statement, with its arrays, is written there, whether it holds or not.
 
-    A failure says which entries are worst, and which kind of mistake gives an output like this one, where one does.
+    Returns
+    -------
+    AttentionError
+        The errors that were proved.
+
+    Raises
+    ------
+    AssertionError
+        A bound does not hold, or is not proved. The message says which entries are worst, and which kind of mistake
+        gives an output like this one, where one does.
+    UsageError, RefusedError
+        As `attention_error` does.
+
+    References
+    ----------
+    Statement and proof: docs/claims/attention/attention-error.md, docs/binary64.md.
+
+    Examples
+    --------
+    >>> from certattn.testing import assert_attention_close
+    >>> q, k, v = [[1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[1.0], [2.0]]
+    >>> assert_attention_close([[1.7310586]], q, k, v, scale=1, max_abs=1e-6).dtype
+    'float64'
     """
     stated = {"max_abs": (ERROR, max_abs), "relative": (RELATIVE, relative), "ulps": (ULPS, ulps), "rms": (RMS, rms)}
     bounds = {field: exact_bound(bound, name) for name, (field, bound) in stated.items() if bound is not None}

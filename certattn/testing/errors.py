@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from certattn.fast.output_errors import Interval
@@ -15,10 +16,18 @@ _SHOWN_HEADS = 16
 
 @dataclass(frozen=True)
 class Enclosed:
-    """lower <= the true number <= upper, proved."""
+    """Two doubles with the true number between them: ``lower <= true number <= upper``, proved."""
 
     lower: float
     upper: float
+
+    @property
+    def mid(self) -> Fraction:
+        """The middle, exactly. Raises OverflowError for an infinite end."""
+        return (Fraction(self.lower) + Fraction(self.upper)) / 2
+
+    def __float__(self) -> float:
+        return float(self.mid)
 
     @classmethod
     def of(cls, interval: Interval) -> Enclosed:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import certattn
-from certattn.bundle.archive import MOST_MEMBERS, open_archive
+from certattn.bundle.archive import open_archive
+from certattn.bundle.container import MOST_MEMBERS
 from certattn.cli.main import run
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits

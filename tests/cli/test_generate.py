@@ -213,12 +213,12 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--array", "keys=k"], "no array 'k'; it holds keys, values, queries"),
     (["head.npz", "-o", "c.yaml", "--array", "kees=keys"], "unknown arrays kees"),
     (["head.npz", "-o", "c.yaml", "--queries", "3:9"], "rows among the 4"),
-    (["head.npz", "-o", "c.yaml", "--scale", "pi"], "c.yaml (not written): given.scale"),
+    (["head.npz", "-o", "c.yaml", "--scale", "pi"], "--scale pi"),
     (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "missing.yaml\n"),
     (["head.npz", "-o", "c.yaml", "--limit", "missing.yaml"], "expected: a readable YAML file\n"),
     (["head.npz", "-o", "c.yaml", "--at-most", "1e30000"], "the exponent '30000'; the limit is 20000\n"),
     (["head.npz", "-o", "limit.yaml", "--limit", "limit.yaml"], "limit.yaml is an input"),
-    (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml: matrix\n"),
+    (["head.npz", "-o", "c.yaml", "--limit", "limit.yaml"], "limit.yaml:2: matrix\n"),
     (["head.npz", "-o", "c.yaml", "--radius", "1", "--queries", "7:8"], "rows among the 4"),
     (["head.npz", "-o", "c.yaml", "--centre", "1, 2"], "whose radius is missing: --radius R"),
     (["head.npz", "-o", "c.yaml", "--centre", "1", "--radius", "1"], "c.yaml (not written): given.region.centre"),
@@ -236,7 +236,7 @@ REFUSED = [
     (["head.npz", "-o", "c.yaml", "--cells", "7"], "for a region of queries; none is given"),
     (["head.npz", "-o", "c.yaml", "--hull", "--cells", "9999"], "expected 1 to 4096"),
     (["head.npz", "-o", "c.yaml", "--region", "missing.yaml"], "missing.yaml"),
-    (["head.npz", "-o", "c.yaml", "--region", "limit.yaml"], "limit.yaml: kind\n"),
+    (["head.npz", "-o", "c.yaml", "--region", "limit.yaml"], "limit.yaml:1: kind\n"),
 ]
 
 

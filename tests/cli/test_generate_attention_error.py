@@ -58,3 +58,13 @@ def test_units_in_the_last_place_are_those_of_the_output_wherever_it_is_copied(g
     assert done.status == 0
     assert "dtype: bfloat16" in (folder / "made.yaml").read_text()
     assert certattn.check(folder / "made.yaml").verdict.value == "verified"
+
+
+def test_beside_an_exact_row_of_zeros_the_relative_error_is_left_out(generate: Any, folder: Path) -> None:
+    values = np.array([[1.0, 0], [-1, 0]])
+    np.savez(folder / "zero.npz", queries=np.zeros((1, 2)), keys=np.eye(2), values=values, output=np.zeros((1, 2)))
+    assert generate("attention-error", folder / "zero.npz", "--scale", "1/sqrt(2)").status == 0
+    assert "relative" not in (folder / "made.yaml").read_text()
+    assert certattn.check(folder / "made.yaml").verdict.value == "verified"
+    done = generate("attention-error", folder / "zero.npz", "--scale", "1/sqrt(2)", "--state", "relative")
+    assert done.status == 1

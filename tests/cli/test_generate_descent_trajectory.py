@@ -128,5 +128,5 @@ def test_errors_in_arrays_from_python_name_the_array(folder: Path) -> None:
     }  # fmt: skip
     with pytest.raises(certattn.MalformedError, match=r"^the array 'tokens' \(given.tokens\)\n.*row 5, column 1"):
         certattn.generate(
-            "descent-trajectory", folder / "made.yaml", given=given, arrays=prompts(tokens=spoilt(5, 1, np.nan))
+            "descent-trajectory", folder / "made.yaml", given={**given, **prompts(tokens=spoilt(5, 1, np.nan))}
         )

@@ -82,4 +82,4 @@ def test_a_law_that_is_none_is_blamed_on_its_file(generate: Run, law: Callable[[
     options = ["--law", law("law: {kind: normal}"), "--probability", "0.1"]
     done = generate("typical-prompt", prompt, *options)
     assert done.status == 2
-    assert "law.yaml: kind" in done.err
+    assert "law.yaml:1: kind" in done.err

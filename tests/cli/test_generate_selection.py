@@ -60,7 +60,8 @@ def test_a_whole_certificate_is_not_what_stands_under_given(certattn_run: Run, t
     assert certattn_run("generate", "token-optimality", tokens, "-o", "made.yaml").status == 0
     done = certattn_run("generate", "token-optimality", "made.yaml", "-o", "again.yaml")
     assert done.status == 2
-    assert done.err == "certattn: made.yaml is a whole certificate; expected a file with what stands under its given\n"
+    expected = "expected a file with what stands under its given. To prove it: certattn check made.yaml"
+    assert done.err == f"certattn: made.yaml is a whole certificate; {expected}\n"
 
 
 def test_a_selection_twice_is_refused(certattn_run: Run, tokens: Path, folder: Path) -> None:

@@ -223,7 +223,7 @@ def test_the_law_is_drawn_with_its_distance(folder: Path, drawn: list[Figure]) -
     )
     draw_certificate(made, folder / "x.svg")
     above, below = drawn[0].axes
-    assert [text.get_text() for text in above.get_legend().get_texts()][1] == "quarter circle of the same variance"
+    assert [text.get_text() for text in above.get_legend().get_texts()][1] == "quarter circle of its variance"
     marked = next(line for line in below.get_lines() if "largest difference" in str(line.get_label()))
     assert "at least 0.38 and at most 0.39" in str(marked.get_label())
     assert abs(np.ptp(np.asarray(marked.get_ydata(), float)) - 0.386) < 1e-3
@@ -278,4 +278,7 @@ def test_every_curve_ends_on_the_axis(files: Path, drawn: list[Figure]) -> None:
     ends = [float(np.max(np.asarray(line.get_xdata(), float))) for line in axes.get_lines()]
     assert len(ends) == 3
     assert max(ends) < axes.get_xlim()[1]
-    assert axes.get_title() == r"5 singular values; $\beta = 1.5$, $\lambda = 1$, $\tau = 5$"
+    assert (
+        axes.get_title()
+        == r"5 singular values beside the limit law" + "\n" + r"$\beta = 1.5$, $\lambda = 1$, $\tau = 5$"
+    )

@@ -34,7 +34,7 @@ def tail(run: Run, *arguments: str) -> Any:
 test_what_is_left_out_is_found_and_said = states(
     "output-tail",
     [
-        ([LAW, *ASK], "smallest length found: 40"),
+        ([LAW, *ASK], "smallest length found from which on it holds: 40"),
         ([LAW, "--direction", "1, 0", "--probability", "0.01", "--length", "1000"], "smallest threshold found: 0.319"),
         (
             [LAW, "--direction", "1,0", "--direction", "-1, 0", "--exceeds", "1/2", "--length", "1000"],
@@ -55,7 +55,7 @@ def test_a_norm_is_bounded_by_its_mean_square(generate: Run, certattn_run: Run) 
     assert generate("output-tail", tilted, *options).status == 0
     given: Any = certattn.load("made.yaml").plain["given"]
     # (S + B) e^v / (delta eps^2) = 3 e / 0.0025
-    assert 3260 < int(given["length"]) < 3265
+    assert 3260 < int(given["length"]["at_least"]) < 3265
     assert certattn.check("made.yaml").verdict is certattn.Verdict.VERIFIED
     assert "expected --method rules" in generate("output-tail", tilted, *options, "--plot", "t.svg").err
 
@@ -156,5 +156,5 @@ def test_without_matplotlib_a_figure_is_refused_before_any_work(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = tail(certattn_run, law, *ASK, "--plot", "tail.svg")
     assert (done.status, done.out) == (2, "")
-    assert "a figure needs matplotlib: pip install 'certattn[plot]'" in done.err
+    assert "figures need matplotlib: pip install 'certattn[plot]'" in done.err
     assert not (folder / "tail.yaml").exists()

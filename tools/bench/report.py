@@ -10,6 +10,7 @@ is open, the page is scrolled to its end, which lays out everything.
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -47,8 +48,13 @@ def main() -> None:
         begun = time.monotonic()
         subprocess.run([*command, *(["--no-pictures"] if options.no_pictures else [])], check=False)
         written = time.monotonic() - begun
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = used.ru_utime + used.ru_stime
         text = page.read_text(encoding="utf-8")
-        print(f"{len(chosen)} certificates, {text.count('<figure>')} pictures: written in {written:.1f} s")
+        print(
+            f"{len(chosen)} certificates, {text.count('<figure>')} pictures: "
+            f"written in {written:.1f} s, {spent:.1f} s of processors"
+        )
         print(f"{page.stat().st_size / 1e6:.2f} MB")
         with sync_playwright() as driver:
             browser = driver.chromium.launch(

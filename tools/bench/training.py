@@ -199,7 +199,7 @@ def descent(covariance: Table, size: Descents, folder: Path) -> tuple[Timed, flo
         "steps": str(size.steps),
     }
     arrays = {name: getattr(drawn, name) for name in names}
-    found = timed("descent-trajectory", folder, given=given, arrays=arrays)
+    found = timed("descent-trajectory", folder, given={**given, **arrays})
     return found, end_radius(found.certificate), tube_ratio(found.certificate)
 
 

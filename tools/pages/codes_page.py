@@ -1,32 +1,17 @@
-#!/usr/bin/env python3
-"""Write docs/codes.md from the texts of `certattn explain`.
+"""The tables of docs/codes.md, from the texts of `certattn explain`.
 
-python tools/pages/codes_page.py             write it
-python tools/pages/codes_page.py --check     only compare: exit status 1 where it is out of date
+docs/conf.py puts them where the page has `<!-- generated: codes -->`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.theorems import CHAPTER_OF
 from certattn.report.codes.lookup import VERDICT, general
 from certattn.report.codes.obligations import entries, sorts
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "codes.md"
-
-_HEAD = """# Codes
-
-What `certattn explain CODE` says, in one page: `python tools/pages/codes_page.py` writes it from the same texts.
-Where a check prints that something is not proved, it names the code, as in `certattn explain output-deviation/at_most`.
-Indices may be left out: `at_most[3]` is explained under `at_most`.
-
-The claim before the slash may be left out; all obligations of that name are then explained.
-"""
 _SORTS = """## What an outcome means
 
 An obligation belongs to the statement or to the witness: a false one of the statement refutes, one of the witness
@@ -41,8 +26,8 @@ _OBLIGATIONS = """## Obligations
 
 
 def page() -> str:
-    """The page, whole."""
-    parts = [_HEAD]
+    """Tables of verdicts and other codes, and of the obligations of every claim."""
+    parts = []
     for group, found in general().items():
         labels = [label for label, _ in found[0].more]
         title = group[0].upper() + group[1:] + "s" * (group == VERDICT)
@@ -69,29 +54,12 @@ def _of_claim(claim: str) -> str:
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """A table in Markdown; bars in formulas are escaped."""
     lines = [" | ".join(head), "|".join("---" for _ in head)]
-    lines += [" | ".join(_cell(cell) for cell in row) for row in rows]
+    lines += [" | ".join(escaped(cell) for cell in row) for row in rows]
     return "".join(f"| {line} |\n" if i != 1 else f"|{line}|\n" for i, line in enumerate(lines))
 
 
-def _cell(text: str) -> str:
-    """Formulas are plain text: nothing in them is a mark of Markdown, but code between backticks is code."""
+def escaped(text: str) -> str:
+    """Plain text in Markdown: nothing in formulas is a mark, but code between backticks is code."""
     parts = text.split("`")
     marks = str.maketrans({"|": "\\|", "*": "\\*", "_": "\\_", "<": "\\<", "[": "\\[", "~": "\\~", "$": "\\$"})
     return "`".join(part.replace("|", "\\|") if i % 2 else part.translate(marks) for i, part in enumerate(parts))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="only compare")
-    written = page()
-    if parser.parse_args().check:
-        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == written:
-            return 0
-        print(f"{PAGE.name} is out of date: python tools/pages/codes_page.py writes it anew", file=sys.stderr)
-        return 1
-    PAGE.write_text(written, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

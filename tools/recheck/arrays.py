@@ -28,6 +28,7 @@ TENSORS |= {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 TENSORS |= {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 HEADER = re.compile(r"\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), \} *\n")
 folder = Path()
+root: Path | None = None  # where array files must lie: in the folder of the certificate if None
 
 
 def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
@@ -38,7 +39,7 @@ def array(ref: dict[str, Any], where: str) -> tuple[list[Fraction], list[int]]:
     if name.startswith("/") or "\\" in name or not (m := re.fullmatch(r".*[^/.][^/]*\.(npy|npz|safetensors)", name)):
         raise Rejected(f"{where}: expected a relative path with forward slashes to .npy, .npz or .safetensors")
     path, suffix = (folder / name).resolve(), m[1]
-    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+    if not path.is_relative_to((root or folder).resolve()) or not path.is_file():
         raise Rejected(f"{where}: {name[:80]!r} is no file in the folder of the certificate")
     if path.stat().st_size > MAX_ARRAY or math.prod(shape) > MAX_ARRAY:
         raise NotCovered("a very large array file")

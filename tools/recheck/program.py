@@ -1,6 +1,6 @@
 """A second checker of certificates. It shares nothing with certattn's kernel and needs Python alone.
 
-    python tools/recheck [--json] [--seconds N] [--jobs N] [--sha256 HASH] PATH...
+    python tools/recheck [--json] [--seconds N] [--jobs N] [--root FOLDER] [--sha256 HASH] PATH...
 
 Exit status: 0 all verified; 1 some statement is not proved, or a file is rejected; 3 none of these, but something is
 not covered here; 2 wrong usage. A function of a claim returns only if everything in the file has been proved.
@@ -19,7 +19,6 @@ import zlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from selection.paths import joint_max_margin, regularization_path
 from spectrum.limit_laws import equivalent_law, not_marchenko_pastur, spectral_distance
 from spectrum.random_matrices import finite_moments, normalizer_bound, universality_bound
 from spectrum.singular import linearization, singular_values
+from statements import digest
 from training import descent_trajectory, regression_risk
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
@@ -69,20 +69,15 @@ def expired(*_: object) -> None:
     raise TooLong
 
 
-def check(path: Path, seconds: float = 300, sha256: str = "") -> tuple[str, str]:
-    """One certificate: (`verified` | `not proved` | `undecided` | `rejected` | `not covered`, why)."""
+def decide(path: Path, sha256: str = "", root: Path | None = None) -> tuple[str, str]:
+    """One certificate: (`verified` | `not proved` | `undecided` | `rejected` | `not covered`, why).
+
+    Its array files lie in its folder or below, or else in `root`.
+    """
     sys.set_int_max_str_digits(0)
-    signal.signal(signal.SIGPROF, expired)
-    signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor's time, so that a busy machine changes nothing
     try:
-        arrays.folder = path.parent
-        if not path.is_file():
-            raise Rejected("no regular file: a pipe, a device, or gone")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
-            raise Rejected("the file has other bytes than those that were asked about (--sha256)")
-        top = opened(data)
+        arrays.folder, arrays.root = path.parent, root
+        top = opened(content(path, sha256))
         claim = top["claim"]
         if claim not in CLAIMS:
             raise NotCovered(f"the claim {claim}")
@@ -99,19 +94,47 @@ def check(path: Path, seconds: float = 300, sha256: str = "") -> tuple[str, str]
         return "not proved", str(e)
     except NotCovered as e:
         return "not covered", str(e)
-    except TooLong:
-        return "not covered", f"not decided in {seconds:g} s"
     except BROKEN as e:
         return "rejected", f"{e}" if isinstance(e, Rejected) else f"{type(e).__name__}: {e}"
+
+
+def content(path: Path, sha256: str = "") -> bytes:
+    """The bytes of a certificate, of a regular file and of no other bytes than were asked about."""
+    if not path.is_file():
+        raise Rejected("no regular file: a pipe, a device, or gone")
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+        raise Rejected("the file has other bytes than those that were asked about (--sha256)")
+    return data
+
+
+def check(path: Path, seconds: float = 300, sha256: str = "", root: Path | None = None) -> tuple[str, str]:
+    """`decide`, and `not covered` once the time is over."""
+    signal.signal(signal.SIGPROF, expired)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor's time, so that a busy machine changes nothing
+    try:
+        return decide(path, sha256, root)
+    except TooLong:
+        return "not covered", f"not decided in {seconds:g} s"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def measured(path: Path, seconds: float, sha256: str) -> dict[str, Any]:
+def measured(path: Path, seconds: float, sha256: str, root: Path | None) -> dict[str, Any]:
     """A check as the entry of a report."""
     begin = time.process_time()
-    verdict, why = check(path, seconds, sha256)
-    return {"path": str(path), "verdict": verdict, "why": why, "seconds": round(time.process_time() - begin, 2)}
+    verdict, why = check(path, seconds, sha256, root)
+    took = round(time.process_time() - begin, 2)
+    return {"path": str(path), "verdict": verdict, "why": why, "seconds": took, "statement": named(path)}
+
+
+def named(path: Path) -> str:
+    """The digest of what a file states; of what is no certificate there is none."""
+    try:
+        return digest(opened(content(path)))
+    except BROKEN:
+        return ""
 
 
 def below_folder(path: Path) -> list[Path]:
@@ -128,11 +151,13 @@ def main(argv: list[str]) -> int:
         print(words)
         return 0
     as_json, numbers, paths = "--json" in argv, {"--seconds": 300, "--jobs": 1}, []
-    rest, sha256 = [x for x in argv if x != "--json"], ""
+    rest, sha256, root = [x for x in argv if x != "--json"], "", None
     while rest:
         word = rest.pop(0)
         if word == "--sha256" and rest and re.fullmatch(r"[0-9a-f]{64}", rest[0]):
             sha256 = rest.pop(0)
+        elif word == "--root" and rest and Path(rest[0]).is_dir():
+            root = Path(rest.pop(0))
         elif word in numbers and rest and re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
             numbers[word] = int(rest.pop(0))
         elif not word.startswith("-") and Path(word).exists():
@@ -143,13 +168,17 @@ def main(argv: list[str]) -> int:
                 return 2
             paths += files
         else:
-            what = "a number from 1 to 999999 belongs behind it" if word in numbers else "no file, folder or option"
+            behind = dict.fromkeys(numbers, "a number from 1 to 999999") | {"--root": "a folder", "--sha256": "a hash"}
+            what = f"{behind[word]} belongs behind it" if word in behind else "no file, folder or option"
             print(f"recheck: {word!r}: {what}\n\n{usage}", file=sys.stderr)
             return 2
     if not paths:
         print("recheck: nothing to check; name certificates or folders of certificates", file=sys.stderr)
         return 2
-    found, ask = [], partial(measured, seconds=numbers["--seconds"], sha256=sha256)
+    found, ask = [], partial(measured, seconds=numbers["--seconds"], sha256=sha256, root=root)
+    # imported here, for a browser has no processes to share work among
+    from multiprocessing import Pool
+
     with Pool(numbers["--jobs"]) if numbers["--jobs"] > 1 else nullcontext() as pool:
         for one in pool.imap(ask, paths) if pool else map(ask, paths):
             found.append(one)

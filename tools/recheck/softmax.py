@@ -137,12 +137,12 @@ def means(w: list[I], columns: list[list[int]], d: int) -> list[Any]:
     found: list[Any] = []
     for column in columns:
         seen = column[: len(w)]
-        if equal or min(seen) == max(seen):
+        least, most = min(seen), max(seen)
+        if equal or least == most:
             found.append(Fraction(sum(seen), len(w) * d))
             continue
-        s, up = dot(low, column), sum(x for x in column if x > 0)
-        down = sum(column) - up
-        found.append(I((s + spread * down) // d, -(-(s + spread * up) // d)) / whole)
+        s, error = dot(low, seen), spread * len(w)  # weights are by `spread` larger than their lower ends at most
+        found.append(I((s + error * min(least, 0)) // d, -(-(s + error * max(most, 0)) // d)) / whole)
     return found
 
 

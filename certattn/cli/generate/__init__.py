@@ -46,4 +46,8 @@ Which of them answers a question? certattn ask "how long must my prompt be"
 
 @click.group(cls=_ByChapter, lines=Claims(first_line), load=command_of, epilog=EPILOG)
 def generate() -> None:
-    """Make a certificate. What is generated is not trusted: `certattn check` proves it."""
+    """Make a certificate. What is generated is not trusted: `certattn check` proves it.
+
+    A file under the name of the certificate is overwritten; a .npz file beside it never is. Numbers keep to the default
+    limits, so that a check needs no option.
+    """

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from certattn.cli.generate.making import blaming, default_limits, draw_into, make_certificate, read_mapping
+from certattn.cli.generate.making import (
+    default_limits,
+    draw_into,
+    make_certificate,
+    taken_file,
+    tell,
+    tell_doubts,
+)
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
 from certattn.provers.figures import require_figure
@@ -54,12 +63,13 @@ def _option(option: Option, defaults: Mapping[str, Any]) -> click.Option:
     """An option has the default of its input, which is shown where it says more than that the option is left out."""
     default = defaults.get(option.input, option.default)
     flag = option.kind is bool
+    text = f"{option.help} May be repeated.".strip() if option.many else option.help
     said = isinstance(default, str | int | float) and default != "" and (not flag or "/" in option.flags)
     return click.Option(
         [option.flags, option.input],
         type=None if flag else _type(option.kind),
         is_flag=flag or None,
-        help=option.help or None,
+        help=text or None,
         metavar=option.metavar,
         multiple=option.many,
         required=option.required,
@@ -95,9 +105,10 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         require_figure(plot)
     with ExitStack() as files:
         files.enter_context(default_limits())
+        files.enter_context(_blaming_options(described, typed))
         read: dict[str, Any] = {}
         for taken in described.takes:
-            read |= _read(taken, typed[taken.input], out, files)
+            read |= _read(claim, taken, typed[taken.input], out, files)
         inputs = {**described.inputs(read), "note": note}
         of_picture = {option.input: inputs.pop(option.input) for option in described.options if option.picture}
         if not draws_itself:
@@ -105,18 +116,45 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         if described.progress:
             inputs["said"] = _saying(described.progress)
         drawing = None if plot is None else partial(_said_drawn if draws_itself else draw_into, path=plot, **of_picture)
-        make_certificate(claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing)
+        certificate = make_certificate(
+            claim, out, inputs, lambda certificate: described.finding(certificate, inputs), drawing
+        )
+        tell_doubts(certificate, described.doubts)
+        if "scale" in typed and _is_default("scale"):
+            from certattn.provers.doubts import scale_left_out
+
+            for doubt in scale_left_out(certificate, default=inputs.get("given") is None):
+                tell(doubt)
 
 
-def _read(taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
+@contextmanager
+def _blaming_options(described: Command, typed: Mapping[str, Any]) -> Iterator[None]:
+    """Errors in a field that is as an option was typed are errors in that option."""
+    try:
+        yield
+    except MalformedError as error:
+        for option in described.options:
+            # Rows are those of the queries.
+            field = "queries.rows" if option.input == "query_rows" else option.input
+            if error.place.path == f"given.{field}" and typed[option.input] is not None:
+                place = Place(f"{option.flags.partition('/')[0]} {typed[option.input]}")
+                raise MalformedError(place, error.found, error.expected, error.hint) from None
+        raise
+
+
+def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
     """The input that was typed, by its name; until the end of `files`, errors in it are errors in its file."""
     kind = taken.kind
     if isinstance(kind, Yaml | Arrays) and typed is not None and kind.is_yaml(typed):
-        files.enter_context(blaming(Path(typed), kind.section))
-        return {kind.input: read_mapping(Path(typed), out)}
+        return {kind.input: files.enter_context(taken_file(claim, Path(typed), kind.section, out))}
     if isinstance(taken, Option) and taken.parse is not None and typed is not None:
         return {taken.input: taken.gather(map(taken.parse, typed)) if taken.many else taken.parse(typed)}
     return {taken.input: typed}
+
+
+def _is_default(name: str) -> bool:
+    """Whether an option was not typed."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.COMMANDLINE
 
 
 def _said_drawn(certificate: Certificate, path: Path) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.reader import read_tree
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import MalformedError, Place, UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.errors import MalformedError
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
 from certattn.report.text import on_one_line, paragraph, printable
@@ -27,7 +25,7 @@ def make_certificate(
     inputs: Mapping[str, Any],
     finding: Callable[[Certificate], str],
     drawing: Callable[[Certificate], str] | None,
-) -> None:
+) -> Certificate:
     """Generate, and say what was written; `finding` is a sentence about what was found, said first, or "".
 
     `drawing` makes a figure of the certificate, and a sentence about it that is said last.
@@ -48,6 +46,7 @@ def make_certificate(
     click.echo(f"now prove it: certattn check {shlex.quote(f'./{path}' if path.startswith('-') else path)}")
     if drawn:
         click.echo(drawn)
+    return certificate
 
 
 def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
@@ -56,26 +55,31 @@ def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
     return f"drew {on_one_line(str(path))}"
 
 
-def read_mapping(path: Path, out: Path) -> dict[str, Plain]:
-    """A YAML file, read as strictly as a certificate."""
-    require_place(out, path)
-    plain = read_tree(path, DEFAULT_LIMITS).plain()
-    if isinstance(plain, dict) and {"certattn", "claim", "given"} <= plain.keys():
-        raise UsageError(f"{path} is a whole certificate; expected a file with what stands under its given")
-    return cast(dict[str, Plain], plain)
-
-
 @contextmanager
-def blaming(path: Path, section: str) -> Iterator[None]:
-    """Errors in a section of the certificate are errors in the file that it was taken from."""
-    try:
-        yield
-    except MalformedError as error:
-        where = error.place.path
-        if where != section and not where.startswith(f"{section}."):
-            raise
-        place = Place(str(path), 0, where.removeprefix(section).removeprefix("."))
-        raise MalformedError(place, error.found, error.expected, error.hint) from None
+def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict[str, Plain]]:
+    """A section of the certificate from a file; errors in it are errors in the file. Says what is not used."""
+    from certattn.provers.input_files import notes_on, read_input
+
+    require_place(out, path)
+    taken = read_input(path, claim, section)
+    for note in notes_on(taken, claim):
+        tell(note)
+    with taken.given(out) as given:
+        yield given
+
+
+def tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
+    """Say where a certificate says little, by the rules of its command and by that of all."""
+    from certattn.provers.doubts import astronomic
+
+    for rule in (*rules, astronomic):
+        for doubt in rule(certificate):
+            click.echo("\n".join(paragraph(f"note: {printable(doubt)}")))
+
+
+def tell(note: str) -> None:
+    """What a person should know who can go on: on stderr, beside what is found."""
+    click.echo(f"certattn: note: {printable(note)}", err=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""State how accurate the kernel's binary64 exponential is.
+"""Bound the error of the kernel's exponential in binary64.
 
 State how accurate the kernel's own exponential is, and a score at which its error almost reaches the bound.
 """
@@ -40,12 +40,41 @@ def generate(out: Path, *, tail: bool = False, at_most: str | None = None, note:
 
     Parameters
     ----------
-    tail : state the bound for the form with a tail.
-    at_most : the bound to state; by default the proved one, rounded up to 6 digits.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    tail : bool
+        Whether to state the bound for the form with a tail.
+    at_most : exact number, optional
+        The bound to state; by default the proved one, rounded up to 6 digits.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    The table is written beside the certificate, as exponential-table.npy. Raises UsageError, and
-    NotProvedError if `at_most` is too small.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        `at_most` is too small.
+
+    Notes
+    -----
+    The table is written beside the certificate, as exponential-table.npy.
+
+    References
+    ----------
+    Statement and proof: docs/claims/arithmetic/binary64-exponential.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("binary64-exponential")
+    >>> float(certificate.numbers["relative_error.at_most"])
+    2.26356e-16
     """
     require_place(out)
     function = own_exponential(tail=tail)

@@ -1,4 +1,4 @@
-"""State how far the stored output of an attention kernel is from exact attention."""
+"""Bound how far the output of an attention kernel is from exact attention."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from certattn.kernel.theorems.attention.attention_error import (
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -74,30 +75,73 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `queries`, `keys`, `values`, `output`, and `lse` if the kernel returned
-        it: of 2 dimensions (rows, columns), 3 (heads first) or 4 (batch and heads first); `lse` of one less. Also
-        `mask`, of True or 1 where a query sees a token, and `alibi` and `sinks`, a number for each head.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"output": "o"}.
-    given : instead of all that: the section as certificates write it.
-    scale : factor of the scores, an exact number such as "1/sqrt(64)". It has to be there.
-    causal : "top-left", "bottom-right" or an offset; no mask by default.
-    window : how many tokens a query sees at most under a causal mask.
-    lengths : how many tokens each of the batch has.
-    sequences : lengths of packed sequences, of their queries and of their keys.
-    empty : "zero", if that is what a query that sees no token should have returned.
-    soft_cap : c, if scores x are made c tanh(x / c).
-    lse_base : "e" or "2", the base of the logarithms in `lse`.
-    states : what is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse
-        where there is one.
-    at_most : bounds to state, by these names, instead of the measured ones; what is proved to be larger is refused.
-    lower : state lower bounds too.
-    beyond : state how many entries are off by more than this number.
-    digits : digits of measured bounds.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `queries`, `keys`, `values`, `output`, and `lse` if the kernel returned it: of
+        2 dimensions (rows, columns), 3 (heads first) or 4 (batch and heads first); `lse` of one less. Also `mask`, of
+        True or 1 where a query sees a token, and `alibi` and `sinks`, a number for each head.
+    names : mapping of str to str
+        Names in the file that differ, as {"output": "o"}.
+    given : mapping, optional
+        Instead of all that: what the certificate is about, whole.
+    scale : exact number, optional
+        Factor of the scores, such as "1/sqrt(64)"; it has to be there, unless `given` is.
+    causal : str or int, optional
+        "top-left", "bottom-right" or an offset; no mask by default.
+    window : int, optional
+        How many tokens a query sees at most under a causal mask.
+    lengths : sequence of int, optional
+        How many tokens each of the batch has.
+    sequences : pair of sequences of int, optional
+        Lengths of packed sequences, of their queries and of their keys.
+    empty : {"zero"}, optional
+        What a query that sees no token should have returned.
+    soft_cap : exact number, optional
+        The c of c tanh(x / c), where scores x are made that.
+    lse_base : {"e", "2"}
+        Base of the logarithms in `lse`.
+    states : sequence of str
+        What is stated, of "error", "relative", "ulps", "rms", "lse"; by default error, relative and rms, and lse where
+        there is one.
+    at_most : mapping of str to exact number
+        Bounds to state, by these names, instead of the measured ones; what is proved to be larger is refused.
+    lower : bool
+        State lower bounds too.
+    beyond : exact number, optional
+        State how many entries are off by more than this number.
+    digits : int
+        Digits of measured bounds.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound, or exceeds the stated one.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        A measure has no bound, or exceeds the stated one.
+
+    References
+    ----------
+    Statement and proof: docs/claims/attention/attention-error.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> arrays = dict(queries=[[1, 0]], keys=[[0, 1], [1, 0]], values=[[1.0], [2.0]], output=[[1.731]])
+    >>> certificate = certattn.generate("attention-error", scale=1, **arrays)
+    >>> float(certificate.numbers["error.at_most"])
+    5.86e-05
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
@@ -125,10 +169,8 @@ def generate(
 
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
     known = (*_FIELDS, *_DIMENSIONS, MASK.name)
-    unknown = sorted((set(arrays) | set(names)) - set(known))
-    if unknown:
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
-    found = by_field(open_array_file(Path(source)), known, names) if source is not None else {}
+    require_known({*arrays, *names}, known)
+    found = by_field(None if source is None else open_array_file(Path(source)), known, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     if MASK.name in found:
         found[MASK.name] = _in_bytes(found[MASK.name])
@@ -163,11 +205,15 @@ def _write(draft: Draft, wanted: _Wanted) -> Certificate:
     if wanted.beyond is not None:
         probe[BEYOND.name] = {"radius": format_rational(wanted.beyond), "at_most": "0"}
     logarithms = [OF_LSE.name] if isinstance(draft.given, Mapping) and LSE.name in draft.given else []
-    states = wanted.states or [ERROR.name, RELATIVE.name, RMS.name, *logarithms]
+    by_default = [ERROR.name, RELATIVE.name, RMS.name, *logarithms]
+    states = wanted.states or by_default
     stated = draft.read(THEOREM.read, {**probe, **{name: {"at_most": "0"} for name in states}})
     if stated.not_finite() != 0:
         raise UsageError("the output has entries that are NaN or infinite: no bound of its error holds")
     balls = _measured(stated, [*states, *([BEYOND.name] if wanted.beyond is not None else [])])
+    if not wanted.states:
+        # Beside a row of the exact output that is 0 no error has a bound: the others are stated all the same.
+        states = [name for name in by_default if name != RELATIVE.name or all(ball.is_finite() for ball in balls[name])]
     asserts: dict[str, Plain] = {}
     for name in states:
         largest = max(upper_rational(ball) for ball in balls[name])
@@ -226,4 +272,5 @@ COMMAND = Command(
     Option("--digits", "Digits of the bounds.", Whole(1, 15)),
     ARRAY,
     DATA_OR_AUTO,
+    doubts=[relative],
 )

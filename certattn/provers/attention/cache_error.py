@@ -1,4 +1,4 @@
-"""State how far attention over a cache of keys and values is from attention over the originals."""
+"""Bound how far attention over a cache of keys and values is from attention over the originals."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, REGION
 from certattn.kernel.theorems.attention.stated_caches import HIGH_FIRST, KEPT, LOW_FIRST, MULTIPLICITIES, PACKED
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import Source, by_field, placed
+from certattn.provers.array_inputs import Source, by_field, placed, require_known
 from certattn.provers.attention.cache_regions import Reached, hints, reached
 from certattn.provers.attention.deviation_search import BITS
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.attention.region_options import BOX, CELLS, CENTRE, MOST_CELLS_OF_EACH, described_region
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, Yaml, to_state
+from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact, exact_rational, require_states, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompt_sources import array_of
@@ -85,35 +86,81 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `queries`, `keys`, `values`: of 2 dimensions (rows, columns), 3 (heads
-        first) or 4 (batch and heads first). Of the cache `kept`, which tokens it holds; `cached_keys` and
-        `cached_values`; or of each `key_codes`, `key_scale`, `key_zero`, `key_offset`, and the same for `value`; and
-        `multiplicities`. What is left out is as in the originals.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"kept": "indices"}.
-    given : instead of all that: the section as certificates write it.
-    scale : factor of the scores, an exact number such as "1/sqrt(64)". It has to be there.
-    causal : "top-left", "bottom-right" or an offset; no mask by default.
-    window : how many tokens a query sees at most under a causal mask.
-    lengths : how many tokens each of the batch has.
-    sequences : lengths of packed sequences, of their queries and of their keys.
-    keep : the tokens that the cache holds, for all heads, instead of an array `kept`.
-    packed : "low-first" or "high-first" where a byte of the codes holds two.
-    tokens : tokens whose softmax weight is stated as `mass`.
-    region : a region in the place of queries, of one head, as certificates write it under `given.region`.
-    cells : cut the region into at most so many cells; one subdivision, and one query, is for all that is stated.
-    states : what is stated, of "error", "deviation", "relative", "evicted", "mass"; by default deviation and relative
-        where there is a cache, evicted where it keeps some tokens, and mass where tokens are named. Over a region
-        there is no relative deviation.
-    at_most : bounds to state, by these names, instead of the measured ones.
-    lower : state lower bounds of the largest numbers too.
-    everywhere : state lower bounds for all queries; over a region, of shares of the weight alone.
-    per_query : state bounds for each query, of one head.
-    digits : digits of measured bounds.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `queries`, `keys`, `values`: of 2 dimensions (rows, columns), 3 (heads first)
+        or 4 (batch and heads first). Of the cache `kept`, which tokens it holds; `cached_keys` and `cached_values`; or
+        of each `key_codes`, `key_scale`, `key_zero`, `key_offset`, and the same for `value`; and `multiplicities`. What
+        is left out is as in the originals.
+    names : mapping of str to str
+        Names in the file that differ, as {"kept": "indices"}.
+    given : mapping, optional
+        Instead of all that: what the certificate is about, whole.
+    scale : exact number, optional
+        Factor of the scores, such as "1/sqrt(64)"; it has to be there, unless `given` is.
+    causal : str or int, optional
+        "top-left", "bottom-right" or an offset; no mask by default.
+    window : int, optional
+        How many tokens a query sees at most under a causal mask.
+    lengths : sequence of int, optional
+        How many tokens each of the batch has.
+    sequences : pair of sequences of int, optional
+        Lengths of packed sequences, of their queries and of their keys.
+    keep : sequence of int, optional
+        The tokens that the cache holds, for all heads, instead of an array `kept`.
+    packed : {"low-first", "high-first"}, optional
+        How a byte of the codes holds two, where it does.
+    tokens : sequence of int, optional
+        Tokens whose softmax weight is stated as `mass`.
+    region : mapping, optional
+        A region in the place of queries, of one head, as certificates write it under `given.region`.
+    cells : int
+        Cut the region into at most so many cells; one subdivision, and one query, is for all that is stated.
+    states : sequence of str
+        What is stated, of "error", "deviation", "relative", "evicted", "mass"; by default deviation and relative where
+        there is a cache, evicted where it keeps some tokens, and mass where tokens are named. Over a region there is no
+        relative deviation.
+    at_most : mapping of str to exact number
+        Bounds to state, by these names, instead of the measured ones.
+    lower : bool
+        State lower bounds of the largest numbers too.
+    everywhere : bool
+        State lower bounds for all queries; over a region, of shares of the weight alone.
+    per_query : bool
+        State bounds for each query, of one head.
+    digits : int
+        Digits of measured bounds.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where a measure has no bound.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        A measure has no bound.
+
+    References
+    ----------
+    Statement and proof: docs/claims/attention/cache-error.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> arrays = dict(queries=[[1, 0]], keys=[[0, 1], [1, 0], [1, 1]], values=[[1], [2], [3]])
+    >>> certificate = certattn.generate("cache-error", scale=1, keep=[0, 2], **arrays)
+    >>> float(certificate.numbers["deviation.at_most"])
+    0.196
     """
     require_within(1, 15, digits, "digits")
     require_states([*states, *at_most], STATES)
@@ -146,10 +193,8 @@ def generate(
 def _sources(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], fields: Sequence[str]
 ) -> dict[str, Source]:
-    unknown = sorted((set(arrays) | set(names)) - set(ARRAYS))
-    if unknown:
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(ARRAYS)}")
-    found = by_field(open_array_file(Path(source)), ARRAYS, names) if source is not None else {}
+    require_known({*arrays, *names}, ARRAYS)
+    found = by_field(None if source is None else open_array_file(Path(source)), ARRAYS, names)
     found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
     missing = [field for field in fields if field not in found]
     if missing:
@@ -340,7 +385,7 @@ COMMAND = Command(
         sets="tokens",
         parse=_ranges("--mass"),
     ),
-    Option("--radius", "Bound it over the ball of this radius around a centre, for one head.", metavar="R"),
+    Option("--radius", "Bound it over a ball of this radius around a centre, for one head.", metavar="R"),
     CENTRE,
     BOX,
     Option("--region", "Bound it over the region in a YAML file.", Yaml("given.region"), "FILE"),
@@ -354,4 +399,5 @@ COMMAND = Command(
     ARRAY,
     DATA_OR_AUTO,
     inputs=described_region,
+    doubts=[relative],
 )

@@ -33,7 +33,8 @@ from certattn.provers.figures import Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _RUN, _BOUND = "#1f4e79", "#c0562f"
-_BITS, _MOST = 64, 200
+_BITS, _MOST, _MARKED = 64, 200, 100
+_LIMITS = {"law": "limit: infinite prompt of a law", "empirical": "limit: linear attention of this prompt"}
 _INDEX = {"l2": "2", "linf": r"\infty"}
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -60,10 +61,10 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
         raise UsageError("a figure shows listed queries; this certificate is about a region of them")
     rows, compared = _compared(problem)
     panels = [panel for panel in _panels(problem, compared) if panel.is_stated]
-    with canvas(target, (6.0, 0.6 + 3.0 * len(panels)), len(panels), squeeze=False) as (figure, axes):
+    with canvas(target, (5.6, 0.6 + 3.2 * len(panels)), len(panels), squeeze=False) as (figure, axes):
         drawn = [_draw(panel, rows, problem.count, part) for panel, part in zip(panels, axes[:, 0], strict=True)]
         shown = f"{max(drawn)} of {problem.count}" if max(drawn) < problem.count else f"{problem.count}"
-        figure.suptitle(f"{shown} queries, limit {problem.limit_kind}", fontsize=10)
+        figure.suptitle(f"{shown} queries; {_LIMITS[problem.limit_kind]}", fontsize=11)
 
 
 def _compared(problem: AssertedDeviation) -> tuple[list[int], list[tuple[arb, arb]]]:
@@ -94,7 +95,7 @@ def _panels(problem: AssertedDeviation, compared: Sequence[tuple[arb, arb]]) -> 
     distance, size = rf"|T(q) - T_\infty(q)|_{{{index}}}", rf"|T(q)|_{{{index}}}"
     return [
         _Panel(
-            f"${distance}$",
+            f"deviation ${distance}$",
             deviations,
             (
                 (bounds.get(AT_MOST), "-", f"{standing()}: every query at most"),
@@ -106,7 +107,7 @@ def _panels(problem: AssertedDeviation, compared: Sequence[tuple[arb, arb]]) -> 
             ),
         ),
         _Panel(
-            rf"${distance}\,/\,{size}$",
+            rf"relative, ${distance}\,/\,{size}$",
             deviations / sizes,
             ((bounds.get(RELATIVE), "-", f"{standing()}: every query at most"),),
             ((problem.each(EACH_RELATIVE), "v", "bound of each query, at most"),),
@@ -121,7 +122,15 @@ def _draw(panel: _Panel, rows: Sequence[int], count: int, axes: Any) -> int:
     wanted = {*_evenly(count), *([] if worst is None else [rows[worst]])}
     order = sorted((k for k in there if rows[k] in wanted), key=lambda k: panel.values[k])
     ranks = range(len(order))
-    axes.plot(ranks, panel.values[order], color=_RUN, marker="o", ms=2.5, lw=0.8, label="deviation, computed")
+    axes.plot(
+        ranks,
+        panel.values[order],
+        color=_RUN,
+        marker="o" if len(order) <= _MARKED else "",
+        ms=2.5,
+        lw=1.2,
+        label="computed",
+    )
     for stated, marker, label in panel.each:
         if stated:
             heights = [as_float(stated[rows[k]]) for k in order]
@@ -136,7 +145,7 @@ def _draw(panel: _Panel, rows: Sequence[int], count: int, axes: Any) -> int:
             f"{which}: query {rows[worst]}", at, (-8, -14), textcoords="offset points", fontsize=8, ha="right"
         )
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("queries, from the smallest on")
+    axes.set_xlabel("queries, sorted by what is drawn")
     axes.set_ylabel(panel.quantity)
-    axes.legend(frameon=False, fontsize=9, loc="best")
+    axes.legend(loc="best")
     return len(order)

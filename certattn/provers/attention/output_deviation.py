@@ -35,7 +35,7 @@ from certattn.provers.attention.region_options import (
     described_region,
 )
 from certattn.provers.commands import (
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     QUERY_ROWS,
     SCORE_SCALE,
@@ -47,6 +47,7 @@ from certattn.provers.commands import (
     Yaml,
     in_arithmetic,
 )
+from certattn.provers.doubts import relative, spread
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
@@ -79,33 +80,78 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
-        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-        A .npy file holds the tokens.
-    names : names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
-    scale : factor of the scores, an exact number such as "1/sqrt(32)".
-    query_rows : "first:stop", the queries that are meant; all of them by default.
-    region : a region in the place of queries, as certificates write it under `given.region`, or a list of them.
-        Left out, the `centre` of a ball is the query that is meant (of several, there is a ball around each),
-        and the `points` of a hull are the queries.
-    cells : cut each region into at most so many cells.
-    lower_bound : over a region, also state that some query deviates by as much as the search found.
-    limit : "empirical", or a mapping as certificates write it under `given.limit`.
-    norm : "l2" or "linf".
-    at_most : the bound to state; by default the smallest that is proved, rounded up to 6 digits.
-    per_query : also state a bound for each query.
-    causal : how many of the first tokens the first query, or region, sees; every further one sees one more.
-        All see all tokens by default.
-    relative : also state bounds in units of the norm of T(q): for all queries, and with `per_query` for each.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
-    arithmetic : "binary64", "arb", or "auto" for the fastest that settles the digits.
-    said : called during long runs with the parts that are done, of how many, and the seconds left.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k), or `tokens` (L x d),
+        `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    query_rows : str, optional
+        "first:stop", the queries that are meant; all of them by default.
+    region : mapping or list of mappings, optional
+        A region in the place of queries, as certificates write it under `given.region`, or a list of them. Left out,
+        the `centre` of a ball is the query that is meant (of several, there is a ball around each), and the `points` of
+        a hull are the queries.
+    cells : int
+        Cut each region into at most so many cells.
+    lower_bound : bool
+        Over a region, also state that some query deviates by as much as the search found.
+    limit : "empirical" or mapping
+        "empirical", or a mapping as certificates write it under `given.limit`.
+    norm : {"l2", "linf"}
+        The norm that is bounded.
+    at_most : exact number, optional
+        The bound to state; by default the smallest that is proved, rounded up to 6 digits.
+    per_query : bool
+        Also state a bound for each query.
+    causal : int, optional
+        How many of the first tokens the first query, or region, sees; every further one sees one more. All see all
+        tokens by default.
+    relative : bool
+        Also state bounds in units of the norm of T(q): for all queries, and with `per_query` for each.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    arithmetic : {"auto", "binary64", "arb"}
+        "binary64", "arb", or "auto" for the fastest that settles the digits.
+    said : callable
+        Called during long runs with the parts that are done, of how many, and the seconds left.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    An exact number, for `scale`, `at_most` and in `limit` and `region`, is a text as certificates write
-    it, int, Fraction, Decimal or flint's fmpq. Raises UsageError, MalformedError, and NotProvedError if
-    `at_most` is too small or not proved.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        `at_most` is too small or not proved.
+
+    Notes
+    -----
+    An exact number, for `scale`, `at_most` and in `limit` and `region`, is a text as certificates write it, int,
+    Fraction, Decimal or flint's fmpq.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 2.
+    Statement and proof: docs/claims/attention/output-deviation.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> arrays = dict(keys=[[0, 1], [1, 0]], values=[[1], [2]], queries=[[1, 0], [0, 2]])
+    >>> certificate = certattn.generate("output-deviation", scale="1/sqrt(2)", **arrays)
+    >>> float(certificate.numbers["deviation.at_most"])
+    0.0491238
     """
     if norm not in tuple(NORMS):
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
@@ -212,10 +258,10 @@ COMMAND = Command(
     RADIUS,
     CENTRE,
     BOX,
-    Option("--hull", "Bound it over all convex combinations of these queries.", bool, default=False),
+    Option("--hull", "Bound it over all convex combinations of the queries.", bool, default=False),
     REGION_FILE,
     MOST_CELLS_OF_EACH,
-    Option("--lower-bound", "Also state the largest deviation found in the region, as at_least.", bool),
+    Option("--lower-bound", "Also state, as at_least, the largest deviation found in the region.", bool),
     Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
     Option("--norm", "", tuple(NORMS)),
     Option(
@@ -225,13 +271,14 @@ COMMAND = Command(
     Option("--relative", "Also state bounds in units of the output |T(q)|.", bool),
     Option(
         "--causal",
-        "The first query, or region, sees the first N tokens, every further one sees one more; by default all see all.",
+        "The first query, or region, sees the first N tokens, and each further one one more; by default all see all.",
         Whole(1),
         "N",
     ),
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,
+    doubts=[relative, spread],
     progress="parts",
 )

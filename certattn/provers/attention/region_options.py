@@ -11,10 +11,11 @@ from certattn.provers.commands import Option, Whole, Yaml, entries
 
 CELLS = 200
 
-RADIUS = Option("--radius", "Bound it over the ball of this radius around each of these queries.", metavar="R")
-CENTRE = Option("--centre", "The centre of the ball, instead of a query.", metavar="'Q1, Q2, ...'")
-BOX = Option(
-    "--box", "Bound it over a box: an interval or a number for each coordinate.", metavar="'A1:B1, A2:B2, ...'"
+RADIUS = Option("--radius", "Bound it over a ball of this radius around each of the queries.", metavar="R")
+CENTRE = Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'")
+BOX = Option("--box", "Bound it over a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'")
+REGION_FILE = Option(
+    "--region", "Bound it over the region, or each of a list of regions, in a YAML file.", Yaml("given.region"), "FILE"
 )
 REGION_FILE = Option(
     "--region", "Bound it over the region, or list of regions, in a YAML file.", Yaml("given.region"), "FILE"

@@ -1,4 +1,4 @@
-"""State softmax means at queries, and on request covariances, their eigenvalues and log-normalisers."""
+"""State softmax means at queries, and on request covariances, eigenvalues and log-normalisers."""
 
 from __future__ import annotations
 
@@ -72,28 +72,71 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
-        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    given : instead of arrays, `scale` and `query_rows`: the section as certificates write it.
-    scale : factor of the scores, an exact number such as "1/sqrt(32)".
-    query_rows : "first:stop", the queries that are meant; all of them by default.
-    covariance : state the covariance at each query too.
-    eigenvalues : state the range of its eigenvalues too.
-    log_normaliser : state log Z(q) too.
-    of : whose covariance, "values", "keys" or "values-keys" (which has no eigenvalues).
-    digits : how many digits to state, counted from the first digit of the largest number.
-    radius : the radius to state; by default the smallest, rounded up to 3 digits.
-    per_query : state radii, and bounds on eigenvalues, for each query.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    arithmetic : "arb" encloses to as many digits as are stated; "binary64" at the speed of numpy, for array files,
-        where radii are as wide as its balls (about 1e-12 of the largest number); "auto" takes binary64
-        where Arb would take long.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k), or `tokens` (L x d),
+        `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    given : mapping, optional
+        Instead of arrays, `scale` and `query_rows`: what the certificate is about, whole.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    query_rows : str, optional
+        "first:stop", the queries that are meant; all of them by default.
+    covariance : bool
+        State the covariance at each query too.
+    eigenvalues : bool
+        State the range of its eigenvalues too.
+    log_normaliser : bool
+        State log Z(q) too.
+    of : {"values", "keys", "values-keys"}
+        Whose covariance, "values", "keys" or "values-keys" (which has no eigenvalues).
+    digits : int
+        How many digits to state, counted from the first digit of the largest number.
+    radius : exact number, optional
+        The radius to state; by default the smallest, rounded up to 3 digits.
+    per_query : bool
+        State radii, and bounds on eigenvalues, for each query.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    arithmetic : {"auto", "binary64", "arb"}
+        "arb" encloses to as many digits as are stated; "binary64" at the speed of numpy, for array files, where radii
+        are as wide as its balls (about 1e-12 of the largest number); "auto" takes binary64 where Arb would take long.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Means and covariances of more than 4096 numbers are stated as doubles in a .npz file beside the
-    certificate. Raises UsageError, MalformedError, and NotProvedError if `radius` is too small.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        `radius` is too small.
+
+    Notes
+    -----
+    Means and covariances of more than 4096 numbers are stated as doubles in a .npz file beside the certificate.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 2.
+    Statement and proof: docs/claims/attention/softmax-mean.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> arrays = dict(keys=[[0, 1], [1, 0]], values=[[1], [2]], queries=[[1, 0]])
+    >>> certificate = certattn.generate("softmax-mean", **arrays)
+    >>> float(certificate.numbers["mean.value[0][0]"])
+    1.73105857863
     """
     printing = Printing(digits, None if radius is None else positive(radius, "radius"), per_query)
     wanted = Wanted(covariance, eigenvalues, log_normaliser, of, printing)

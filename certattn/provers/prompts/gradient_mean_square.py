@@ -1,4 +1,4 @@
-"""State the mean square distance between the gradients of attention over a random prompt and their limits."""
+"""State how far gradients of attention over a random prompt are from their limits, in mean square."""
 
 from __future__ import annotations
 
@@ -44,15 +44,45 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `law`, `length`, and `tilt`, or `query` with `U` or `K`, `Q`;
-        `V`, `scale`; with exact numbers.
-    gradient : "U" or "V".
-    method : "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from
-        above; "auto" takes the first that applies.
-    digits : significant digits to state.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, and `tilt`, or
+        `query` with `U` or `K`, `Q`; `V`, `scale`.
+    gradient : {"U", "V"}
+        What attention is differentiated with respect to.
+    method : {"auto", "exact", "logistic", "general"}
+        "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from above; "auto"
+        takes the first that applies.
+    digits : int
+        Significant digits to state.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where no number could be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No number could be enclosed.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/prompts/gradient-mean-square.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> law = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate("gradient-mean-square", law=law, U=np.eye(2), query=[1, 0], length=1000)
+    >>> float(certificate.numbers["mean_square.at_most"])
+    0.0327408
     """
     require_one_of(METHODS, method, "method")
     require_within(1, 100, digits, "digits")
@@ -72,7 +102,12 @@ def generate(
 
 
 def _methods(error: GradientError) -> list[str]:
-    return ["exact", "logistic", "general"] if isinstance(error.prompt.law.law, Gaussian) else ["general"]
+    gaussian = isinstance(error.prompt.law.law, Gaussian)
+    if error.prompt.onwards:
+        if not gaussian:
+            raise UsageError("a length with at_least is for Gaussian tokens here; expected one length for this law")
+        return ["logistic"]
+    return ["exact", "logistic", "general"] if gaussian else ["general"]
 
 
 def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]] | None:
@@ -86,7 +121,8 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
         witness |= {"t": format_rational(share), "lambda": format_rational(rate)}
         way = Method(method, {"t": share, "lambda": rate})
     bound = enclosure_by(way, error).upper
-    assert bound is not None
+    if bound is None:
+        raise UsageError(f"the method {method} is for one length; expected logistic beside at_least")
     for bits in _BITS:
         with working_precision(bits):
             value, least = bound(), fmpq(0)

@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.prompts.gradient_tail import ASSERTS, THEOREM
 from certattn.kernel.theorems.prompts.random_prompts import read_gradient
 from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.gradient_goals import Search, search_of
@@ -68,17 +69,51 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, with or without `length`: `law`, `query` with `U`, or with `K`
-        and `Q`, `scale`, `V`; for the gradient in V also `tilt`; with exact numbers.
-    gradient : "U" (Hilbert-Schmidt norm) or "V" (operator norm).
-    exceeds : the threshold eps that the norm exceeds rarely.
-    probability : how rarely, above 0 and below 1.
-    length : the number of tokens, unless it stands in `given`.
-    lengths : "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length
-        that is found is one from which on it holds, and one that is given stands for itself.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
+        `law`, `query` with `U`, or with `K` and `Q`, `scale`, `V`; for the gradient in V also `tilt`.
+    gradient : {"U", "V"}
+        "U" (Hilbert-Schmidt norm) or "V" (operator norm).
+    exceeds : exact number, optional
+        The threshold eps that the norm exceeds rarely.
+    probability : exact number, optional
+        How rarely, above 0 and below 1.
+    length : int, optional
+        The number of tokens, unless it stands in `given`.
+    lengths : {"one", "onwards"}, optional
+        "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
+        found is one from which on it holds, and one that is given stands for itself.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No rule proves what is asked for.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/prompts/gradient-tail.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> law = {"kind": "gaussian", "mean": [0, 0], "covariance": [["1/2", 0], [0, "1/2"]]}
+    >>> certificate = certattn.generate(
+    ...     "gradient-tail", law=law, U=np.eye(2), query=[1, 0], probability="0.01", length=1000
+    ... )
+    >>> float(certificate.numbers["exceeds"])
+    0.4745
     """
     require_place(out)
     section = exact(given, "given")
@@ -196,4 +231,5 @@ COMMAND = Command(
     LENGTH,
     OF_LENGTHS,
     finding=_finding,
+    doubts=[rare, long],
 )

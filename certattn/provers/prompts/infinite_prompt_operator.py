@@ -40,16 +40,43 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `law`, `K`, `Q`, `V` (or `U`, `V`), `scale`, `queries`,
-        with exact numbers.
-    queries : queries z at which to state T(z), each a list of exact numbers. An affine operator is
-        stated as such and needs none; for another law they default to the coordinate vectors.
-    radius : half-width of the stated values.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `K`, `Q`, `V` (or `U`,
+        `V`), `scale`, `queries`.
+    queries : sequence of vectors of exact numbers
+        Queries z at which to state T(z), each a list of exact numbers. An affine operator is stated as such and needs
+        none; for another law they default to the coordinate vectors.
+    radius : exact number
+        Half-width of the stated values.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does
-    not prove a value within the radius.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The checker's default precision does not prove a value within the radius.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, Lemma 2.1.
+    Statement and proof: docs/claims/prompts/infinite-prompt-operator.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, "1/2"], ["1/2", 1]]}
+    >>> certificate = certattn.generate("infinite-prompt-operator", law=law, V=[[1, 0]])
+    >>> certificate.asserts.plain()
+    {'operator': {'matrix': [['1', '0.5']], 'offset': ['0']}}
     """
     half_width = positive(radius, "radius")
     draft = Draft(THEOREM, out, exact(given, "given"), note)

@@ -19,7 +19,7 @@ DIRECTION = Option(
     parse=entries,
 )
 THRESHOLD = Option("--exceeds", "The threshold that is rarely exceeded; the smallest, if left out.", metavar="EPS")
-PROBABILITY = Option("--probability", "The probability of that; the smallest, if left out.", metavar="DELTA")
+PROBABILITY = Option("--probability", "How rarely; the smallest probability, if left out.", metavar="DELTA")
 ONE, ONWARDS = LENGTHS = ("one", "onwards")
 OF_LENGTHS = Option(
     "--lengths",

@@ -1,4 +1,4 @@
-"""State the mean square distance between attention over a random prompt and over an infinite one."""
+"""State how far a random prompt's attention is from the infinite prompt's, in mean square."""
 
 from __future__ import annotations
 
@@ -61,14 +61,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, with exact numbers.
-    method : `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
-    digits : significant digits of the stated bounds, which are rounded to the safe side.
-    t, rate : the parameters t and lambda of `general`; both are searched for if left out.
-    theta : the parameter of `closed`; searched for if left out.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, `tilt` (or
+        `query`, or a law of `queries`, with `U`, or `K` and `Q`, and `scale`), `V`.
+    method : {"auto", "exact", "logistic", "general", "integral", "closed"}
+        `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
+    digits : int
+        Significant digits of the stated bounds, which are rounded to the safe side.
+    t, rate : exact number, optional
+        The parameters t and lambda of `general`; both are searched for if left out.
+    theta : exact number, optional
+        The parameter of `closed`; searched for if left out.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where no bound is found.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No bound is found.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, Proposition
+    3.1. Statement and proof: docs/claims/prompts/output-mean-square.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate("output-mean-square", law=law, tilt=[1, 0], length=1000)
+    >>> float(certificate.numbers["mean_square.at_most"])
+    0.00802415303
     """
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     prompt = draft.read(read_given)
@@ -108,7 +140,8 @@ def _parameter(stated: Number, name: str) -> fmpq:
 
 
 def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
-    fitting = methods_for(prompt)
+    # The exact mean square is one of one length.
+    fitting = [method for method in methods_for(prompt) if not (prompt.onwards and method == "exact")]
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name

@@ -22,6 +22,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
+from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompts.heavy_scores import require_light_scores
@@ -103,21 +104,56 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, with or without `length`: `law`, `tilt` (or `query` with
-        `U`, or with `K` and `Q`, and `scale`), `V`, with exact numbers.
-    directions : directions u of outputs, each a list of exact numbers.
-    norm : "l2" or "linf".
-    exceeds : the threshold eps that is exceeded rarely.
-    probability : how rarely, above 0 and below 1.
-    length : the number of tokens, unless it stands in `given`.
-    lengths : "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length
-        that is found is one from which on it holds, and one that is given stands for itself.
-    method : "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp
-        for small probabilities, and instant in any dimension.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
+        `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`.
+    directions : sequence of vectors of exact numbers
+        Directions u of outputs.
+    norm : {"l2", "linf"}, optional
+        The norm that is bounded.
+    exceeds : exact number, optional
+        The threshold eps that is exceeded rarely.
+    probability : exact number, optional
+        How rarely, above 0 and below 1.
+    length : int, optional
+        The number of tokens, unless it stands in `given`.
+    lengths : {"one", "onwards"}, optional
+        "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
+        found is one from which on it holds, and one that is given stands for itself.
+    method : {"rules", "mean-square"}
+        "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp for small
+        probabilities, and instant in any dimension.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq. Raises
-    UsageError, MalformedError, and NotProvedError where no rule proves what is asked for.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No rule proves what is asked for.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/prompts/output-tail.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate(
+    ...     "output-tail", law=law, tilt=[1, 0], directions=[[1, 0]], exceeds="0.3", probability="0.01"
+    ... )
+    >>> certificate.plain["given"]["length"]
+    {'at_least': '835'}
     """
     require_place(out)
     section = exact(given, "given")
@@ -348,4 +384,5 @@ COMMAND = Command(
     to_plot("Draw the bound against the length."),
     inputs=_inputs,
     finding=_finding,
+    doubts=[rare, long],
 )

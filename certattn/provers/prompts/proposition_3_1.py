@@ -17,14 +17,46 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
 
     Parameters
     ----------
-    given : the section as certificates write it: `law`, `queries`, any of `K`, `Q`, `V` (or `U`, `V`), `scale`, and
-        either `length` (with `constants` and `sigma` above length 1), for the published form, or `sigma`, for a
-        repaired one.
-    c2 : the constant of the repaired form; by default nearly the largest for which there is a proof.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `queries`, any of `K`,
+        `Q`, `V` (or `U`, `V`), `scale`, and either `length` (with `constants` and `sigma` above length 1), for the
+        published form, or `sigma`, for a repaired one.
+    c2 : exact number, optional
+        The constant of the repaired form; by default nearly the largest for which there is a proof.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    The published form is stated as it is found, to fail or to hold; of a repaired one the least c1 that the
-    search finds, rounded up. Raises UsageError, MalformedError, and NotProvedError for a c2 that is too large.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The c2 is too large.
+
+    Notes
+    -----
+    The published form is stated as it is found, to fail or to hold; of a repaired one the least c1 that the search
+    finds, rounded up.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, Proposition
+    3.1. Statement and proof: docs/claims/prompts/proposition-3-1.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0], "covariance": [[1]]}
+    >>> certificate = certattn.generate("proposition-3-1", law=law, queries=law, K=[[0]], length=1)
+    >>> certificate.asserts.plain()
+    {'published': 'fails'}
     """
     return proposition.generate(THEOREM, out, given, {}, c2, note)
 

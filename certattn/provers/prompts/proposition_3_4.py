@@ -21,10 +21,41 @@ def generate(
 
     Parameters
     ----------
-    gradient : `V` or `U`, what attention is differentiated with respect to.
-    given : as for `proposition-3-1`.
-    c2 : as there.
-    note : as there.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about, as for `proposition-3-1`; `certattn.generate` takes the fields as keywords.
+    gradient : {"V", "U"}
+        `V` or `U`, what attention is differentiated with respect to.
+    c2 : exact number, optional
+        Constant of the repaired form, as for `proposition-3-1`.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The c2 is too large.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, Proposition
+    3.4. Statement and proof: docs/claims/prompts/proposition-3-4.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> law = {"kind": "gaussian", "mean": [0], "covariance": [[1]]}
+    >>> certificate = certattn.generate("proposition-3-4", law=law, queries=law, K=[[0]], length=1)
+    >>> certificate.asserts.plain()
+    {'gradient': 'V', 'published': 'fails'}
     """
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")

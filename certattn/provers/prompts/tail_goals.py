@@ -80,7 +80,7 @@ def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[
     if norm is not None and norm not in NORMS:
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
     if not directions and norm is None:
-        raise UsageError("nothing to bound: expected directions, or a norm, or both")
+        raise UsageError("nothing to bound: expected directions, or a norm, or both (--direction, --norm)")
     goals = [_direction_goal(prompt, direction) for direction in directions]
     if norm is not None:
         goals.append(_l2_goal(prompt) if norm == "l2" else _linf_goal(prompt))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from certattn.provers.figures import Target, canvas, standing
+from certattn.provers.figures import BOUND, MARK, RUN, Target, canvas, standing
 from certattn.provers.prompts.prompt_simulation import Quantile
 
-_BOUND, _TRUTH, _STATED = "#1f4e79", "#c0562f", "#111111"
+_BOUND, _TRUTH, _STATED = BOUND, RUN, MARK
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Figure:
 
 def draw(figure: Figure, path: Target) -> None:
     """Draw the figure into a file."""
-    with canvas(path, (6.0, 4.0)) as (_, axes):
+    with canvas(path, (5.6, 4.2)) as (_, axes):
         _draw_curve(axes, figure)
 
 
 def _draw_curve(axes: Any, figure: Figure) -> None:
     curve, (length, eps) = figure.curve, figure.stated
-    label = rf"bound {figure.method}, $\delta = {figure.delta}$"
+    label = f"bound {figure.method}, kept with\nprobability 1 - {figure.delta}"
     handles = list(axes.loglog(curve.lengths, curve.bounds, color=_BOUND, lw=1.8, label=label))
     handles += axes.plot([length], [eps], marker="D", ms=7, mfc="white", mec=_STATED, ls="", label=standing(), zorder=5)
     if curve.simulated:
@@ -52,15 +52,15 @@ def _draw_curve(axes: Any, figure: Figure) -> None:
         y = np.array([[q.value, q.low, q.high] for _, q in curve.simulated])
         spread = np.abs(y[:, 1:].T - y[:, 0])
         style: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 3, "lw": 1.2, "color": _TRUTH}
-        label = r"simulated $(1 - \delta)$-quantile, 95% interval"
+        label = "simulated prompts, same probability"
         handles.append(axes.errorbar(x, y[:, 0], yerr=spread, label=label, **style))
     line = _below_last(curve.lengths, curve.bounds)
     handles += axes.loglog(curve.lengths, line, ls=":", lw=1, color="0.6", label=r"slope $L^{-1/2}$")
     axes.set_xlabel("number of tokens $L$")
     axes.set_ylabel(figure.deviation)
-    axes.set_title(figure.title, fontsize=10)
-    axes.grid(True, which="major", color="0.9", lw=0.6)
-    axes.legend(handles=handles, frameon=False, fontsize=9)
+    axes.set_title(figure.title)
+    axes.grid(True)
+    axes.legend(handles=handles)
 
 
 def _below_last(lengths: Sequence[float], bounds: Sequence[float]) -> list[float]:

@@ -21,7 +21,14 @@ _STEPS = 200
 LogBound = Callable[[float], float]
 
 
-def passing(log_bound: LogBound, log_delta: float, start: float, lowest: float, highest: float) -> float | None:
+def passing(
+    log_bound: LogBound,
+    log_delta: float,
+    start: float,
+    lowest: float,
+    highest: float,
+    precision: float = _PRECISION,
+) -> float | None:
     """The least x with log_bound(x) <= log delta for a falling function, a little above; None if beyond `highest`.
 
     The bracket is found by doubling from `start`, then narrowed in log x: by the secant of
@@ -41,17 +48,17 @@ def passing(log_bound: LogBound, log_delta: float, start: float, lowest: float, 
             if high >= highest:
                 return None
             high = min(high * 2, highest)
-    return _narrowed(log_bound, log_delta, low, high)
+    return _narrowed(log_bound, log_delta, low, high, precision)
 
 
-def _narrowed(log_bound: LogBound, log_delta: float, low: float, high: float) -> float:
+def _narrowed(log_bound: LogBound, log_delta: float, low: float, high: float, precision: float) -> float:
     def distance(x: float) -> float:
         return math.log(max(-log_bound(x), 1e-9)) - math.log(-log_delta)
 
     left, right = math.log(low), math.log(high)
     below, above = distance(low), distance(high)
     for step in range(_STEPS):
-        if right - left <= _PRECISION:
+        if right - left <= precision:
             break
         share = below / (below - above) if below < above else 0.5
         if step % 3 == 2:
@@ -66,9 +73,9 @@ def _narrowed(log_bound: LogBound, log_delta: float, low: float, high: float) ->
     return math.exp(right)
 
 
-def smallest_eps(log_bound: LogBound, log_delta: float, unit: float) -> float:
+def smallest_eps(log_bound: LogBound, log_delta: float, unit: float, precision: float = _PRECISION) -> float:
     """The least eps with log_bound(eps) <= log delta. `unit` is a threshold of about the right size."""
-    found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST)
+    found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST, precision)
     if found is None:
         raise NotProvedError("no rule gives that probability at any threshold; expected a longer prompt")
     return found

@@ -1,4 +1,4 @@
-"""State a bound that holds for a prompt, and for nearly all random prompts.
+"""State that a given prompt stays within a threshold that random prompts rarely exceed.
 
 Find what a random prompt of a law rarely exceeds, and state it of a concrete prompt too.
 """
@@ -17,7 +17,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY_OR_FILE, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
+from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
+from certattn.provers.doubts import rare
 from certattn.provers.exact_inputs import Number, exact, exact_text
 from certattn.provers.output import Draft, require_place, text_rows
 from certattn.provers.prompt_sources import prompt_sources
@@ -46,23 +47,66 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`,
-        or `U` and `V`. A .npy file holds the tokens.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"tokens": "x"}, or .npy files, as {"tokens": "x.npy"}.
-    law : the law that the tokens are compared with, as certificates write it.
-    scale : factor of the scores, an exact number.
-    query : which of the queries, counted from 0.
-    directions : directions u of outputs, each a list of exact numbers.
-    norm : "l2" or "linf"; "l2" where there are no directions.
-    exceeds : the threshold that is exceeded rarely; left out, it is found as small as the rules allow.
-    probability : how rarely; left out, it is found. One of the two is given, or both.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and
+        `V`. A .npy file holds the tokens.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"tokens": "x"}, or .npy files, as {"tokens": "x.npy"}.
+    law : mapping
+        The law that the tokens are compared with, as certificates write it.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    query : int
+        Which of the queries, counted from 0.
+    directions : sequence of vectors of exact numbers
+        Directions u of outputs.
+    norm : {"l2", "linf"}, optional
+        The norm that is bounded.
+    exceeds : exact number, optional
+        The threshold that is exceeded rarely; left out, it is found as small as the rules allow.
+    probability : exact number, optional
+        How rarely; left out, it is found. One of the two is given, or both.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Where this prompt exceeds what is found the certificate is written all the same: it will be refuted, and
-    the report says of how rare a prompt. Raises UsageError, MalformedError, and NotProvedError where no rule
-    proves what is asked for.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No rule proves what is asked for.
+
+    Notes
+    -----
+    Where this prompt exceeds what is found the certificate is written all the same: it will be refuted, and the report
+    says of how rare a prompt.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/prompts/typical-prompt.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> tokens = np.random.default_rng(0).normal(size=(64, 2))
+    >>> law = {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]}
+    >>> certificate = certattn.generate(
+    ...     "typical-prompt", tokens=tokens, queries=[[0.5, 0]], law=law, probability="0.1"
+    ... )
+    >>> float(certificate.numbers["norm.exceeds"])
+    0.5731
     """
     require_place(out, source)
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "law": exact(law, "law")}
@@ -125,7 +169,8 @@ COMMAND = Command(
     Option("--norm", "The norm; l2 if no direction is given.", NORMS),
     THRESHOLD,
     PROBABILITY,
-    ARRAY_OR_FILE,
+    ARRAY,
     DATA,
     inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
+    doubts=[rare],
 )

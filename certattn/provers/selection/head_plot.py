@@ -20,12 +20,14 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     prompt = problem.head.prompt
     queries = np.arange(prompt.count)
     size = float(np.clip(600 / prompt.count, 2, 24))
-    with canvas(path, (6.4, 6.0), 3, sharex=True, height_ratios=[3, 2, 2]) as (figure, (tokens, weights, margins)):
+    with canvas(path, (5.6, 6.4), 3, sharex=True, height_ratios=[3, 2, 2]) as (figure, (tokens, weights, margins)):
         low = _bounds(problem, WEIGHT.name)
-        shown = tokens.scatter(queries, problem.selected, s=size, c=low, cmap="viridis", vmin=0, vmax=1, lw=0)
+        shown = tokens.scatter(
+            queries, problem.selected, s=size, c=low, cmap="viridis", vmin=0, vmax=1, lw=0, rasterized=True
+        )
         if problem.head.causal is not None:
             tokens.plot(queries, np.array(problem.head.seen) - 1, color="0.7", lw=1, label="last token that is seen")
-            tokens.legend(frameon=False, fontsize=9)
+            tokens.legend()
         tokens.set_ylim(-0.02 * prompt.length, 1.02 * prompt.length)
         tokens.set_ylabel("selected token")
         figure.colorbar(shown, ax=tokens, label=f"{standing()} weight", pad=0.01)
@@ -34,7 +36,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         _bars(margins, queries, _bounds(problem, MARGIN.name), _MARGIN, "margin at least")
         margins.set_xlabel("query")
         distinct = len(set(problem.selected))
-        tokens.set_title(f"{prompt.count} queries select {distinct} of {prompt.length} tokens", fontsize=10)
+        tokens.set_title(f"{prompt.count} queries select {distinct} of {prompt.length} tokens")
 
 
 def _bounds(problem: HeadStatement, name: str) -> Any:
@@ -44,7 +46,6 @@ def _bounds(problem: HeadStatement, name: str) -> Any:
 
 
 def _bars(axes: Any, queries: Any, heights: Any, colour: str, label: str) -> None:
-    axes.bar(queries, heights, width=1.0, color=colour, lw=0)
+    axes.fill_between(queries, heights, step="mid", color=colour, lw=0, rasterized=True)
     axes.set_ylabel(label)
-    axes.grid(True, axis="y", color="0.9", lw=0.6)
-    axes.set_axisbelow(True)
+    axes.grid(True, axis="y")

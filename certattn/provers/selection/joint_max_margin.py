@@ -1,4 +1,4 @@
-"""State where a head and attention converge that are trained together.
+"""Find the directions that a head and attention converge to when they are trained together.
 
 Find the max-margin head and attention of joint training, and what is proved of the regularisation path.
 """
@@ -51,14 +51,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `tokens`, `labels`, `indices` and any of `W`, `lengths`, with exact
-        numbers.
-    at : pairs (r, R) of norms at which to bound the regularisation path.
-    loss : "logistic" or "exponential".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `tokens`, `labels`, `indices`
+        and any of `W`, `lengths`.
+    at : sequence of pairs of exact numbers
+        Pairs (r, R) of norms at which to bound the regularisation path.
+    loss : {"logistic", "exponential"}
+        "logistic" or "exponential".
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    The label-margin condition is stated where it is proved. Raises UsageError, MalformedError, and NotProvedError where
-    v_mm or p_mm do not exist, or where a condition of the bounds fails, with the input or token at which it does.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        v_mm or p_mm do not exist, or a condition of the bounds fails; the message names the input or token.
+
+    Notes
+    -----
+    The label-margin condition is stated where it is proved.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/joint-max-margin.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> tokens = [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], ["1/2", 1]]]
+    >>> certificate = certattn.generate("joint-max-margin", tokens=tokens, labels=[1, -1, 1], indices=[1, 1, 1])
+    >>> certificate.plain["asserts"]["p"]
+    ['4/3', '1/3']
     """
     require_one_of(LOSSES, loss, "loss")
     norms = [(positive(r, "r"), positive(R, "R")) for r, R in at]

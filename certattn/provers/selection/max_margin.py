@@ -23,10 +23,11 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed
+from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft, require_place, texts
+from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 
@@ -34,6 +35,9 @@ FORMS = ("auto", "exact", "direction")
 DIGITS = 30
 MATRICES = ("keys", "tokens", "W", "queries", "points")
 VECTORS = ("lengths", "indices", "relaxed", "labels")
+ARRAYS = (*MATRICES, *VECTORS)
+# Inputs of one length may be passed as (inputs, tokens, dimension).
+STACKED = ("keys", "tokens")
 # Solutions on more constraints than this are stated as a direction: their numbers have thousands of digits.
 _MOST_ACTIVE = 32
 # What is asserted, and its witness.
@@ -59,20 +63,54 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
-        `queries`, or `points` and `labels`, with exact numbers.
-    source : instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the
-        other.
-    arrays : the same as numpy arrays or lists, by keyword; they go before those of the file.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    form : "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
+    out : path-like
+        Where to write it.
+    given : mapping, optional
+        What the certificate is about, whole: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
+        `queries`, or `points` and `labels`.
+    source : path-like, optional
+        Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    form : {"auto", "exact", "direction"}
+        "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
         solution, "auto" the first where the solution has at most 32 multipliers.
-    digits : of a direction; its distance from the solution is about 10^(-digits/2), but that of doubles, about 1e-7,
-        where more than 32 constraints are active and doubles do not tell them from others.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    digits : int
+        Of a direction; its distance from the solution is about 10^(-digits/2), but that of doubles, about 1e-7, where
+        more than 32 constraints are active and doubles do not tell them from others.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, by keyword; arrays, and lists with floats, are written beside the certificate. Keys or
+        tokens of inputs of one length may have three axes: (inputs, tokens, dimension).
 
-    Where no point satisfies the constraints, the certificate says so. Raises UsageError and MalformedError.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+
+    Notes
+    -----
+    Where no point satisfies the constraints, the certificate says so.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/max-margin.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("max-margin", points=[[1, 0], [2, 1], [-1, 1]], labels=[1, 1, -1])
+    >>> certificate.plain["asserts"]["solution"]
+    ['1', '0']
     """
     require_one_of(FORMS, form, "form")
     require_within(2, 1000, digits, "digits")
@@ -81,25 +119,38 @@ def generate(
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
         return _write(out, exact(given, "given"), form, digits, note)
+    require_known({*arrays, *(names or {})}, ARRAYS)
+    if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
+        return _write(out, exact(arrays, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
         return _write(out, {**references, **vectors}, form, digits, note)
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether this is written out: lists without floats, which are arrays otherwise."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_exact, value))
+    return not isinstance(value, float) and not getattr(value, "ndim", 0)
 
 
 def _arrays(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
-    known = (*MATRICES, *VECTORS)
-    if unknown := sorted((set(names) | set(arrays)) - set(known)):
-        raise UsageError(f"unknown arrays {', '.join(unknown)}; expected {', '.join(known)}")
-    found: dict[str, Any] = {}
-    if source is not None:
-        found |= by_field(open_array_file(Path(source)), known, names)
-    found.update(arrays)
+    file = None if source is None else open_array_file(Path(source))
+    found: dict[str, Any] = {**by_field(file, ARRAYS, names), **arrays}
     if not found:
-        raise UsageError(f"no array is there; expected some of {', '.join(known)}")
-    matrices = {f: found[f] if isinstance(found[f], InFile) else np.asarray(found[f]) for f in MATRICES if f in found}
+        raise UsageError(f"no array is there; expected some of {', '.join(ARRAYS)}")
+    matrices: dict[str, Source] = {}
+    for field in MATRICES:
+        if field in found:
+            array = matrices[field] = (
+                found[field] if isinstance(found[field], InFile) else array_of(field, found[field])
+            )
+            if isinstance(array, np.ndarray) and array.ndim == 3 and field in STACKED:
+                matrices[field] = array.reshape(-1, array.shape[2])
+                found.setdefault("lengths", [array.shape[1]] * array.shape[0])
     return matrices, {field: _written_out(found[field], field) for field in VECTORS if field in found}
 
 

@@ -1,7 +1,7 @@
-"""Exact multipliers of max-margin problems: quadprog finds the active set in doubles, exact arithmetic does the rest.
+"""Exact multipliers of max-margin problems: the active set is found in doubles, exact arithmetic does the rest.
 
-What quadprog says is a guess only: wherever it is wrong, gives up or is not to be believed, `active_set` goes on from
-there over the rationals. So the answer is exact always; a bad guess costs time.
+What doubles say is a guess only: wherever it is wrong or not to be believed, `active_set` goes on from there over the
+rationals. So the answer is exact always; a bad guess costs time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.provers.rounding import midpoint
 from certattn.provers.selection.active_set import ActiveSet, NotSeparableError, independent_rows, lifted, unlifted
+from certattn.provers.selection.active_set_in_doubles import multipliers_in_doubles
 
 # Numbers of at most so many bits become doubles without overflow.
 _MOST_BITS = 900
@@ -111,13 +112,13 @@ def _largest_entry(rows: ExactMatrix) -> fmpq:
 
 
 def guessed_multipliers(rows: ExactMatrix, levels: Sequence[fmpq]) -> dict[int, fmpq] | None:
-    """The multipliers according to quadprog, by row, the largest first; None where it finds no solution."""
+    """The multipliers according to doubles, by row, the largest first; None where they show no solution."""
     table, lengths = _unit_rows(rows)
     kept = [int(row) for row in np.flatnonzero(np.isfinite(lengths))]
     # <z, p> >= r divided by |z|, and p measured in units of 1 / (the smallest |z|)
     smallest = min(lengths[kept])
     right = np.array([float(levels[j].p) / float(levels[j].q) * 2.0 ** (smallest - lengths[j]) for j in kept])
-    multipliers = _quadprog(table[kept], right)
+    multipliers = multipliers_in_doubles(table[kept], right)
     if multipliers is None or not np.all(np.isfinite(multipliers)):
         return None
     largest = float(multipliers.max())
@@ -152,21 +153,3 @@ def _unit_rows(rows: ExactMatrix) -> tuple[np.ndarray[Any, Any], np.ndarray[Any,
 
 def _double(entry: fmpz, shift: int) -> float:
     return float(int(entry) >> shift)
-
-
-def _quadprog(table: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """The multipliers of min |p|^2 / 2 subject to table p >= right; None where there is no solution in doubles."""
-    try:
-        import quadprog
-    except ImportError:
-        raise UsageError(
-            "max-margin problems need the package quadprog, which is not installed; "
-            "expected: pip install 'certattn[selection]'"
-        ) from None
-    dimension = table.shape[1]
-    normals = np.ascontiguousarray(table.T)
-    try:
-        found = quadprog.solve_qp(np.eye(dimension), np.zeros(dimension), normals, right)
-    except ValueError:
-        return None
-    return np.asarray(found[4])

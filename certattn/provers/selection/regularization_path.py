@@ -60,15 +60,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`,
-        `head`; and `loss`.
-    radii : radii R > 0, exact numbers; by default one of about 40 times the norm of p_mm.
-    indices : the chosen token of each input; by default the one of the largest output.
-    plot : where to draw the path, for keys in two dimensions.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`, or
+        `tokens`, `v` and if need be `W`, `labels`, `head`; and `loss`.
+    radii : sequence of exact numbers
+        Radii R > 0; by default one of about 40 times the norm of p_mm.
+    indices : sequence of int, optional
+        The chosen token of each input; by default the one of the largest output.
+    plot : path-like, optional
+        Where to draw the path, for keys in two dimensions.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError where the selection is not the best one, cannot be
-    separated, or a radius is too small for the theorem.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The selection is not the best one, cannot be separated, or a radius is too small for the theorem.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/regularization-path.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> keys, scores = [[["-1/10", 1], [1, 0], [0, 0]]], [[1, "9/10", "9/10"]]
+    >>> certificate = certattn.generate(
+    ...     "regularization-path", keys=keys, scores=scores, loss="logistic", radii=[40]
+    ... )
+    >>> float(certificate.numbers["path[0].cosine"])
+    0.9996414
     """
     if plot is not None:
         require_figure(plot)
@@ -184,9 +215,9 @@ def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
 
 
 def draw_path(problem: PathProblem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
-    """Draw the stated arcs, and minimisers in doubles beside them, for keys in two dimensions."""
+    """Draw the stated arcs, and minimisers in doubles beside them."""
     largest = max(as_float(radius) for radius in radii)
-    path = numeric_path(problem, np.geomspace(largest / 100, largest, 200).tolist())
+    path = numeric_path(problem, np.geomspace(largest / 100, largest, 40).tolist())
     title = f"regularisation path, {problem.given.loss.name} loss"
     draw(radii, cosines, problem.solution.solution, path, title, plot)
 

@@ -1,4 +1,4 @@
-"""State that gradient descent misses the best tokens although all other scores of every input are equal."""
+"""State that a gradient descent misses the best tokens of inputs whose other scores are all equal."""
 
 from __future__ import annotations
 
@@ -49,14 +49,49 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: keys with scores or tokens with `v`, `loss`, `descent`, `start`.
-    indices : the tokens that descent selects; found if left out.
-    steps : after how many steps the theorem is applied; found if left out.
-    most_steps : how many steps are tried.
-    smoothness : whether to state that the step is at most 1/L_p, where it is.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores or tokens with
+        `v`, `loss`, `descent`, `start`.
+    indices : sequence of int, optional
+        The tokens that descent selects; found if left out.
+    steps : int, optional
+        After how many steps the theorem is applied; found if left out.
+    most_steps : int
+        How many steps are tried.
+    smoothness : bool
+        Whether to state that the step is at most 1/L_p, where it is.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError, with the reason, where this is no counterexample.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        This is no counterexample, with the reason.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/selection-counterexample.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> keys, scores = [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]], [[1, 0], [1, 0]]
+    >>> descent = {"rule": "gradient", "step": "1/60"}
+    >>> certificate = certattn.generate(
+    ...     "selection-counterexample", keys=keys, scores=scores, loss="linear", descent=descent, start=[3, 0]
+    ... )
+    >>> float(certificate.numbers["apart"])
+    0.7574
     """
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     setting = draft.read(read_setting)

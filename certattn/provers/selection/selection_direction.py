@@ -79,17 +79,56 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: keys with scores or tokens with `v`, `loss`, `descent`, `start`.
-    indices : the chosen tokens; where the descent is going if left out, or the best tokens for every start.
-    theorem, steps : the theorem to apply, and after how many steps; found if left out.
-    most_steps : how many steps are tried.
-    angles : steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Steps up to `most_steps` are
-        enclosed, which gives the sharpest bounds. A bound that is not below 1 is left out.
-    late_rate : whether to state a rate that is below 1 only after 10^30 steps (or so long).
-    limit : whether to state p_mm itself.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores or tokens with
+        `v`, `loss`, `descent`, `start`.
+    indices : sequence of int, optional
+        The chosen tokens; where the descent is going if left out, or the best tokens for every start.
+    theorem : str, optional
+        The theorem to apply; found if left out.
+    steps : int, optional
+        After how many steps to apply it; found if left out.
+    most_steps : int
+        How many steps are tried.
+    angles : sequence of int or str
+        Steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Steps up to `most_steps` are enclosed,
+        which gives the sharpest bounds. A bound that is not below 1 is left out.
+    limit : bool
+        Whether to state p_mm itself.
+    late_rate : bool
+        Whether to state a rate that is below 1 only after 10^30 steps (or so long).
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError, MalformedError, and NotProvedError, with the reason, where no theorem was found to apply.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No theorem was found to apply, with the reason.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/selection-direction.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> keys, scores = [[["-1/10", 1], [1, 0], [0, 0]]], [[1, "9/10", "9/10"]]
+    >>> descent = {"rule": "gradient", "step": 1}
+    >>> certificate = certattn.generate(
+    ...     "selection-direction", keys=keys, scores=scores, loss="logistic", descent=descent, start=[0, "-3/2"]
+    ... )
+    >>> certificate.plain["asserts"]["limit"]
+    ['-10/101', '100/101']
     """
     if theorem is not None:
         require_one_of((*CANDIDATES, CONE), theorem, "theorem")

@@ -62,24 +62,63 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k),
-        or `tokens` (L x d), `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    given : instead of arrays, `scale`, `query_rows`, `causal` and `score`: the section as certificates write it.
-    scale : factor of the logits, an exact number such as "1/sqrt(32)".
-    query_rows : "first:stop", the queries that are meant; all of them by default.
-    causal : how many of the first tokens the first query sees, at least 2; every further query sees one more.
-        All queries see all tokens by default.
-    score : what tokens are worth: "value-norm", or a direction of the values as a list of exact numbers.
-    separability : "selected", and "best" where there is a score: whether and how clearly one matrix selects them.
-    exposure : tokens, counted from 0: whether and how clearly any query selects them.
-    gap : how far the two bounds of a largest margin may be apart, as a part of it.
-    per_query : state margins and weights of each query.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `keys`, `values`, `queries` (L x d_k, L x d_v, n x d_k), or `tokens` (L x d),
+        `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    given : mapping, optional
+        Instead of arrays, `scale`, `query_rows`, `causal` and `score`: what the certificate is about, whole.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    query_rows : str, optional
+        "first:stop", the queries that are meant; all of them by default.
+    causal : int, optional
+        How many of the first tokens the first query sees, at least 2; every further query sees one more. All queries
+        see all tokens by default.
+    score : str or vector of exact numbers, optional
+        What tokens are worth: "value-norm", or a direction of the values as a list of exact numbers.
+    separability : sequence of str
+        "selected", and "best" where there is a score: whether and how clearly one matrix selects them.
+    exposure : sequence of int
+        Tokens, counted from 0: whether and how clearly any query selects them.
+    gap : float
+        How far the two bounds of a largest margin may be apart, as a part of it.
+    per_query : bool
+        State margins and weights of each query.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where no token is selected alone.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No token is selected alone.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/selection-on-a-head.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> arrays = dict(keys=[[0, 1], [1, 0], [0, 0]], values=[[1], [2], [0]], queries=[[1, 0.5]])
+    >>> certificate = certattn.generate("selection-on-a-head", **arrays)
+    >>> float(certificate.numbers["weight.at_least"])
+    0.5064
     """
     require_place(out, source)
     if not 0 < gap < 1:
@@ -253,7 +292,7 @@ COMMAND = Command(
     Argument("HEAD", Arrays("given")),
     Option("--scale", "Factor of the logits, an exact number."),
     QUERY_ROWS,
-    Option("--causal", "The first query sees the first N tokens, and every further one sees one more.", int, "N"),
+    Option("--causal", "The first query sees the first N tokens, and each further one sees one more.", int, "N"),
     Option(
         "--score", "What tokens are worth: |value|, or <v, value>.", metavar="value-norm|'V1, V2, ...'", parse=_worth
     ),

@@ -41,12 +41,40 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `keys` and `scores`, or `tokens`, `v` and if need be `W`, `labels`.
-    selections : selections alpha, a token for each input counted from 0, each stated to be locally optimal or not.
-    enumerate_all : whether to state all locally optimal selections; by default where there are at most 10,000.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`, or
+        `tokens`, `v` and if need be `W`, `labels`.
+    selections : sequence of sequences of int
+        Selections alpha, a token for each input counted from 0, each stated to be locally optimal or not.
+    enumerate_all : bool, optional
+        Whether to state all locally optimal selections; by default where there are at most 10,000.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    Raises UsageError and MalformedError.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+
+    References
+    ----------
+    Ataee Tarzanagh, Li, Zhang and Oymak (2023), *Max-Margin Token Selection in Attention Mechanism*, arXiv:2306.13596.
+    Statement and proof: docs/claims/selection/token-optimality.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> keys, scores = [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]], [[1, 0], [1, 0]]
+    >>> certificate = certattn.generate("token-optimality", keys=keys, scores=scores)
+    >>> certificate.plain["asserts"]["all_locally_optimal"]
+    [['0', '0'], ['1', '0']]
     """
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     tokens = draft.read(lambda written: read_tokens(GIVEN.read(written.given, written.reading)[1])).tokens

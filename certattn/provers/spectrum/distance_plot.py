@@ -15,11 +15,10 @@ from certattn.provers.spectrum.spectrum_figures import (
     BITS,
     CIRCLE,
     LAW,
-    axis_end,
     circle_curve,
     draw_bars,
     drawn_values,
-    say_what_is_beyond,
+    show_whole,
 )
 
 _SHARE = 0.98
@@ -35,23 +34,20 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         whole = None if problem.law.tau is None else replace(problem.law, tau=None).at_precision()
         uncut = None if whole is None else density_curve(whole)
         circle = circle_curve(law.numbers.variance)
-        drawn = {r"$\mu$": law} if whole is None else {r"$\mu$, truncated,": law, "the law without a cut": whole}
+        drawn = {"law": law} if whole is None else {"truncated law": law, "law without a cut": whole}
         others = max(float(circle[-1, 0]), float(np.quantile(values, _SHARE)))
-        right = max(axis_end(known, others) for known in drawn.values())
         farthest = max(drawn, key=lambda name: float(drawn[name].right_edge))
-    with canvas(path, (6.4, 3.6)) as (_, axes):
-        highest = draw_bars(axes, values, right)
-        axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$" if uncut is None else r"$\mu$, truncated")
-        if uncut is not None:
-            axes.plot(*uncut.T, color=LAW, lw=1.1, ls=":", label="the law without a cut")
-        axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+    with canvas(path, (5.6, 3.8)) as (_, axes):
         with working_precision(BITS):
-            say_what_is_beyond(axes, drawn[farthest], right, farthest)
-        axes.set_xlabel("singular value")
+            right = show_whole(axes, drawn[farthest], others, farthest)
+        highest = draw_bars(axes, values, right)
+        axes.plot(*curve.T, color=LAW, lw=1.4, label="limit law" if uncut is None else "limit law, truncated")
+        if uncut is not None:
+            axes.plot(*uncut.T, color=LAW, lw=1.1, ls=":", label="limit law, not truncated")
+        axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of its variance")
         axes.set_ylabel("density")
-        axes.set_xlim(0, right)
         axes.set_ylim(0, 1.15 * max(highest, curve[:, 1].max()))
         stated = problem.law
         which = law_title(stated.beta, stated.alpha2, stated.beta2, stated.lambda_, stated.tau)
-        axes.set_title(f"{len(values)} singular values; {which}", fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        axes.set_title(f"{len(values)} singular values beside the limit law\n{which}")
+        axes.legend()

@@ -1,4 +1,4 @@
-"""State what is known of the limit law of the singular values of softmax attention with random weights."""
+"""State moments, edges and other numbers of the limit law of attention's singular values."""
 
 from __future__ import annotations
 
@@ -139,18 +139,50 @@ def generate(
 
     Parameters
     ----------
-    lambda_ : d_qk/d.
-    beta : the inverse temperature, which gives alpha^2 = e^(beta^2) - 1 - beta^2; or
-    alpha2, beta2 : alpha^2 and beta^2.
-    moments : how many moments of even order, from the second on; 0 for none, at most 50.
-    cdf, density : points x >= 0 at which to state mu([0, x]) and the density.
-    stieltjes : points z of the upper half plane, each a pair of its real and imaginary part.
-    shares : numbers between 0 and 1: at which beta softmax has such a share alpha^2/(alpha^2 + beta^2).
-    digits : how many digits are stated of each number.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    lambda_ : exact number
+        The ratio d_qk / d.
+    beta : exact number, optional
+        The inverse temperature, which gives alpha^2 = e^(beta^2) - 1 - beta^2.
+    alpha2, beta2 : exact number, optional
+        The alpha^2 and beta^2 of the law, in the place of `beta`.
+    moments : int
+        How many moments of even order, from the second on; 0 for none, at most 50.
+    cdf, density : sequence of exact numbers
+        Points x >= 0 at which to state mu([0, x]) and the density.
+    stieltjes : sequence of pairs of exact numbers
+        Points z of the upper half plane, each a pair of its real and imaginary part.
+    shares : sequence of exact numbers
+        Numbers between 0 and 1: at which beta softmax has such a share alpha^2/(alpha^2 + beta^2).
+    digits : int
+        How many digits are stated of each number.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, and NotProvedError where the checker's default precision does not prove the digits.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The checker's default precision does not prove the digits.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/equivalent-law.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("equivalent-law", beta="1/2", lambda_="1/4", moments=1)
+    >>> float(certificate.numbers["right_edge.value"])
+    1.78520436178676
     """
     require_within(1, _MOST_DIGITS, digits, "digits")
     require_within(0, LARGEST_ORDER // 2, moments, "moments")

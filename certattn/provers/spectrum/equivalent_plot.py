@@ -23,10 +23,9 @@ from certattn.provers.spectrum.spectrum_figures import (
     FILL,
     LAW,
     POINT,
-    axis_end,
     circle_curve,
     in_maths,
-    say_what_is_beyond,
+    show_whole,
 )
 
 _POINTS = 400
@@ -42,20 +41,18 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         law = stated.law.at_precision()
         curve = density_curve(law)
         circle = circle_curve(law.numbers.variance)
-        right = axis_end(law, max([float(circle[-1, 0]), *(x for x, _ in points)]))
-    with canvas(path, (6.4, 3.6)) as (_, axes):
+        ends = [end for piece in pieces(law) for end in piece if end > 0]
+    with canvas(path, (5.6, 3.8)) as (_, axes):
         axes.fill_between(*curve.T, color=FILL, lw=0)
-        axes.plot(*curve.T, color=LAW, lw=1.4, label=r"$\mu$")
-        axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
-        _mark(axes, points, [end for piece in pieces(law) for end in piece if 0 < end <= right])
+        axes.plot(*curve.T, color=LAW, lw=1.4, label="limit law")
+        axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of its variance")
+        _mark(axes, points, ends)
         with working_precision(BITS):
-            say_what_is_beyond(axes, law, right)
-        axes.set_xlabel("singular value")
+            show_whole(axes, law, max([float(circle[-1, 0]), *(x for x, _ in points)]))
         axes.set_ylabel("density")
-        axes.set_xlim(0, right)
         axes.set_ylim(0, None)
-        axes.set_title(_title(stated.law), fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        axes.set_title(_title(stated.law))
+        axes.legend()
 
 
 def density_curve(law: EquivalentLaw) -> np.ndarray[Any, np.dtype[np.float64]]:

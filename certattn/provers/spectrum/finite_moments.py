@@ -43,16 +43,45 @@ def generate(
 
     Parameters
     ----------
-    beta, lambda_ : the inverse temperature of the scores and p / d, exact numbers > 0.
-    d : number of queries and of keys; lambda d is a whole number. Left out, it is the smallest that is found with
+    out : path-like
+        Where to write it.
+    beta, lambda_ : exact number
+        The inverse temperature of the scores and p / d, exact numbers > 0.
+    d : int, optional
+        Number of queries and of keys; lambda d is a whole number. Left out, it is the smallest that is found with
         `within`.
-    orders : 2k of the moments that are stated, among 2, 4, 6, 8.
-    within : with one order: state that d is the smallest size with abs(E m_2k / m_2k - 1) at most this.
-    digits : significant digits of the bounds.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    orders : sequence of int
+        2k of the moments that are stated, among 2, 4, 6, 8.
+    within : exact number, optional
+        With one order: state that d is the smallest size with abs(E m_2k / m_2k - 1) at most this.
+    digits : int
+        Significant digits of the bounds.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where no size is found.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No size is found.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/finite-moments.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("finite-moments", beta="1/2", d=1000, orders=[2])
+    >>> float(certificate.numbers["moments[0].at_most"])
+    0.284106
     """
     require_place(out)
     exact_beta, ratio = positive(beta, "beta"), positive(lambda_, "lambda")

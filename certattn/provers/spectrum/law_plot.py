@@ -1,7 +1,7 @@
 """A figure of a certificate of `not-marchenko-pastur`: the law beside quarter circles, and where they differ most.
 
 Above are the densities, below the distribution functions with the largest difference to the quarter circle law of the
-same variance. What lies beyond 98 % of the law and of the quarter circle may be beyond the right end.
+same variance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.law_distance import quarter_circle_tail
 from certattn.kernel.theorems.spectrum.not_marchenko_pastur import DISTANCE, SCALE, THEOREM
 from certattn.kernel.theorems.spectrum.spectral_distance import StatedDistances
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import THIRD, Target, canvas
 from certattn.provers.spectrum.best_scales import tail_table
 from certattn.provers.spectrum.equivalent_plot import density_curve, law_title
 from certattn.provers.spectrum.not_marchenko_pastur import bits_of_support
@@ -27,14 +27,13 @@ from certattn.provers.spectrum.spectrum_figures import (
     POINT,
     Floats,
     circle_curve,
-    say_what_is_beyond,
+    show_whole,
 )
 from certattn.statements.ranges import range_words
 
-_SHARE = 0.02
 # A law with nearly an atom at 0 has a density there that would leave nothing else to be seen.
 _HIGHEST = 4
-_NEAREST = "#6b8e23"
+_NEAREST = THIRD
 _BETWEEN = 100
 
 
@@ -52,18 +51,19 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         places = np.concatenate([places, between, circle[-1:, 0]])
         order = np.argsort(places)
         places, tails = places[order], tails[order]
-        circles = {"quarter circle of the same variance": variance}
+        circles = {"quarter circle of its variance": variance}
         if SCALE.name in problem.scales:
             circles["nearest quarter circle"] = arb(problem.scales[SCALE.name]) ** 2
         others = {label: [float(quarter_circle_tail(arb(x), m)) for x in places] for label, m in circles.items()}
         nearest = [circle_curve(m) for m in circles.values()]
-    right = 1.05 * max(circle[-1, 0], float(places[tails > _SHARE].max(initial=0.0)))
-    with canvas(path, (6.4, 5.2), 2, sharex=True) as (_, (above, below)):
+    with canvas(path, (5.6, 5.8), 2, sharex=True) as (_, (above, below)):
         with working_precision(bits_of_support(stated)):
-            say_what_is_beyond(above, law, right)
+            show_whole(above, law, float(circle[-1, 0]))
+            below.set_xlabel(above.get_xlabel())
+            above.set_xlabel("")
         above.fill_between(*curve.T, color=FILL, lw=0)
         for axes, line in ((above, curve.T), (below, (places, 1 - tails))):
-            axes.plot(*line, color=LAW, lw=1.4, label=r"$\mu$")
+            axes.plot(*line, color=LAW, lw=1.4, label="limit law")
         styles = ((CIRCLE, "--"), (_NEAREST, ":"))
         for (label, tail), points, (colour, dashes) in zip(others.items(), nearest, styles, strict=False):
             above.plot(*points.T, color=colour, lw=1.2, ls=dashes, label=label)
@@ -71,13 +71,11 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         _mark_distance(below, problem, places, 1 - tails, 1 - np.array(next(iter(others.values()))))
         above.set_ylabel("density")
         above.set_ylim(0, 1.1 * min(float(curve[:, 1].max()), _HIGHEST * float(circle[:, 1].max())))
-        above.set_title(law_title(stated.beta, stated.alpha2, stated.beta2, stated.lambda_), fontsize=10)
-        above.legend(frameon=False, fontsize=9)
-        below.set_xlabel("singular value")
+        above.set_title(law_title(stated.beta, stated.alpha2, stated.beta2, stated.lambda_))
+        above.legend()
         below.set_ylabel("distribution function")
-        below.set_xlim(0, right)
         below.set_ylim(0, 1.02)
-        below.legend(frameon=False, fontsize=9, loc="lower right")
+        below.legend(loc="lower right")
 
 
 def _mark_distance(axes: Any, problem: StatedDistances, places: Floats, law: Floats, circle: Floats) -> None:

@@ -75,21 +75,58 @@ def generate(
 
     Parameters
     ----------
-    source : .npz or .safetensors file holding `queries` and `keys` (d x p each, a row for each token).
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    given : instead of arrays, the section as certificates write it.
-    beta : the inverse temperature, an exact number; scores are beta unit^2 <q_i, k_j>/sqrt(p).
-    unit : what numbers of queries and keys are multiples of; 1 by default, only with beta.
-    scale : without beta, the factor of the scores, such as "1/sqrt(32)"; then nothing that is about beta is stated.
-    states : which of norm, distance, normaliser and stages are stated; all by default, without beta norm and stages.
-    digits : of every bound.
-    hint : "float32" or "float64" to store approximate singular vectors of the remainder beside the certificate, which
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npz or .safetensors file holding `queries` and `keys` (d x p each, a row for each token).
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    given : mapping, optional
+        Instead of arrays, what the certificate is about, whole.
+    beta : exact number, optional
+        The inverse temperature, an exact number; scores are beta unit^2 <q_i, k_j>/sqrt(p).
+    unit : exact number, optional
+        What numbers of queries and keys are multiples of; 1 by default, only with beta.
+    scale : exact number, optional
+        Factor of the scores, such as "1/sqrt(64)".
+    states : sequence of str
+        Which of norm, distance, normaliser and stages are stated; all by default, without beta norm and stages.
+    digits : int
+        Significant digits of the bounds.
+    hint : {"recompute", "float32", "float64"}
+        "float32" or "float64" to store approximate singular vectors of the remainder beside the certificate, which
         spares the checker to compute them; "recompute" to store none.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where a number could not be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        A number could not be enclosed.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/linearization.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> queries, keys = np.eye(4), np.ones((4, 4))
+    >>> certificate = certattn.generate("linearization", queries=queries, keys=keys, scale="1/2", states=["norm"])
+    >>> float(certificate.numbers["remainder.norm.at_most"]) < 1e-12
+    True
     """
     require_place(out, source)
     require_hint(hint)

@@ -14,10 +14,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.linearization import THEOREM, alpha_square
 from certattn.provers.figures import Target, canvas
 from certattn.provers.spectrum.linearization import singular_values
-from certattn.provers.spectrum.spectrum_figures import BITS, CIRCLE, POINT, circle_curve, in_maths
+from certattn.provers.spectrum.spectrum_figures import BITS, CIRCLE, FILL, POINT, circle_curve, in_maths
 from certattn.provers.spectrum.spectrum_sources import is_uniform
-
-_FILL = "#9db8d2"
 
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
@@ -26,15 +24,15 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     attention = problem.attention
     values = np.array(singular_values(problem))
     bins = int(np.clip(attention.size / 12, 5, 60))
-    with canvas(path, (6.4, 3.6)) as (_, axes):
+    with canvas(path, (5.6, 3.8)) as (_, axes):
         if is_uniform(*attention.exact, causal=False):
             _draw_zeros(axes, attention.size)
         else:
             axes.hist(
-                values, bins, density=True, color=_FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
+                values, bins, density=True, color=FILL, edgecolor="white", lw=0.4, label=r"singular values of $M - L$"
             )
             axes.plot(values[0], 0, ls="", marker="|", ms=12, color=POINT, clip_on=False, label=r"$\|M - L\|$")
-        title = rf"$d = {attention.size}$, $d_{{qk}} = {attention.width}$"
+        title = rf"attention minus its linear part; $d = {attention.size}$, $d_{{qk}} = {attention.width}$"
         if attention.temperature is not None:
             with working_precision(BITS):
                 circle = circle_curve(alpha_square(attention))
@@ -45,8 +43,8 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         axes.set_ylabel("density")
         axes.set_xlim(0, None)
         axes.set_ylim(0, None)
-        axes.set_title(title, fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        axes.set_title(title)
+        axes.legend()
 
 
 def _draw_zeros(axes: Any, size: int) -> None:

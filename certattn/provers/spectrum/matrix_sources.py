@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.document.quoting import listed
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.spectrum.stated_matrix import CAUSAL, CENTRED, KEYS, MATRIX, QUERIES
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field
+from certattn.provers.array_inputs import InFile, Source, by_field, require_known
 from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import exact_text
 from certattn.provers.prompt_sources import array_of
@@ -27,18 +26,16 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
 
     source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the matrix.
     """
-    unknown = (set(arrays) | set(names)) - set(_FIELDS)
-    if unknown:
-        raise UsageError(f"unknown arrays {listed(sorted(unknown))}; expected {', '.join(_FIELDS)}")
+    require_known({*arrays, *names}, _FIELDS)
     found: dict[str, Source] = {}
-    holds = "no file was given"
+    file, holds = None, "no file was given"
     if source is not None:
         file = open_array_file(Path(source))
         if ONLY in file.headers:
             holds, found[MATRIX.name] = f"{source} holds the matrix", InFile(file, ONLY)
         else:
             holds = f"{source} holds {file.listed()}"
-            found |= by_field(file, _FIELDS, names)
+    found |= by_field(file, _FIELDS, names)
     found.update({field: array_of(field, array) for field, array in arrays.items()})
     # What was named is meant, whatever else the file holds.
     named = set(arrays) | set(names)

@@ -1,4 +1,4 @@
-"""State what the normaliser of softmax attention changes in its singular values, on average.
+"""State how much the normaliser of softmax attention changes its singular values, on average.
 
 Find what is typical of normalisers and queries, for the best bound of what the normaliser of attention changes.
 """
@@ -32,13 +32,42 @@ def generate(
 
     Parameters
     ----------
-    beta, lambda_ : the inverse temperature of the scores and p / d, exact numbers > 0.
-    d : number of queries and of keys; lambda d is a whole number above 12 beta^2.
-    digits : significant digits of the bounds.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    beta : exact number
+        The inverse temperature of the scores, > 0.
+    d : int
+        Number of queries and of keys; lambda d is a whole number above 12 beta^2.
+    lambda_ : exact number
+        The ratio p / d, > 0.
+    digits : int
+        Significant digits of the bounds.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where p is too small for a finite bound.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        P is too small for a finite bound.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/normalizer-bound.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("normalizer-bound", beta="1/2", d=1000)
+    >>> float(certificate.numbers["distance.at_most"])
+    0.01195
     """
     given: dict[str, Plain] = {
         "beta": format_rational(positive(beta, "beta")),

@@ -80,22 +80,60 @@ def generate(
 
     Parameters
     ----------
-    beta, lambda_ : the law; or
-    alpha2, beta2, lambda_ : alpha^2, beta^2 and lambda of it.
-    source : for one matrix beside the law: .npy file with it (n x n), or .npz or .safetensors file holding `matrix`, or
+    out : path-like
+        Where to write it.
+    beta : exact number, optional
+        Inverse temperature of the law.
+    alpha2, beta2 : exact number, optional
+        The alpha^2 and beta^2 of the law, in the place of `beta`.
+    lambda_ : exact number
+        Ratio of the law.
+    source : path-like, optional
+        For one matrix beside the law: .npy file with it (n x n), or .npz or .safetensors file holding `matrix`, or
         `queries` and `keys` (d x p each, a row for each token).
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    finite : instead of arrays, the matrix as certificates write it.
-    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
-    centred : whether 1/d is taken off every entry of the attention matrix.
-    states : which of fourth-moment, excess, distance and scaled-distance, and of a matrix separation and
-        scaled-separation, are stated; all by default.
-    places : decimal places of the bounds.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    finite : mapping, optional
+        Instead of arrays, the matrix as certificates write it.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    centred : bool
+        Whether 1/d is taken off every entry of the attention matrix.
+    states : sequence of str
+        Which of fourth-moment, excess, distance and scaled-distance, and of a matrix separation and scaled-separation,
+        are stated; all by default.
+    places : int
+        Decimal places of the bounds.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where a number cannot be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        A number cannot be enclosed.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/not-marchenko-pastur.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("not-marchenko-pastur", beta="1/2", lambda_=1)
+    >>> float(certificate.numbers["distance.at_least"])
+    0.1147
     """
     require_place(out, source)
     wanted = wanted_states(states, STATES)

@@ -38,11 +38,10 @@ from certattn.provers.spectrum.spectrum_figures import (
     CIRCLE,
     LAW,
     POINT,
-    axis_end,
     circle_curve,
     draw_bars,
     drawn_values,
-    say_what_is_beyond,
+    show_whole,
 )
 from certattn.statements.ranges import range_words
 
@@ -59,25 +58,24 @@ def draw_certificate(certificate: Certificate, path: Target, unit: Number | None
     values = drawn_values(problem.matrix, problem.hint)
     # A matrix of zeros has bars all the same.
     right = 1.05 * float(values[0]) or 1.0
-    with canvas(path, (6.4, 3.6)) as (_, axes):
+    with canvas(path, (5.6, 3.8)) as (_, axes):
+        axes.set_xlim(0, right)
+        axes.set_xlabel("singular value")
         highest = 0.0
         if law is not None:
             with working_precision(bits_of_support(law)):
                 known = law.at_precision()
                 curve, circle = density_curve(known), circle_curve(known.numbers.variance)
-                right = axis_end(known, max(float(values[0]), float(circle[-1, 0])))
-                say_what_is_beyond(axes, known, right)
-            axes.plot(*curve.T, color=LAW, lw=1.4, label=r"limit law $\mu$")
-            axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of the same variance")
+                right = show_whole(axes, known, max(float(values[0]), float(circle[-1, 0])))
+            axes.plot(*curve.T, color=LAW, lw=1.4, label="limit law")
+            axes.plot(*circle.T, color=CIRCLE, lw=1.2, ls="--", label="quarter circle of its variance")
             highest = float(circle[:, 1].max())
         highest = max(highest, draw_bars(axes, values, right))
         _mark(axes, problem)
-        axes.set_xlabel("singular value")
         axes.set_ylabel("density")
-        axes.set_xlim(0, right)
         axes.set_ylim(0, 1.15 * highest)
-        axes.set_title(_title(problem), fontsize=10)
-        axes.legend(frameon=False, fontsize=9)
+        axes.set_title(_title(problem))
+        axes.legend()
 
 
 def _law(matrix: StatedMatrix, unit: Number) -> SpectralLaw:

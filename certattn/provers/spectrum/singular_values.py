@@ -69,26 +69,62 @@ def generate(
 
     Parameters
     ----------
-    source : .npy file with the matrix (m x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys`
-        (d x p each, a row for each token).
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    given : instead of arrays, the section as certificates write it.
-    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
-    centred : whether 1/d is taken off every entry of the attention matrix; under a mask, 1/i off what query i sees.
-    causal : whether query i sees the first i tokens alone.
-    largest : how many singular values to state; all by default.
-    radius : how far stated values may be off, an exact number; as little as is proved fast by default.
-    above : thresholds; for each it is stated how many singular values are larger, and how far from it all are.
-    states : which of values, norm, energy, stable-rank, entropy and effective-rank are stated. Left out, all but
-        entropy, which says what effective-rank says; with thresholds none.
-    hint : "float32" or "float64" to store approximate singular vectors beside the certificate, which spares the checker
-        to compute them; "recompute" to store none.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npy file with the matrix (m x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys` (d x p
+        each, a row for each token).
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    given : mapping, optional
+        Instead of arrays, what the certificate is about, whole.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    centred : bool
+        Whether 1/d is taken off every entry of the attention matrix; under a mask, 1/i off what query i sees.
+    causal : bool
+        Whether query i sees the first i tokens alone.
+    largest : int, optional
+        How many singular values to state; all by default.
+    radius : exact number, optional
+        How far stated values may be off, an exact number; as little as is proved fast by default.
+    above : sequence of exact numbers
+        Thresholds; for each it is stated how many singular values are larger, and how far from it all are.
+    states : sequence of str
+        Which of values, norm, energy, stable-rank, entropy and effective-rank are stated. Left out, all but entropy,
+        which says what effective-rank says; with thresholds none.
+    hint : {"recompute", "float32", "float64"}
+        "float32" or "float64" to store approximate singular vectors beside the certificate, which spares the checker to
+        compute them; "recompute" to store none.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where values are not proved within the radius, or cannot be
-    told from a threshold.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        Values are not proved within the radius, or cannot be told from a threshold.
+
+    References
+    ----------
+    Statement and proof: docs/claims/spectrum/singular-values.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> certificate = certattn.generate("singular-values", matrix=np.array([[1, 2], [3, 4]]), largest=1)
+    >>> float(certificate.numbers["norm.at_most"])
+    5.46499
     """
     require_place(out, source)
     wanted = _Wanted(largest, radius, above, states, hint)

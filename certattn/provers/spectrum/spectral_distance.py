@@ -35,6 +35,7 @@ from certattn.kernel.theorems.spectrum.spectral_distance import (
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.doubts import distances
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_states, require_within
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import lower_rational, upper_rational
@@ -80,25 +81,65 @@ def generate(
 
     Parameters
     ----------
-    source : .npy file with the matrix (n x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys`
-        (d x p each, a row for each token).
-    arrays : the same as numpy arrays, by keyword; they are written beside the certificate.
-    names : names in the file that differ, as {"keys": "attn.k"}.
-    given : instead of all of these and of the law, the section as certificates write it.
-    scale : factor of the scores of queries and keys, an exact number such as "1/sqrt(32)".
-    centred : whether 1/d is taken off every entry of the attention matrix.
-    beta, lambda_ : the law that the singular values are compared with; or
-    alpha2, beta2, lambda_ : alpha^2, beta^2 and lambda of it; or
-    unit : the standard deviation of queries and keys: lambda = p/d and beta^2 = scale^2 p unit^4.
-    truncate_at : tau, where the weights of softmax are cut off, for the law of beta or of unit; or "fixed-point" for
-        the largest solution of tau^2 = d m(tau), rounded to `places`.
-    states : which of law, quarter-circle, scaled-law, scaled-quarter-circle, separation and scaled-separation are
-        bounded, and whether tau is stated to be near a fixed-point; by default all bounds, and of tau if it was found.
-    places : decimal places of the bounds.
-    data : "copy" the arrays beside the certificate, "reference" them where they are, or "auto".
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    source : path-like, optional
+        .npy file with the matrix (n x n), or .npz or .safetensors file holding `matrix`, or `queries` and `keys` (d x p
+        each, a row for each token).
+    names : mapping of str to str, optional
+        Names in the file that differ, as {"keys": "attn.k"}.
+    given : mapping, optional
+        Instead of all of these and of the law, what the certificate is about, whole.
+    scale : exact number
+        Factor of the scores, such as "1/sqrt(64)".
+    centred : bool
+        Whether 1/d is taken off every entry of the attention matrix.
+    beta : exact number, optional
+        Inverse temperature of the law that the singular values are compared with.
+    alpha2, beta2, lambda_ : exact number, optional
+        The alpha^2 and beta^2 of it, in the place of `beta`.
+    unit : exact number, optional
+        In the place of the law: the standard deviation of queries and keys, with lambda = p/d and beta^2 = scale^2 p
+        unit^4.
+    truncate_at : exact number or "fixed-point", optional
+        The tau where the weights of softmax are cut off, for the law of `beta` or of `unit`; "fixed-point" for the
+        largest solution of tau^2 = d m(tau), rounded to `places`.
+    states : sequence of str
+        Which of law, quarter-circle, scaled-law, scaled-quarter-circle, separation and scaled-separation are bounded,
+        and whether tau is stated to be near a fixed-point; by default all bounds, and of tau if it was found.
+    places : int
+        Decimal places of the bounds.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    **arrays : array_like
+        What `source` would hold, as numpy arrays, by keyword; they are written beside the certificate.
 
-    Raises UsageError, MalformedError, and NotProvedError where a distance cannot be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        A distance cannot be enclosed.
+
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/spectral-distance.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> matrix = np.random.default_rng(0).normal(size=(16, 16)) / 4
+    >>> certificate = certattn.generate("spectral-distance", matrix=matrix, beta="1/2", lambda_=1, states=["law"])
+    >>> float(certificate.numbers["law.at_most"])
+    0.42383
     """
     require_place(out, source)
     wanted = wanted_states(states, STATES)
@@ -308,4 +349,5 @@ COMMAND = Command(
     ARRAY,
     DATA,
     to_plot("Draw the singular values and both densities."),
+    doubts=[distances],
 )

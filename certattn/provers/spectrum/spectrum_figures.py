@@ -12,15 +12,18 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.reals import Real, describe
 from certattn.kernel.theorems.spectrum.limit_law import EquivalentLaw
 from certattn.kernel.theorems.spectrum.stated_matrix import Hint, StatedMatrix
+from certattn.provers.figures import BOUND, MARK, RUN
 from certattn.provers.spectrum.singular_values import spectra
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-FILL, LAW, CIRCLE, POINT = "#c9d9e8", "#1f4e79", "#b5502b", "#111111"
+FILL, LAW, CIRCLE, POINT = "#c9d9e8", RUN, BOUND, MARK
 # Curves at this precision have no error that could be seen.
 BITS = 64
 _POINTS, _FEWEST, _MOST = 400, 8, 60
-# A law that ends so many times farther than all but a little of it would leave the rest no room.
+# A law that ends so many times farther than all but a little of it would leave the rest no room on a linear axis.
 _FAR, _LITTLE, _STEPS = 4.0, 0.02, 60
+_ROOTS, _ROOM = {2: "square", 4: "fourth", 8: "eighth", 16: "sixteenth"}, 0.25
+_TICKS = 5
 
 
 def drawn_values(matrix: StatedMatrix, hint: Hint | None) -> Floats:
@@ -34,31 +37,38 @@ def drawn_values(matrix: StatedMatrix, hint: Hint | None) -> Floats:
 
 def draw_bars(axes: Any, values: Floats, right: float) -> float:
     """A histogram of those up to `right`, as a share of all; the height of its highest bar."""
-    bins = np.linspace(0, right, max(_FEWEST, min(_MOST, int(2 * np.sqrt(len(values))))))
+    end = min(right, 1.05 * float(values[0]) or right)
+    bins = np.linspace(0, end, max(_FEWEST, min(_MOST, int(2 * np.sqrt(len(values))))))
     counts, _ = np.histogram(values, bins)
     heights = counts / (len(values) * np.diff(bins))
     axes.bar(bins[:-1], heights, np.diff(bins), align="edge", color=FILL, lw=0, label="singular values")
     return float(heights.max())
 
 
-def axis_end(law: EquivalentLaw, others: float) -> float:
-    """Where an axis ends that reaches `others` and the end of a law, or only most of it where that is far off."""
+def show_whole(axes: Any, law: EquivalentLaw, others: float, name: str = "law") -> float:
+    """The axis of singular values, from 0 to the end of a law and of the others; its right end.
+
+    Where the law ends far off, the axis is one of roots, and how little lies there is written into the figure.
+    At the working precision.
+    """
     edge = float(law.right_edge)
     low, high = 0.0, edge
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if float(law.tail(arb(middle))) > _LITTLE else (low, middle)
-    seen = max(others, high)
-    return 1.05 * (max(edge, others) if edge <= _FAR * seen else seen)
-
-
-def say_what_is_beyond(axes: Any, law: EquivalentLaw, right: float, name: str = r"$\mu$") -> None:
-    """Write into a figure how much of a law lies beyond its right end, and how far; at the working precision."""
-    edge = float(law.right_edge)
-    if edge > right:
-        share = float(law.tail(arb(right)))
-        text = f"a share of {share:.2g} of {name} lies beyond,\nup to {edge:.4g} $\\rightarrow$"
-        axes.annotate(text, (0.99, 0.55), xycoords="axes fraction", ha="right", fontsize=9, color=LAW)
+    seen, right = max(others, high), 1.05 * max(edge, others)
+    label = "singular value"
+    if edge > _FAR * seen:
+        root = next((k for k in _ROOTS if (seen / right) ** (1 / k) >= _ROOM), max(_ROOTS))
+        axes.set_xscale("function", functions=(lambda x: np.abs(x) ** (1 / root), lambda y: np.abs(y) ** root))
+        axes.set_xticks(sorted({float(f"{right * (k / _TICKS) ** root:.1g}") for k in range(_TICKS + 1)}))
+        label = f"singular value (axis of {_ROOTS[root]} roots)"
+        share = 100 * float(law.tail(arb(seen)))
+        text = f"{share:.2g} % of the {name} beyond {seen:.3g},\nup to {edge:.4g}"
+        axes.annotate(text, (0.99, 0.5), xycoords="axes fraction", ha="right", fontsize=9.5, color=LAW)
+    axes.set_xlim(0, right)
+    axes.set_xlabel(label)
+    return right
 
 
 def in_maths(value: Real) -> str:

@@ -1,7 +1,8 @@
-"""State how far exponential scores are from Gaussian columns, for given queries or for random ones."""
+"""Bound how far exponential scores are from Gaussian columns, for given queries or for random ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,46 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: beta, eta, and queries, or lambda and d for random ones.
-    probability : of a deviation from the mean; the smallest deviation with such a bound is stated.
-    digits : significant digits of the bounds.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `beta`, `eta`, and `queries`,
+        or `lambda_` and `d` for random ones.
+    probability : exact number
+        Of a deviation from the mean; the smallest deviation with such a bound is stated.
+    digits : int
+        Significant digits of the bounds.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        P is too small for any finite bound.
+
+    Notes
+    -----
     For random queries the exact mean of the squared distance of the covariances is stated, and the bound of the whole
     way from attention to a Gaussian matrix, as far as p is large enough for them.
 
-    Raises UsageError, MalformedError, and NotProvedError where p is too small for any finite bound.
+    References
+    ----------
+    Hayase, Collins and Karakida (2026), *Gaussian Equivalence for Self-Attention*, arXiv:2510.06685. Statement and
+    proof: docs/claims/spectrum/universality-bound.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> certificate = certattn.generate("universality-bound", beta="1/2", eta=1, lambda_=1, d=1000)
+    >>> float(certificate.numbers["universality.at_most"])
+    0.01123
     """
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:
@@ -122,8 +154,19 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
     return {"deviation": format_rational(x), **at_most(bound, 2)}
 
 
+def _trivial(certificate: Certificate) -> Iterator[str]:
+    """Bounds that hold of any matrix: what is compared lies between 0 and 1/eta, and a probability below 1."""
+    plain: Any = certificate.plain
+    eta = exact_rational(plain["given"]["eta"], "eta")
+    for name, found in plain["asserts"].items():
+        largest = 1 if name == "concentration" else 1 / eta
+        if name != "linearisation" and exact_rational(found["at_most"], name) >= largest:
+            yield f"{name}.at_most is at least {largest}, which holds of any matrix: it says nothing"
+
+
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
     Option("--probability", "The probability of the stated deviation from the mean."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
+    doubts=[_trivial],
 )

@@ -28,13 +28,13 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     read,
     tube_steps,
 )
-from certattn.provers.figures import Target, canvas, standing
+from certattn.provers.figures import BOUND, RUN, THIRD, Target, canvas, standing
 from certattn.provers.rounding import as_float
 
 _LOOK = {
-    "distance": ("#1f4e79", r"$\|\theta^L_k - \theta^\infty_k\|$"),
-    "risk_gap": ("#c0562f", r"$|R_L - R_\infty|$"),
-    "gradient_gap": ("#4a7c3a", r"$\|\nabla R_L - \nabla R_\infty\|$"),
+    "distance": (RUN, r"of parameters, $\|\theta^L_k - \theta^\infty_k\|$"),
+    "risk_gap": (BOUND, r"of risks, $|R_L - R_\infty|$"),
+    "gradient_gap": (THIRD, r"of gradients, $\|\nabla R_L - \nabla R_\infty\|$"),
 }
 
 
@@ -45,7 +45,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     curves = [field for field in (TUBE, RISK_GAP, GRADIENT_GAP) if field in asserts]
     if not curves:
         raise UsageError("nothing to draw: the certificate has no bounds for every step")
-    with canvas(path, (6.0, 4.2)) as (_, axes):
+    with canvas(path, (5.6, 5.0)) as (_, axes):
         for curve in curves:
             colour, label = _LOOK[curve.name]
             stated = np.array([as_float(bound) for bound in asserts[curve][BOUNDS].load().row(0)])
@@ -57,9 +57,10 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         axes.set_yscale("log")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("step $k$")
-        axes.set_title(f"{standing()} bounds, {problem.descents.prompts.count} prompts", fontsize=10)
-        axes.grid(True, color="0.9", lw=0.6)
-        axes.legend(frameon=False, fontsize=9)
+        axes.set_title(f"{problem.descents.prompts.count} prompts against infinite ones")
+        axes.set_ylabel(f"difference, {standing()} at most")
+        axes.grid(True)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
 
 
 def _draw_lower(axes: Any, checkpoints: Sequence[Values]) -> None:
@@ -78,4 +79,4 @@ def _draw_lower(axes: Any, checkpoints: Sequence[Values]) -> None:
 def _draw_gronwall(axes: Any, stated: Values, descents: Descents) -> None:
     steps = np.arange(1, tube_steps(stated, descents) + 1)
     bounds = [as_float(growth(stated[GAP], stated[RATE], descents.given[STEP], int(k))) for k in steps]
-    axes.plot(steps, bounds, color="0.4", lw=1, ls="--", label="Gronwall")
+    axes.plot(steps, bounds, color="0.4", lw=1, ls="--", label="of parameters, by Grönwall alone")

@@ -32,7 +32,7 @@ from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Ya
 from certattn.provers.exact_inputs import exact, require_one_of
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import as_float
-from certattn.provers.training.context_prompts import Drawing, drawn, sources
+from certattn.provers.training.context_prompts import FIELDS, Drawing, drawn, sources
 from certattn.provers.training.descent_runs import Said, Wanted, find_run
 
 PLACES = (EACH, FINITE, INFINITE)
@@ -41,10 +41,9 @@ PLACES = (EACH, FINITE, INFINITE)
 def generate(
     out: Path,
     *,
-    given: dict[str, Plain],
+    given: dict[str, Any],
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
-    arrays: Mapping[str, Any] | None = None,
     draw: Drawing | None = None,
     tasks: bool = True,
     at: str = EACH,
@@ -58,23 +57,68 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it, without the fields that are arrays or drawn.
-    source, names, arrays : a file with arrays `tokens`, `labels`, `queries`, `targets` and `tasks`, their names in it,
-        and arrays that are passed instead.
-    draw : draw such regression prompts.
-    tasks : whether infinite prompts are of the tasks w_n, where these are there; else of all tasks.
-    at : where the gaps of risks and gradients are compared, `each`, `finite` or `infinite`.
-    checkpoints : steps at which to state both ends of distance and risks; the last step is always among them.
-    gronwall : for how many steps to state the closed bound; not at all if left out.
-    data : "copy" to copy arrays beside the certificate, "reference" to refer to them, "auto" for what is possible.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords; `tokens`, `labels`, `queries`,
+        `targets` and `tasks` may be arrays, which are written to a file beside the certificate, or be left out where
+        they are drawn or in a file.
+    source : path-like, optional
+        A file with these arrays.
+    names : mapping of str to str, optional
+        Their names there that differ, as {"tokens": "x"}.
+    draw : Drawing, optional
+        Draw such regression prompts (`certattn.provers.training.context_prompts.Drawing`).
+    tasks : bool
+        Whether infinite prompts are of the tasks w_n, where these are there; else of all tasks.
+    at : {"each", "finite", "infinite"}
+        Where the gaps of risks and gradients are compared, `each`, `finite` or `infinite`.
+    checkpoints : sequence of int
+        Steps at which to state both ends of distance and risks; the last step is always among them.
+    gronwall : int, optional
+        For how many steps to state the closed bound; not at all if left out.
+    data : {"auto", "copy", "reference"}
+        Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    said : callable, optional
+        Called during long runs with the steps that are done, and of how many.
 
-    Raises UsageError, MalformedError, and NotProvedError where no tube holds the Gronwall bound.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No tube holds the Gronwall bound.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/training/descent-trajectory.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> from certattn.provers.training.descent_trajectory import Drawing
+    >>> start = {"A": [["1/2", 0], [0, "1/2"]], "b": "1/2"}
+    >>> certificate = certattn.generate(
+    ...     "descent-trajectory", model="regression", covariance=np.eye(2), start=start, step="1/20", steps=2,
+    ...     draw=Drawing(prompts=2, length=8),
+    ... )
+    >>> float(certificate.numbers["distance.at_most[2]"])
+    0.003922
     """
     require_place(out, source)
     require_one_of(PLACES, at, "at")
-    stated = {key: value for key, value in _mapping(exact(given, "given")).items() if tasks or key != TASKS.name}
-    found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays or {}, draw, out)
+    arrays = {name: value for name, value in given.items() if name in FIELDS and isinstance(value, np.ndarray)}
+    rest = _mapping(exact({name: value for name, value in given.items() if name not in arrays}, "given"))
+    stated = {key: value for key, value in rest.items() if tasks or key != TASKS.name}
+    found = _arrays(stated, Path(source) if source is not None else None, names or {}, arrays, draw, out)
     if not tasks:
         found.pop(TASKS.name, None)
     with placed(out, found, data) as references:
@@ -130,7 +174,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     Argument("TRAINING", Yaml("given")),
-    Option("--prompts", "Draw N regression prompts.", int, "N"),
+    Option("--prompts", "Draw this many regression prompts.", int, "N"),
     Option("--length", "How many tokens a drawn prompt has.", int, "L"),
     Option("--seed", "The seed of drawn prompts.", int, default=0),
     Option("--arrays", "A file with the prompts.", Path, "FILE", sets="source"),
@@ -142,7 +186,7 @@ COMMAND = Command(
         PLACES,
     ),
     Option("--checkpoint", "A step to state more about.", int, "K", sets="checkpoints", many=True),
-    Option("--gronwall", "State the closed bound of Gronwall's lemma for K steps.", int, "K"),
+    Option("--gronwall", "State the closed bound of Gronwall's lemma for this many steps.", int, "K"),
     DATA,
     to_plot("Draw the certified bounds on the distance."),
     inputs=_inputs,

@@ -17,13 +17,13 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.flow_trajectory import RISK, TIME, TUBE, StatedFlow, read
 from certattn.kernel.theorems.training.regression import LOWER, UPPER, exact_regression
-from certattn.provers.figures import Target, canvas, standing
+from certattn.provers.figures import MARK, RUN, Target, canvas, standing
 from certattn.provers.rounding import as_float, doubles
 from certattn.provers.training.training_runs import Array, FloatRun
 
-_LIGHT, _RUN, _POINT = "#eab9a3", "#1f4e79", "#111111"
+_LIGHT, _RUN, _POINT = "#eab9a3", RUN, MARK
 # Discs of a tube between two points, and steps of the run in doubles.
-_DISCS, _STEPS = 60, 100_000
+_DISCS, _STEPS = 60, 20_000
 _CORNERS = 48
 
 Project = Callable[[Array, float], Array]
@@ -41,19 +41,19 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
 
     last = as_float(problem.points[-1][TIME])
     run = list(takewhile(lambda p: p.time <= last, FloatRun(problem.covariance, problem.start).points(_STEPS)))
-    with canvas(path, (8.4, 3.8), ncols=2) as (_, (left, right)):
+    with canvas(path, (5.6, 7.0), 2, height_ratios=[4, 3]) as (_, (left, right)):
         _draw_path(left, problem, project)
         left.plot(*np.array([project(point.A, point.b) for point in run]).T, color=_RUN, lw=0.8, zorder=3)
-        left.set_xlabel("$|A|_F$" if entry is None else f"$A_{{{entry[0]}{entry[1]}}}$")
+        left.set_xlabel("norm $|A|_F$" if entry is None else f"$A_{{{entry[0]}{entry[1]}}}$")
         left.set_ylabel("$b$")
         left.set_aspect("equal", adjustable="datalim")
-        left.legend(frameon=False, fontsize=9)
+        left.legend()
         _draw_risk(right, problem)
         right.semilogy([point.time for point in run], [point.risk for point in run], color=_RUN, lw=0.8, zorder=3)
         right.set_xlabel("time")
         right.set_ylabel("risk")
         right.set_xlim(0, last)
-        right.legend(frameon=False, fontsize=9)
+        right.legend()
 
 
 def _draw_path(axes: Any, problem: StatedFlow, project: Project) -> None:
@@ -66,7 +66,7 @@ def _draw_path(axes: Any, problem: StatedFlow, project: Project) -> None:
             continue
         line = np.array([project(*_between(corners[-2], corners[-1], s)) for s in np.linspace(0, 1, _DISCS)])
         for outline in _outlines(line, as_float(point[TUBE])):
-            axes.fill(*outline.T, color=_LIGHT, lw=0, zorder=1, label=label)
+            axes.fill(*outline.T, color=_LIGHT, lw=0, zorder=1, label=label, rasterized=True)
             label = ""
     stated = np.array([project(*corner) for corner in corners])
     axes.plot(*stated[1:].T, ls="", marker="o", ms=3, color=_POINT, zorder=4, label="stated points")

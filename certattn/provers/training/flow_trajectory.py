@@ -1,4 +1,4 @@
-"""State where the gradient flow of training in context is: decimals, and a radius."""
+"""State where the gradient flow of training in context is at given times."""
 
 from __future__ import annotations
 
@@ -68,18 +68,50 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `covariance` and `start`, with exact numbers. The start may be
-        `alpha` and `P` for A = alpha P and b = alpha. `training: {rule: flow}` may stand there, too.
-    times : when to state where the flow is.
-    within : instead, until the flow is so near to the zero of R with the same invariant and sign of b.
-    points : with one time T or `within`: at so many times T (k / points)^2, denser where the flow is fast.
-    radius : what is stated is so near to the truth.
-    tube : whether to bound the distance from the straight lines between the points as well.
-    order : of the Taylor polynomials; chosen by the checker if left out.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `covariance` and `start`. The
+        start may be `alpha` and `P` for A = alpha P and b = alpha. `training: {rule: flow}` may stand there, too.
+    times : sequence of exact numbers
+        When to state where the flow is.
+    within : exact number, optional
+        Instead, until the flow is so near to the zero of R with the same invariant and sign of b.
+    points : int
+        With one time T or `within`: at so many times T (k / points)^2, denser where the flow is fast.
+    radius : exact number
+        What is stated is so near to the truth.
+    tube : bool
+        Whether to bound the distance from the straight lines between the points as well.
+    order : int, optional
+        Of the Taylor polynomials; chosen by the checker if left out.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where the flow could not be enclosed.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The flow could not be enclosed.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 4.
+    Statement and proof: docs/claims/training/flow-trajectory.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> start = {"A": [["3/10", 0], [0, "2/5"]], "b": "1/2"}
+    >>> certificate = certattn.generate("flow-trajectory", covariance=np.eye(2), start=start, times=[1])
+    >>> float(certificate.numbers["points[0].b"])
+    1.0513017172461445
     """
     if order is not None:
         require_within(LEAST_ORDER, MOST_ORDER, order, "order")
@@ -264,12 +296,12 @@ COMMAND = Command(
     Option("--time", "A time at which to state where the flow is.", metavar="T", sets="times", many=True),
     Option(
         "--within",
-        "Instead of a time: until the flow is this near to the zero of R with the same |A|_F^2 - b^2 and sign of b.",
+        "Instead of --time: until it is this near to the zero of R with the same |A|_F^2 - b^2 and sign of b.",
         metavar="DISTANCE",
     ),
-    Option("--points", "State N points up to that time T, at T (k/N)^2 for k = 1 to N.", int, "N"),
-    Option("--radius", "The radius around each stated point."),
-    Option("--tube", "Also bound the distance from straight lines between the points.", bool),
+    Option("--points", "At N times up to then, T (k/N)^2 for k = 1 to N.", int, "N"),
+    Option("--radius", "How far the stated point may be off."),
+    Option("--tube", "Bound the distance from straight lines between the points as well.", bool),
     Option("--order", "Order of the Taylor polynomials; chosen if left out.", int, "N"),
     to_plot("Draw what is certified about the path and the risk."),
     Option(

@@ -110,17 +110,47 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `covariance` and `parameters` with `A` and `b`, exact numbers.
-    states : which of risk, gradient, invariant, stationary and endpoint are stated. Left out, all that hold there;
-        matrices up to 8 x 8 only.
-    along : a direction `A` and `b` along which to state the second derivative.
-    predictions : pairs of w and a query, each a list of exact numbers, at which to state the prediction.
-    radius : half-width of the stated endpoint.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `covariance` and `parameters`
+        with `A` and `b`, exact numbers.
+    states : sequence of str
+        Which of risk, gradient, invariant, stationary and endpoint are stated. Left out, all that hold there; matrices
+        up to 8 x 8 only.
+    along : mapping, optional
+        A direction `A` and `b` along which to state the second derivative.
+    predictions : sequence of pairs of vectors
+        Pairs of w and a query, each a list of exact numbers, at which to state the prediction.
+    radius : exact number
+        Half-width of the stated endpoint.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where the checker's default precision does not prove the
-    endpoint within the radius.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The checker's default precision does not prove the endpoint within the radius.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 4.
+    Statement and proof: docs/claims/training/regression-risk.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> parameters = {"A": [[1, 0], [0, 1]], "b": 1}
+    >>> certificate = certattn.generate("regression-risk", covariance=np.eye(2), parameters=parameters)
+    >>> certificate.numbers["risk"]
+    Fraction(0, 1)
     """
     half_width = positive(radius, "radius")
     draft = Draft(THEOREM, out, exact(given, "given"), note)

@@ -32,6 +32,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     ball_of,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
+from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft, texts
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
@@ -62,17 +63,53 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: covariance and ball, or covariance, length and parameters.
-    length : of prompts, over a ball; without it the shortest is searched for that keeps the bounds asked for.
-    excess, shortfall : bounds asked for over a ball; without them the best for `length` are stated.
-    majorant : over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`.
-    theta : the exponent of `power`; the best is searched for if left out.
-    digits : significant digits of the bounds that are found.
-    note : a line about the certificate for its readers, kept under `provenance`.
-    said : at given parameters, called with the points of the fits that are compared, and of how many.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: covariance and ball, or
+        covariance, length and parameters.
+    length : int, optional
+        Of prompts; over a ball, the shortest that keeps the bounds asked for is searched for without it.
+    excess, shortfall : exact number, optional
+        Bounds asked for over a ball; without them the best for `length` are stated.
+    majorant : {"table", "logistic", "power"}
+        Over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`.
+    theta : exact number, optional
+        The exponent of `power`; the best is searched for if left out.
+    digits : int
+        Significant digits of the bounds that are found.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+    said : callable, optional
+        At given parameters, called with the points of the fits that are compared, and of how many.
 
-    Raises UsageError, MalformedError, and NotProvedError where no bound is found.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No bound is found.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 4.
+    Statement and proof: docs/claims/training/risk-gap.md.
+
+    Examples
+    --------
+    >>> import certattn, numpy as np
+    >>> parameters = {"A": [[1, 0], [0, 1]], "b": 1}
+    >>> certificate = certattn.generate("risk-gap", covariance=np.eye(2), length=64, parameters=parameters)
+    >>> sorted(certificate.numbers)
+    ['gap.at_least', 'gap.at_most']
     """
+    if POINT.name in given and PROMPT_LENGTH.name not in given and length is not None:
+        given, length = {**given, PROMPT_LENGTH.name: length}, None
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     if length is not None and length > MOST_COUNT:
         raise UsageError(f"a length of {length}, expected at most {MOST_COUNT}: certificates count with 18 digits")
@@ -202,8 +239,9 @@ COMMAND = Command(
     Option("--length", "Over a ball: length of the prompts; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
     Option("--shortfall", "Over a ball: how far R_L may be below R.", metavar="E"),
-    Option("--majorant", "Over a ball: the upper bound on the sum of squared weights.", MAJORANTS),
-    Option("--theta", "power: the exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
-    Option("--digits", "Digits of the bounds that are found.", Whole(1, 6)),
+    Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
+    Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
+    Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
+    doubts=[long],
     progress="points",
 )

@@ -32,6 +32,7 @@ from certattn.kernel.theorems.training.risk_transfer import (
 )
 from certattn.kernel.theorems.training.validated_flow import steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
+from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import round_up, upper_rational
@@ -63,16 +64,45 @@ def generate(
 
     Parameters
     ----------
-    given : `covariance` and `start` as certificates write them, and `length`, which may be left out: then the
-        smallest one, to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and
-        `targets`, prompts as certificates write them; numpy arrays are written to a file beside the certificate.
-    risk : the final risk; with a length it may be left out, for the smallest one that is proved.
-    time : until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
-    pieces : intervals into which that time is cut: more of them give a slightly narrower tube.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        `covariance` and `start` as certificates write them, and `length`, which may be left out: then the smallest one,
+        to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and `targets`,
+        prompts as certificates write them; numpy arrays are written to a file beside the certificate.
+    risk : exact number, optional
+        The final risk; with a length it may be left out, for the smallest one that is proved.
+    time : exact number, optional
+        Until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
+    pieces : int
+        Intervals into which that time is cut: more of them give a slightly narrower tube.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where nothing is proved.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        Nothing is proved.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784. Statement and
+    proof: docs/claims/training/risk-transfer.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> start = {"A": [["3/5", 0], [0, "4/5"]], "b": 1}
+    >>> certificate = certattn.generate("risk-transfer", covariance=[[1, 0], [0, 1]], start=start, risk="0.5")
+    >>> certificate.plain["given"]["length"]
+    '170'
     """
     require_place(out)
     if "tokens" in given:
@@ -240,8 +270,9 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
     Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
-    Option("--time", "The time until which the runs are followed; as short as possible if left out.", metavar="T"),
-    Option("--pieces", "How many intervals to cut that time into.", int, "N"),
+    Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
+    Option("--pieces", "Intervals into which that time is cut.", int, "N"),
     to_plot("Draw the risk, its bound and the tube."),
     inputs=_inputs,
+    doubts=[long],
 )

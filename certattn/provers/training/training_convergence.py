@@ -74,18 +74,51 @@ def generate(
 
     Parameters
     ----------
-    given : the section as certificates write it: `covariance`, `start` and `training`, with exact numbers. The start
-        may be `alpha` and `P` for A = alpha P and b = alpha; `covariance` and `start.A` may be numpy arrays, which
-        are written to a file beside the certificate.
-    begins : the time or step from which the rate is stated, or "auto": where it is nine tenths of that at the limit.
-    enclosed : until when the run is enclosed step by step, at most `begins`, which it is if left out.
-    risks : times or steps at which to bound R as well.
-    numbers : whether to state the limit in numbers; if left out, for matrices up to 8 x 8.
-    most_steps : how far "auto" looks.
-    note : a line about the certificate for its readers, kept under `provenance`.
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `covariance`, `start` and
+        `training`. The start may be `alpha` and `P` for A = alpha P and b = alpha; `covariance` and `start.A` may be
+        numpy arrays, which are written to a file beside the certificate.
+    begins : exact number or "auto"
+        The time or step from which the rate is stated, or "auto": where it is nine tenths of that at the limit.
+    enclosed : exact number, optional
+        Until when the run is enclosed step by step, at most `begins`, which it is if left out.
+    risks : sequence of exact numbers
+        Times or steps at which to bound R as well.
+    numbers : bool, optional
+        Whether to state the limit in numbers; if left out, for matrices up to 8 x 8.
+    most_steps : int
+        How far "auto" looks.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
 
-    An exact number is a text as certificates write it, int, Fraction, Decimal or flint's fmpq.
-    Raises UsageError, MalformedError, and NotProvedError where the theorem does not apply.
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        The theorem does not apply.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 5.
+    Statement and proof: docs/claims/training/training-convergence.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> start = {"A": [["3/5", 0], [0, "4/5"]], "b": 1}
+    >>> certificate = certattn.generate(
+    ...     "training-convergence", covariance=[[1, 0], [0, 1]], start=start, training={"rule": "flow"}
+    ... )
+    >>> float(certificate.numbers["rate"])
+    0.9669
     """
     require_place(out)
     arrays, plain = _given(given)
@@ -320,6 +353,6 @@ COMMAND = Command(
     ),
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
     Option("--numbers/--no-numbers", "State the limit in numbers; by default up to 8 x 8.", bool),
-    Option("--most-steps", "How many steps auto tries.", int, "K"),
+    Option("--most-steps", "How far --from auto looks.", int, "K"),
     to_plot("Draw the risk of the run and what is certified."),
 )

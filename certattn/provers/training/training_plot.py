@@ -11,12 +11,12 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.training.training_convergence import AT, AT_MOST, RATE, RISK, RISKS, StatedTraining, read
-from certattn.provers.figures import Target, canvas, standing
+from certattn.provers.figures import BOUND, RUN, Target, canvas, standing
 from certattn.provers.rounding import as_float
 from certattn.provers.training.training_runs import Array, FloatRun
 
-_BOUND, _RUN = "#c0562f", "#1f4e79"
-_STEPS = 200_000
+# Beside the run the bound may fall so slowly that it is followed for so many times as long only.
+_STEPS, _LONGER = 20_000, 4.0
 # The bound is drawn while it falls by so many powers of e.
 _DEPTH = 12.0
 
@@ -28,19 +28,23 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
     fall = _fall(problem)
     last = begins + _DEPTH / fall
     times, risks = _run(problem, last)
-    with canvas(path, (6.0, 3.8)) as (_, axes):
-        axes.semilogy(times, risks, color=_RUN, lw=1.6, label="the run, in doubles")
+    deep = times[risks < risk * math.exp(-_DEPTH)]
+    if len(deep):
+        marks = [as_float(stated[AT]) for stated in problem.asserts.items(RISKS)]
+        last = min(last, max(_LONGER * float(deep[0]), 1.1 * begins, *(1.1 * at for at in marks)))
+    with canvas(path, (5.6, 4.2)) as (_, axes):
+        axes.semilogy(times, risks, color=RUN, lw=1.6, label="the run, computed")
         grid = np.linspace(begins, last, 200)
         base = "e^{-2c(t - t_0)}" if problem.step is None else r"(1 - 2\eta c)^{k - k_0}"
-        label = f"{standing()}: ${risk:.3g}\\,{base}$, $c = {as_float(problem.asserts[RATE]):.3g}$"
-        axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=_BOUND, lw=1.6, ls="--", label=label)
+        label = f"{standing()}: ${risk:.3g}\\,{base}$,\n$c = {as_float(problem.asserts[RATE]):.3g}$"
+        axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=BOUND, lw=1.6, ls="--", label=label)
         for stated in problem.asserts.items(RISKS):
-            axes.plot(as_float(stated[AT]), as_float(stated[AT_MOST]), marker="v", color=_BOUND, ls="")
+            axes.plot(as_float(stated[AT]), as_float(stated[AT_MOST]), marker="v", color=BOUND, ls="")
         axes.set_ylim(bottom=risk * math.exp(-1.2 * _DEPTH))
         axes.set_xlim(0, last)
         axes.set_xlabel("time" if problem.step is None else "steps")
         axes.set_ylabel("risk")
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend()
 
 
 def _fall(problem: StatedTraining) -> float:

@@ -12,10 +12,9 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training.regression import balls_around, flat
 from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, FinitePrompts, bound_of_risk, read, tube
-from certattn.provers.figures import Target, canvas
+from certattn.provers.figures import BOUND, RUN, THIRD, Target, canvas, standing
 from certattn.provers.rounding import as_float
 
-_BOUND, _RUN, _TUBE = "#c0562f", "#1f4e79", "#6a8f3c"
 _BITS = 64
 # The tube may be thinner than anything else by many powers of ten: then it is drawn where it is wide enough.
 _DEEPEST = 1e-6
@@ -36,16 +35,20 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         risks = [float(arb(prompts.field.risk(piece.flow).mid())) for piece in pieces]
         bounds = [float(bound_of_risk(prompts, piece.end).upper()) for piece in pieces]
         distances = [float(piece.distance.reached) for piece in pieces]
-    with canvas(path, (6.0, 3.8)) as (_, axes):
-        axes.semilogy(times, risks, color=_RUN, lw=1.6, label="risk over infinite prompts")
-        label = f"bound of the risk, $L \\geq$ {_length(length)}"
-        axes.semilogy(times, bounds, color=_BOUND, lw=1.6, ls="--", label=label)
-        axes.semilogy(times, distances, color=_TUBE, lw=1.2, ls=":", label="distance of the runs, at most")
-        axes.axhline(risk, color=_BOUND, lw=0.8, label="stated risk")
-        axes.set_xlim(0, times[-1])
-        axes.set_ylim(*_limits([*risks, *bounds, *distances, risk]))
-        axes.set_xlabel("time")
-        axes.legend(frameon=False, fontsize=9)
+    with canvas(path, (5.6, 5.6), 2, sharex=True, height_ratios=[3, 2]) as (_, (above, below)):
+        above.set_title(f"prompts of {_length(length)} or more tokens")
+        above.semilogy(times, risks, color=RUN, lw=1.6, label="infinite prompts")
+        above.semilogy(times, bounds, color=BOUND, lw=1.6, ls="--", label="finite prompts, at most")
+        above.axhline(risk, color=BOUND, lw=0.8, ls=":", label=f"{standing()} at the end: {risk:.3g}")
+        above.set_ylabel("risk")
+        above.set_ylim(*_limits([*risks, *bounds, risk]))
+        above.legend()
+        below.semilogy(times, distances, color=THIRD, lw=1.6, label="between the two runs, at most")
+        below.set_ylabel("distance")
+        below.set_ylim(*_limits(distances))
+        below.set_xlim(0, times[-1])
+        below.set_xlabel("time")
+        below.legend(loc="lower right")
 
 
 def _limits(values: list[float]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.proof import Verdict
 from certattn.report.page.entry import Entry
 from certattn.report.page.heads import HeatMap, heat_maps
-from certattn.report.page.margins import Margin, least_slack, margins
+from certattn.report.page.margins import Margin, least_spare, margins, without_balls
 from certattn.report.text import on_one_line, printable, rests_on, seconds
 
 # Obligations that are shown at once, and those beyond that are shown when asked for.
@@ -85,7 +85,7 @@ class Shown:
 
     @property
     def findings(self) -> list[str]:
-        return [on_one_line(finding) for finding in self.entry.report.findings]
+        return [without_balls(on_one_line(finding)) for finding in self.entry.report.findings]
 
     @property
     def provenance(self) -> list[tuple[str, str]]:
@@ -97,7 +97,18 @@ class Shown:
 
     @cached_property
     def least(self) -> Margin | None:
-        return least_slack(self.margins)
+        return least_spare(self.margins)
+
+    @property
+    def picture_words(self) -> str:
+        """What the picture shows, for those who do not see it."""
+        return f"Picture of {self.claim}, {self.file}: {self.entry.picture_shows}"
+
+    @property
+    def caption(self) -> str:
+        known = self.entry.picture_shows
+        shows = f"{known[0].upper()}{known[1:]}. " if known else ""
+        return f"{shows}Curves that are called computed are not proved."
 
     @property
     def proved(self) -> str:

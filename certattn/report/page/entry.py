@@ -31,11 +31,10 @@ class HeadPlace:
 class Described:
     """What is read of a certificate beside its check; believed as little as the certificate.
 
-    `latex` the formula, `digest` of the statement, `provenance` texts by key, `figures` the single numbers that are
+    `digest` of the statement, `provenance` texts by key, `figures` the single numbers that are
     asserted, by their key path.
     """
 
-    latex: str = ""
     digest: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +44,7 @@ class Described:
 class Entry:
     """A certificate's file, what a check said of it, whether this run checked it, and what else is shown.
 
-    `picture` is the text of an SVG file; `without_picture` says why there is none.
+    `picture` is the text of an SVG file; `without_picture` says why there is none, `picture_shows` what is in it.
     """
 
     file: Path
@@ -54,6 +53,7 @@ class Entry:
     described: Described = Described()
     picture: str = ""
     without_picture: str = ""
+    picture_shows: str = ""
 
     @property
     def verified(self) -> bool:

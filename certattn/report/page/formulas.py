@@ -1,11 +1,14 @@
-"""LaTeX of statements as MathML, which browsers typeset without help; built from known elements only."""
+"""Sentences of statements as HTML: their mathematics becomes MathML, which browsers typeset without help."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from html import escape
 from xml.etree import ElementTree
 
-from certattn.kernel.errors import UsageError
+from certattn.extras import require_extras
+from certattn.report.paper.typeset import spans
 from certattn.report.text import printable
 
 _ELEMENTS = frozenset(
@@ -15,47 +18,30 @@ _ATTRIBUTES = frozenset(
     ["stretchy", "fence", "form", "width", "display", "displaystyle", "scriptlevel", "mathvariant", "accent"]
 ) | {"accentunder", "movablelimits", "separator", "lspace", "rspace", "linethickness", "columnalign"}
 _VALUE = re.compile(r"[\w.%+ -]*")
-# A long statement is several formulas in a row: each is a box of its own, so that lines break between them.
-_GAPS = re.compile(r"\\qquad|\\quad")
-_ARGUMENT = re.compile(r"\\arg\s*\\(min|max)")
-_POWER_OF_TEN = re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)")
 
 
-def mathml(latex: str) -> list[str]:
-    """Formulas that stand side by side; empty where some cannot be converted. Raises UsageError without the library."""
-    if not latex or printable(latex) != latex:
-        return []
+def typeset(sentence: str) -> str:
+    """A sentence of a statement as HTML, with every number that it has. Raises UsageError without the library."""
+    return "".join(_made(kind, printable(part)) for kind, part in spans(sentence))
+
+
+def _made(kind: str, part: str) -> str:
+    if kind == "math":
+        return mathml(part) or f"<code>{escape(part)}</code>"
+    return f"<code>{escape(part)}</code>" if kind == "code" else escape(part)
+
+
+@lru_cache(4096)
+def mathml(latex: str) -> str:
+    """A formula, of known elements; "" where it cannot be converted. Raises UsageError without the library."""
+    require_extras("formulas", "report")
+    from latex2mathml.converter import convert
+
     try:
-        from latex2mathml.converter import convert
-    except ImportError:
-        raise UsageError("formulas need latex2mathml: pip install 'certattn[report]'") from None
-    found = []
-    for piece in pieces(latex):
-        piece = _ARGUMENT.sub(r"\\text{arg \1}", piece)
-        try:
-            found.append(_rebuilt(convert(with_powers(piece))))
-        except Exception:
-            # The library raises errors of many kinds; the reader sees the LaTeX itself then.
-            return []
-    return found
-
-
-def with_powers(latex: str) -> str:
-    """Decimals with exponents as products with powers of ten."""
-    return _POWER_OF_TEN.sub(r"\1 \\cdot 10^{\2}", latex)
-
-
-def pieces(latex: str) -> list[str]:
-    """The parts between wide gaps that stand in no braces."""
-    pieces, begin = [], 0
-    for gap in _GAPS.finditer(latex):
-        before = latex[: gap.start()]
-        inside = before.count("{") - before.count(r"\{") > before.count("}") - before.count(r"\}")
-        if not (inside or before.count(r"\left") - before.count(r"\leftarrow") > before.count(r"\right")):
-            pieces.append(latex[begin : gap.start()])
-            begin = gap.end()
-    pieces.append(latex[begin:])
-    return [piece.strip() for piece in pieces if piece.strip()]
+        return _rebuilt(convert(latex))
+    except Exception:
+        # The library raises errors of many kinds; the reader sees the LaTeX itself then.
+        return ""
 
 
 def _rebuilt(text: str) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from certattn.kernel.errors import UsageError
+from certattn.extras import require_extras
 from certattn.report.page.content import FEW, MANY, OTHERS, Content, Shown
-from certattn.report.page.formulas import mathml
+from certattn.report.page.formulas import typeset
 from certattn.report.page.pictures import SharedParts
 from certattn.report.text import printable
 
@@ -28,14 +28,12 @@ def article(shown: Shown) -> str:
 
 
 def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise UsageError("pages need jinja2: pip install 'certattn[report]'") from None
+    require_extras("pages", "report")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
     parts = SharedParts()
     pictures = {shown.number: Markup(_picture(parts, shown)) for shown in articles}
-    formulas = {shown.number: [Markup(f) for f in mathml(shown.entry.described.latex)] for shown in articles}
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     styles = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     environment = Environment(
@@ -50,7 +48,7 @@ def _render(template: str, *, articles: Sequence[Shown], **values: Any) -> str:
     text: str = environment.get_template(template).render(
         **values,
         pictures=pictures,
-        formulas=formulas,
+        typeset=lambda sentence: Markup(typeset(sentence)),
         letters=Markup(parts.letters if parts.pictures else ""),
         styles=Markup(styles + (parts.styles if parts.pictures else "")),
         script=Markup(script),

@@ -1,6 +1,7 @@
-"""How much slack an obligation has: the distance of its two sides, and its share of the larger one.
+"""How much an obligation has to spare: the distance of its two sides as a share of the larger one.
 
-Numbers are read back from what a report prints, which decides as the enclosures did; they are for readers' eyes.
+Numbers are read back from what a report prints, which decides as the enclosures did; they are for readers' eyes. A side
+is shown by the end of its enclosure that has to keep the bound, rounded in the safe direction.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 from flint import arb, fmpq
@@ -16,93 +18,117 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.report.text import on_one_line
 
-# Where the bar of a slack ends that is hardly one.
-SMALLEST = 1e-12
-_BITS = 256
+_BITS, _DIGITS, _FURTHEST = 256, 6, 4096
 _LONGEST = 400
+_LEAST = Decimal("0.0001")
 _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _DECIMAL = r"-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,6})?"
 _BALL = re.compile(rf"{_DECIMAL}|\[({_DECIMAL} )?\+/- {_DECIMAL}\]")
+_ENCLOSED = re.compile(rf"\[({_DECIMAL} )?\+/- {_DECIMAL}\]")
 _LESS, _GREATER = ("<=", "<"), (">=", ">")
+_SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 
 
 @dataclass(frozen=True)
 class Margin:
     """One obligation as a page shows it.
 
-    `distance` is by how much the inequality holds at least, and `share` that as a share of the larger side: None where
-    the sides are no numbers, where one is 0, or where the printed digits do not show it. `exact`: these are no balls.
+    `sides` are what is proved of both, and how they compare. `share` is by how much the inequality holds at least, as a
+    share of the larger side: None where the sides are no numbers, where one is 0, or where the printed digits do not
+    show it. `exact`: these are no balls.
     """
 
     name: str
     sentence: str
-    left: str
-    relation: str
-    right: str
+    sides: str
     result: str
     exact: bool
-    distance: str = ""
     share: float | None = None
 
     @property
-    def slack(self) -> str:
-        """The share in words."""
-        return "" if self.share is None else percent(self.share)
-
-    @property
-    def length(self) -> float:
-        """For a bar: per cent, by the logarithm of the share; all of it for a share of 1, nothing for SMALLEST."""
-        if self.share is None or not self.share > SMALLEST:
-            return 0.0
-        return round(100 * min(1.0, 1 - math.log10(self.share) / math.log10(SMALLEST)), 1)
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    def spare(self) -> str:
+        """The share in per cent, two digits, never more than it is."""
+        if self.share is None:
+            return ""
+        with localcontext(prec=2, rounding=ROUND_FLOOR):
+            percent = +Decimal(100 * self.share)
+        return f"under {_LEAST} %" if 0 < percent < _LEAST else f"{percent.normalize():f} %"
 
 
 def margins(obligations: Sequence[Mapping[str, Any]]) -> list[Margin]:
-    """What is not proved first, then balls with the least slack; exact comparisons, which need none, last."""
+    """What is not proved first, then balls with the least to spare; exact comparisons, which need none, last."""
     found = [_margin(obligation) for obligation in obligations]
     return sorted(found, key=lambda m: (m.result == "proved", m.exact, m.share is None, m.share or 0.0))
 
 
-def least_slack(found: Sequence[Margin]) -> Margin | None:
-    """The proved comparison of balls with the least slack, if all is proved and any has one."""
+def least_spare(found: Sequence[Margin]) -> Margin | None:
+    """The proved comparison of balls with the least to spare, if all is proved and any has one."""
     if any(margin.result != "proved" for margin in found):
         return None
     return next((margin for margin in found if margin.share is not None and not margin.exact), None)
 
 
 def _margin(obligation: Mapping[str, Any]) -> Margin:
-    texts = {key: str(obligation.get(key, "")) for key in ("name", "sentence", "left", "relation", "right")}
-    result = str(obligation.get("outcome", ""))
-    distance, share = _slack(texts["left"], texts["relation"], texts["right"])
-    if result == "proved" and distance.startswith("-"):
-        # The balls are printed wider than they are.
-        distance, share = "", None
-    shown = {key: on_one_line(text) for key, text in texts.items()}
-    return Margin(**shown, result=on_one_line(result), exact=not obligation.get("bits"), distance=distance, share=share)
-
-
-def _slack(left: str, relation: str, right: str) -> tuple[str, float | None]:
-    """By how much at least the inequality holds, and that as a share of the larger side; negative where it fails."""
+    name, sentence, left, relation, right = (
+        str(obligation.get(key, "")) for key in ("name", "sentence", "left", "relation", "right")
+    )
+    proved = (result := str(obligation.get("outcome", ""))) == "proved"
     with working_precision(_BITS):
-        small, large = (left, right) if relation in _LESS else (right, left)
-        lower, upper = _number(small), _number(large)
-        if relation not in (*_LESS, *_GREATER) or lower is None or upper is None:
-            return "", None
-        if isinstance(lower, fmpq) and isinstance(upper, fmpq):
-            distance, sizes = arb(upper - lower), [arb(abs(lower)), arb(abs(upper))]
-        else:
-            low, high = arb(lower), arb(upper)
-            distance, sizes = high.lower() - low.upper(), [abs(low).mid(), abs(high).mid()]
-        shown = distance.str(3, radius=False)
-        if not all((size > 0) is True for size in sizes):
-            return shown, None
-        larger = sizes[0] if (sizes[0] > sizes[1]) is True else sizes[1]
-        share = float(distance / larger)
-        return shown, share if math.isfinite(share) else None
+        distance, share = _apart(left, relation, right)
+        if proved and distance is not None and (distance < 0) is True:
+            # The balls are printed wider than they are.
+            share, proved = None, False
+        sides = (_said(left, relation in _LESS), relation, _said(right, relation in _GREATER))
+    if not proved or relation not in (*_LESS, *_GREATER):
+        sides = (left, relation, right)
+    shown = " ".join((sides[0], _SIGNS.get(relation, relation), sides[2]))
+    exact = not obligation.get("bits")
+    return Margin(on_one_line(name), on_one_line(sentence), on_one_line(shown), on_one_line(result), exact, share)
+
+
+def _said(side: str, above: bool) -> str:
+    """The end of a ball that matters, in words; what is exact or no number stands as it is."""
+    ball = _number(side) if side.startswith("[") else None
+    end = _end(ball, above) if isinstance(ball, arb) and not ball.is_exact() else ""
+    return f"{'at most' if above else 'at least'} {end}" if end else side
+
+
+def without_balls(text: str) -> str:
+    """A finding in which a ball stands as the numbers between which it lies, rounded outwards."""
+
+    def between(found: re.Match[str]) -> str:
+        with working_precision(_BITS):
+            ball = _number(found[0])
+            ends = (_end(ball, False), _end(ball, True)) if isinstance(ball, arb) else ("", "")
+        return f"between {ends[0]} and {ends[1]}" if all(ends) else found[0]
+
+    return _ENCLOSED.sub(between, text)
+
+
+def _end(ball: arb, above: bool) -> str:
+    """The upper or the lower end, rounded away from the ball; "" where that is not to be written."""
+    mantissa, exponent = (ball.upper() if above else ball.lower()).man_exp()
+    if abs(int(exponent)) > _FURTHEST:
+        return ""
+    numerator, denominator = int(mantissa) * 2 ** max(int(exponent), 0), 2 ** max(-int(exponent), 0)
+    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING if above else ROUND_FLOOR):
+        return f"{(Decimal(numerator) / Decimal(denominator)).normalize():g}"
+
+
+def _apart(left: str, relation: str, right: str) -> tuple[arb | None, float | None]:
+    """By how much at least the inequality holds, and that by the larger side; negative where it fails."""
+    small, large = (left, right) if relation in _LESS else (right, left)
+    lower, upper = _number(small), _number(large)
+    if relation not in (*_LESS, *_GREATER) or lower is None or upper is None:
+        return None, None
+    low, high = arb(lower), arb(upper)
+    exact = isinstance(lower, fmpq) and isinstance(upper, fmpq)
+    distance = arb(upper - lower) if exact else high.lower() - low.upper()
+    sizes = [abs(low).mid(), abs(high).mid()]
+    if not all((size > 0) is True for size in sizes):
+        return distance, None
+    share = float(distance / (sizes[0] if (sizes[0] > sizes[1]) is True else sizes[1]))
+    return distance, share if math.isfinite(share) else None
 
 
 def _number(text: str) -> arb | fmpq | None:

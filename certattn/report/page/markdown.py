@@ -20,7 +20,7 @@ def as_markdown(content: Content) -> str:
     if content.source:
         lines += ["**Nothing was checked by this run:** all of this is what the reports say.", ""]
     counts = ", ".join(f"{number} {verdict}" for verdict, _, number in content.counts)
-    lines += [counts, "", "| verdict | claim | certificate | least slack | trusted base | time |", "|---" * 6 + "|"]
+    lines += [counts, "", "| verdict | claim | certificate | least to spare | trusted base | time |", "|---" * 6 + "|"]
     for group in content.groups:
         lines += [_row(shown) for shown in group.shown]
     for heat in content.maps:
@@ -48,8 +48,8 @@ def plain(text: str) -> str:
 
 def _row(shown: Shown) -> str:
     link = f"[{plain(shown.file)}](<{shown.link}>)"
-    slack = shown.least.slack if shown.least else ""
-    cells = (_verdict(shown), plain(shown.claim), link, slack, plain(shown.base), shown.time)
+    spare = shown.least.spare if shown.least else ""
+    cells = (_verdict(shown), plain(shown.claim), link, spare, plain(shown.base), shown.time)
     return f"| {' | '.join(cells)} |"
 
 
@@ -60,11 +60,8 @@ def _verdict(shown: Shown) -> str:
 def _section(shown: Shown) -> list[str]:
     lines = [f"## {plain(shown.file)}", "", f"**{_verdict(shown)}** {plain(shown.claim)}", ""]
     lines += [plain(text) + "\n" for text in (shown.reason, shown.beginning, *shown.findings) if text]
-    latex = shown.entry.described.latex
-    if latex and "`" not in latex and printable(latex) == latex:
-        lines += ["```math", _BREAKS.sub(" ", latex), "```", ""]
     if shown.margins:
-        lines += ["| obligation | enclosures | result | slack |", "|---|---|---|---|"]
+        lines += ["| obligation | proved | result | to spare |", "|---|---|---|---|"]
         lines += [_margin(margin) for margin in shown.margins[:FEW]]
         left = len(shown.margins) - FEW
         lines += ["", *([f"and {left} more", ""] if left > 0 else [])]
@@ -80,6 +77,5 @@ def _section(shown: Shown) -> list[str]:
 
 
 def _margin(margin: Margin) -> str:
-    sides = f"{margin.left} {margin.relation} {margin.right}"
-    words = (f"{margin.name}: {margin.sentence}", sides, margin.result, margin.slack)
+    words = (f"{margin.name}: {margin.sentence}", margin.sides, margin.result, margin.spare)
     return f"| {' | '.join(map(plain, words))} |"

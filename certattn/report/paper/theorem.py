@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,6 @@ from certattn.kernel.document.matrices import ANY, read_reference
 from certattn.kernel.document.tree import Node
 from certattn.kernel.theorems import CHAPTER_OF
 from certattn.report.comparison import is_array, is_matrix
-from certattn.report.page.formulas import pieces, with_powers
 from certattn.report.paper.typeset import code, escaped, number, words
 from certattn.statements.wording import Statement
 
@@ -40,6 +40,10 @@ MOST_NUMBERS = 100
 MOST_RECORDS = 16
 _HASH_DIGITS = 12
 _WIDTH = 100
+
+# A long formula is several in a row, with wide gaps between them.
+_GAPS = re.compile(r"\\qquad|\\quad")
+_POWER_OF_TEN = re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)")
 
 
 def as_latex(certificate: Certificate, statement: Statement) -> str:
@@ -75,9 +79,27 @@ def shipped(name: str) -> str:
 def _formulas(latex: str) -> Iterator[str]:
     """Formulas in a row, each on a line of the file and breakable from the next."""
     yield r"\begin{certifiedformulas}"
-    for piece in pieces(latex):
-        yield rf"\certifiedformula{{{with_powers(piece)}}}"
+    for piece in _pieces(latex):
+        yield rf"\certifiedformula{{{_with_powers(piece)}}}"
     yield r"\end{certifiedformulas}"
+
+
+def _with_powers(latex: str) -> str:
+    """Decimals with exponents as products with powers of ten."""
+    return _POWER_OF_TEN.sub(r"\1 \\cdot 10^{\2}", latex)
+
+
+def _pieces(latex: str) -> list[str]:
+    """The parts between wide gaps that stand in no braces."""
+    pieces, begin = [], 0
+    for gap in _GAPS.finditer(latex):
+        before = latex[: gap.start()]
+        inside = before.count("{") - before.count(r"\{") > before.count("}") - before.count(r"\}")
+        if not (inside or before.count(r"\left") - before.count(r"\leftarrow") > before.count(r"\right")):
+            pieces.append(latex[begin : gap.start()])
+            begin = gap.end()
+    pieces.append(latex[begin:])
+    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 def _proof(claim: str, command: str) -> str:

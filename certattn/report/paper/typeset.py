@@ -91,6 +91,29 @@ def words(text: str) -> str:
     return "".join((*made, escaped(text[end:])))
 
 
+def spans(text: str) -> list[tuple[str, str]]:
+    """A sentence of a statement in parts: ("text" or "code", as it is) or ("math", LaTeX)."""
+    made: list[tuple[str, str]] = [("text", "")]
+    end = 0
+    for match in _KNOWN.finditer(text):
+        made.append(("text", text[end : match.start()]))
+        end = match.end()
+        typeset = _typeset(match)
+        if match.lastgroup == "file":
+            made.append(("code", match[0]))
+        elif "$" not in typeset:
+            made.append(("text", match[0] if match.lastgroup == "number" else typeset))
+        else:
+            made += [("math" if k % 2 else "text", part) for k, part in enumerate(typeset.split("$"))]
+    joined = [made[0]]
+    for kind, part in filter(lambda span: span[1], [*made[1:], ("text", text[end:])]):
+        if kind == joined[-1][0] and (kind == "text" or _continues(f"${joined[-1][1]}$", f"${part}$")):
+            joined[-1] = (kind, joined[-1][1] + (" " if kind == "math" else "") + part)
+        else:
+            joined.append((kind, part))
+    return [span for span in joined if span[1]]
+
+
 def _continues(formula: str, part: str) -> bool:
     """Whether both are mathematics, and one formula together: two exponents in a row are none."""
     twice = any(sign in formula and part.startswith(f"${sign}") for sign in "^_")

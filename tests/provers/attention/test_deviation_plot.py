@@ -61,7 +61,9 @@ def test_relative_bounds_alone_are_drawn_beside_quotients(tmp_path: Path, drawn:
     assert float(axes.lines[1].get_ydata()[0]) == 3
     assert "T(q)|_{2}" in axes.get_ylabel()
     assert r"\,/\," in axes.get_ylabel()
-    (title,) = drawn[0].findobj(lambda part: getattr(part, "get_text", str)() == f"{COUNT} queries, limit empirical")
+    (title,) = drawn[0].findobj(
+        lambda part: getattr(part, "get_text", str)() == f"{COUNT} queries; limit: linear attention of this prompt"
+    )
     assert title is not None
 
 

@@ -66,7 +66,8 @@ def test_each_of_the_three_numbers_is_found(tmp_path: Path, law: str) -> None:
     assert Fraction(98, 10000) < value(second["asserts"]["directions"][0]["probability"]) <= Fraction(1, 100)
     third = generate(path, **ask, exceeds=eps, probability="0.01")
     assert certattn.check(path).verdict is Verdict.VERIFIED
-    assert 1990 <= int(third["given"]["length"]) <= 2000
+    # With caps, every longer prompt asks for a little more than one length alone.
+    assert 1990 <= int(third["given"]["length"]["at_least"]) <= 2020
     assert first["witness"]["directions"][0]["rule"] in RULES[law]
 
 
@@ -86,7 +87,7 @@ def test_the_length_for_a_norm_is_close_to_the_smallest(tmp_path: Path) -> None:
     path, given = tmp_path / "a.yaml", {"law": ATOMS, "tilt": TILT}
     certificate = generate(path, given=given, norm="l2", exceeds="1/2", probability="0.01")
     assert certattn.check(path).verdict is Verdict.VERIFIED
-    shorter = int(certificate["given"]["length"]) * 49 // 50
+    shorter = int(certificate["given"]["length"]["at_least"]) * 49 // 50
     with pytest.raises(NotProvedError, match=r"probability 0.01 is not proved in the norm l2: 0.01\d+ is the best"):
         generate(path, given=given, norm="l2", exceeds="1/2", probability="0.01", length=shorter)
 
@@ -101,7 +102,7 @@ def test_several_directions_and_a_norm_in_one_certificate(tmp_path: Path) -> Non
     longest = generate(path, **ask, exceeds="0.5", probability="0.05")
     assert certattn.check(path).verdict is Verdict.VERIFIED
     single = generate(path, given=given, directions=[["1", "0", "0"]], exceeds="0.5", probability="0.05")
-    assert int(single["given"]["length"]) < int(longest["given"]["length"])
+    assert int(single["given"]["length"]["at_least"]) < int(longest["given"]["length"]["at_least"])
 
 
 def test_all_three_numbers_may_be_stated(tmp_path: Path) -> None:
@@ -138,9 +139,9 @@ def test_values_that_are_zero(tmp_path: Path, norm: str) -> None:
     given = {"law": GAUSSIAN, "tilt": TILT, "V": [["0", "0"], ["0", "0"]]}
     generate(tmp_path / "a.yaml", given=given, norm=norm, exceeds="1/1000", length=10)
     assert certattn.check(tmp_path / "a.yaml").verdict is Verdict.VERIFIED
-    assert (
-        generate(tmp_path / "a.yaml", given=given, norm=norm, exceeds="1", probability="0.1")["given"]["length"] == "1"
-    )
+    assert generate(tmp_path / "a.yaml", given=given, norm=norm, exceeds="1", probability="0.1")["given"]["length"] == {
+        "at_least": "1"
+    }
 
 
 @pytest.mark.heavy
@@ -262,7 +263,7 @@ def test_the_mean_square_gives_each_of_the_three_numbers(tmp_path: Path) -> None
         made = generate(out, given=WIDE, norm="l2", method="mean-square", **numbers)
         assert made["witness"] == {"norm": {"method": "mean-square"}}
         assert certattn.check(out).verdict is certattn.Verdict.VERIFIED
-        found[name] = made["given"]["length"] if name == "length" else made["asserts"]["norm"][name]
+        found[name] = made["given"]["length"]["at_least"] if name == "length" else made["asserts"]["norm"][name]
     assert bound(200, 1) <= float(found["probability"]) <= bound(200, 1) * 1.01
     assert bound(int(found["length"]), 1) <= 0.05 < bound(int(found["length"]) - 2, 1)
     assert bound(200, float(found["exceeds"])) <= 0.05 <= bound(200, float(found["exceeds"]) * 0.999)
@@ -282,3 +283,49 @@ def test_the_mean_square_is_for_a_norm_and_gaussian_tokens(changes: dict[str, An
     with pytest.raises(UsageError, match=words):
         generate(tmp_path / "t.yaml", **asked)
     assert not (tmp_path / "t.yaml").exists()
+
+
+# -- every length from one on
+
+
+@pytest.mark.parametrize("lengths", [None, "onwards", "one"])
+def test_a_length_that_is_found_is_one_from_which_on_it_holds(lengths: str | None, tmp_path: Path) -> None:
+    law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
+    asked: dict[str, Any] = {"directions": [["0", "1"]], "exceeds": "0.3", "probability": "0.01", "lengths": lengths}
+    made: Any = generate(tmp_path / "a.yaml", given={"law": law, "tilt": ["1", "0"]}, **asked)
+    assert certattn.check(tmp_path / "a.yaml").verdict.value == "verified"
+    length = made["given"]["length"]
+    if lengths == "one":
+        assert int(length) < 310
+    else:
+        assert int(length["at_least"]) < 320
+        assert made["witness"]["directions"][0]["rule"] == "by-length"
+
+
+@pytest.mark.parametrize("stated", ["2000", {"at_least": "2000"}])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_a_stated_length_may_be_one_from_which_on_it_holds(stated: Any, norm: str, tmp_path: Path) -> None:
+    law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
+    given = {"law": law, "tilt": ["1", "0"], "length": stated}
+    found = []
+    for asked in ({"probability": "0.001"}, {"exceeds": "0.4"}):
+        made: Any = generate(tmp_path / "a.yaml", given=given, norm=norm, **asked)
+        assert certattn.check(tmp_path / "a.yaml").verdict.value == "verified"
+        assert made["given"]["length"] == stated
+        found.append(made["asserts"]["norm"])
+    assert float(found[0]["exceeds"]) < 0.5
+    assert float(found[1]["probability"]) < 0.01
+
+
+def test_lengths_are_one_or_onwards(tmp_path: Path) -> None:
+    law = {"kind": "box", "sizes": ["1"]}
+    with pytest.raises(UsageError, match="expected one or onwards"):
+        certattn.generate(
+            "output-tail",
+            tmp_path / "a.yaml",
+            given={"law": law, "tilt": ["1"]},
+            directions=[["1"]],
+            exceeds="0.3",
+            probability="0.1",
+            lengths="all",
+        )

@@ -175,7 +175,7 @@ def test_bad_problems_are_malformed(tmp_path: Path, given: dict[str, Any], messa
 
 
 def test_the_exact_solution_is_between_that_of_solvers_and_its_conditions_are_met(tool: Tool) -> None:
-    """With scipy's NNLS for the dual problem, which is neither quadprog nor the active-set method."""
+    """With scipy's NNLS for the dual problem, which is no active-set method of ours."""
     from scipy.optimize import nnls
 
     bench = tool("bench.selection")

@@ -14,7 +14,7 @@ from certattn import Certificate, UsageError
 from certattn.kernel.theorems.selection.direction_theorems import FROM, RATE
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.provers.rounding import as_float
-from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_plane
+from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_run
 
 GLOBAL: dict[str, Any] = {
     "keys": [[["-0.1", "1"], ["1", "0"], ["0", "0"]]],
@@ -68,7 +68,7 @@ def test_a_figure_is_drawn(suffix: str, tmp_path: Path) -> None:
     if suffix == ".svg":
         text = (tmp_path / "a.svg").read_text()
         assert "stated for all later steps" in text
-        assert "stated at step 1000000" in text
+        assert "stated at this step" in text
 
 
 @pytest.mark.parametrize("rule", [{"rule": "flow"}, {"rule": "normalised", "step": "0.1"}], ids=["flow", "normalised"])
@@ -78,9 +78,16 @@ def test_other_rules(rule: dict[str, str], tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").exists()
 
 
-def test_what_is_not_in_the_plane_is_refused(tmp_path: Path) -> None:
-    given = {**GLOBAL, "keys": [[["1"], ["0"], ["-1"]]], "start": ["0"]}
-    with pytest.raises(UsageError, match="keys in the plane"):
-        require_plane(made(tmp_path, given, indices=[0]))
+def test_beyond_the_plane_the_angle_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    keys = [[["-0.1", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]]
+    given = {**GLOBAL, "keys": keys, "start": ["0", "0", "0"]}
+    draw_certificate(made(tmp_path, given, indices=[0]), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "stated, at most" in text
+    assert "direction of" not in text
+
+
+def test_runs_from_every_start_have_no_figure(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="from a point or a box"):
-        require_plane(made(tmp_path, {**GLOBAL, "start": "every"}, indices=[0]))
+        require_run(made(tmp_path, {**GLOBAL, "start": "every"}, indices=[0]))

@@ -86,7 +86,7 @@ def test_two_certificates_of_one_seed_are_the_same(tmp_path: Path) -> None:
 
 def test_attention_to_arrays(tmp_path: Path) -> None:
     out = tmp_path / "signs.yaml"
-    certattn.generate("descent-trajectory", out, given=SIGNS, arrays=attention_arrays())
+    certattn.generate("descent-trajectory", out, given={**SIGNS, **attention_arrays()})
     assert certattn.check(out).verdict is Verdict.VERIFIED
     draw_certificate(certattn.load(out), tmp_path / "signs.svg")
     assert (tmp_path / "signs.svg").stat().st_size > 1000
@@ -107,7 +107,7 @@ def test_the_figure_has_whole_steps_and_explains_its_marks(tmp_path: Path, monke
     monkeypatch.setattr(descent_plot, "canvas", watched)
     out = tmp_path / "signs.yaml"
     given = {**SIGNS, "steps": 3}
-    certattn.generate("descent-trajectory", out, given=given, arrays=attention_arrays(), checkpoints=[0, 2])
+    certattn.generate("descent-trajectory", out, given={**given, **attention_arrays()}, checkpoints=[0, 2])
     draw_certificate(certattn.load(out), tmp_path / "signs.svg")
     assert all(tick == int(tick) for tick in seen["ticks"])
     assert len(seen["marked"]) == 1
@@ -137,7 +137,7 @@ def test_many_bits_where_steps_are_long(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "drawn and passed": ({"draw": Drawing(2, 8), "arrays": attention_arrays()}, "not both"),
+    "drawn and passed": ({"draw": Drawing(2, 8), **attention_arrays()}, "not both"),
     "attention is not drawn": ({"given": SIGNS, "draw": Drawing(2, 8)}, "'regression' only"),
     "no prompts": ({"draw": Drawing(0, 8)}, "at least one of each"),
     "too many numbers": ({"draw": Drawing(10**5, 10**5)}, "at most"),
@@ -146,7 +146,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a checkpoint after the end": ({"draw": Drawing(2, 8), "checkpoints": [7]}, "between 0 and 6"),
     "a bound of no steps": ({"draw": Drawing(2, 8), "gronwall": 0}, "1 to 6 steps"),
     "a bound of more steps": ({"draw": Drawing(2, 8), "gronwall": 7}, "1 to 6 steps"),
-    "labels of attention": ({"given": SIGNS, "arrays": {"labels": [[1]]}}, "unknown arrays labels"),
+    "labels of attention": ({"given": SIGNS, "labels": np.array([[1]])}, "unknown arrays labels"),
     "names without a file": ({"names": {"tokens": "x"}}, "no file that holds them"),
     "floats": ({"given": {**PLANE, "step": 0.01}, "draw": Drawing(2, 8)}, "the float"),
 }

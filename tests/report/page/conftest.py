@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,8 +29,10 @@ def entry(tmp_path: Path) -> Callable[..., Entry]:
     """An entry; fields of its report, of what is described and of its own by name."""
 
     def make(path: str = "a.yaml", verdict: Verdict = Verdict.VERIFIED, **fields: object) -> Entry:
-        own = {key: fields.pop(key) for key in ("checked", "picture", "without_picture") if key in fields}
-        described = {key: fields.pop(key) for key in ("latex", "provenance", "figures") if key in fields}
+        own = {
+            key: fields.pop(key) for key in ("checked", "picture", "without_picture", "picture_shows") if key in fields
+        }
+        described = {key: fields.pop(key) for key in ("provenance", "figures") if key in fields}
         report = {"claim": "output-deviation", "statement": "T is near.", "arithmetic": "Arb", "bits": 64, **fields}
         said = Report(path, verdict, **report)  # type: ignore[arg-type]
         return Entry(tmp_path / path, said, **{"checked": True, "described": Described(**described), **own})  # type: ignore[arg-type]
@@ -72,24 +72,6 @@ class Elements(HTMLParser):
 @pytest.fixture
 def page() -> Callable[[str], Elements]:
     return Elements
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Debian's browser, without a window. Its absence is a failure where CERTATTN_REQUIRE_CHROMIUM is set.
-
-    For a module and not for the session: while it is open, no other test of the process can run an event loop.
-    """
-    found = shutil.which("chromium")
-    if found is None:
-        assert not os.environ.get("CERTATTN_REQUIRE_CHROMIUM"), "chromium is not installed: apt-get install chromium"
-        pytest.skip("chromium is not installed: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

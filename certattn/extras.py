@@ -1,0 +1,41 @@
+"""Packages that only some commands need, by the extra of the installation that brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import Final
+
+from certattn.kernel.errors import UsageError
+
+# As in pyproject.toml, without what an extra takes over from another one.
+EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "theory": ("sympy",),
+    "plot": ("matplotlib",),
+    "report": ("jinja2", "latex2mathml"),
+    "audit": ("tokenizers",),
+}
+
+
+def require_extras(what: str, *extras: str, otherwise: str = "") -> None:
+    """Raises UsageError before any work is done, and once for all that is missing of these extras.
+
+    what : what needs them, in the plural; `otherwise`: how to do without.
+    """
+    missing = {extra: packages for extra in extras if (packages := list(_missing(extra)))}
+    if missing:
+        names = " and ".join(package for each in missing.values() for package in each)
+        if "report" in missing:  # which brings what `plot` does
+            missing.pop("plot", None)
+        hint = f"; {otherwise}" if otherwise else ""
+        raise UsageError(f"{what} need {names}: pip install 'certattn[{','.join(missing)}]'{hint}")
+
+
+def _missing(extra: str) -> Iterator[str]:
+    for package in EXTRAS[extra]:
+        try:
+            there = find_spec(package) is not None
+        except (ImportError, ValueError):
+            there = False
+        if not there:
+            yield package

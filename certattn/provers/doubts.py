@@ -1,0 +1,142 @@
+"""What makes a certificate say little, in sentences for the person who made it: a doubt is no error, and no verdict.
+
+Each command names the rules that fit what it states (`Command.doubts`); `tell_doubts` of `certattn.cli.generate` prints
+what they find. Rules look at numbers in doubles: nothing depends on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.numbers import NumberError, parse_rational
+from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.rounding import decimal_exponent
+
+Rule = Callable[[Certificate], Iterator[str]]
+
+# A number with more digits before the point is astronomic, and so is a prompt of more tokens.
+_ASTRONOMIC = 20
+_LONG = 9
+_PROBABILITY = "probability"
+
+
+def rare(certificate: Certificate) -> Iterator[str]:
+    """Probabilities that are no rare events."""
+    for path, value in _numbers(_asserts(certificate)):
+        if path.rpartition(".")[2] == _PROBABILITY and value >= 1:
+            yield f"a probability is at most 1 anyway: {path} says nothing"
+        elif path.rpartition(".")[2] == _PROBABILITY and 2 * value > 1:
+            yield f"{path} is above 1/2: is that the probability of the rare event?"
+
+
+def long(certificate: Certificate) -> Iterator[str]:
+    """A prompt of more tokens than anybody has."""
+    for _, value in _numbers({part: _plain(certificate)[part].get("length", "1") for part in ("given", "asserts")}):
+        if value >= 10**_LONG:
+            yield f"the length is about 10^{decimal_exponent(value)} tokens: no prompt is that long"
+
+
+def relative(certificate: Certificate) -> Iterator[str]:
+    """Bounds in units of the output that are no smaller than it."""
+    for path, value in _numbers(_asserts(certificate)):
+        if "per_query" not in path and path.endswith(("relative.at_most", "relative_at_most")) and value >= 1:
+            yield "the bound in units of the output is not below 1: the difference may be as large as the output itself"
+
+
+def distances(certificate: Certificate) -> Iterator[str]:
+    """Distances between distribution functions that are no smaller than the largest that there is."""
+    for path, value in _numbers(_asserts(certificate)):
+        if path.endswith("at_most") and "separation" not in path and value >= 1:
+            yield f"distribution functions are never more than 1 apart: {path} says nothing"
+
+
+def spread(certificate: Certificate) -> Iterator[str]:
+    """A bound on deviations that is larger than the values are apart."""
+    values = _table(certificate, "values")
+    if values is None:
+        return
+    widest = 2 * float(np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=1).max()))
+    stated = dict(_numbers(_asserts(certificate))).get("deviation.at_most")
+    if stated is not None and float(stated.p) / float(stated.q) >= widest:
+        yield "the bound is larger than any two values are apart: the limit does not describe the output there"
+
+
+def astronomic(certificate: Certificate) -> Iterator[str]:
+    """Numbers that are too large to mean anything to a person."""
+    large = [(path, value) for path, value in _numbers(_asserts(certificate)) if abs(value) >= 10**_ASTRONOMIC]
+    for path, value in large[:1]:
+        more = f" (and {len(large) - 1} more)" if len(large) > 1 else ""
+        yield f"{path} is about 10^{decimal_exponent(abs(value))}{more}: true, and of little use"
+
+
+def scale_left_out(certificate: Certificate, *, default: bool) -> Iterator[str]:
+    """Scores of a head without the 1/sqrt(d) of nearly every model; `default`: the scale 1 stands there by itself."""
+    given = _plain(certificate)["given"]
+    if "beta" in given or given.get("scale", "1" if not default else "") != "1" or ("scale" in given) is not default:
+        return
+    d = _key_dimension(given)
+    if d is not None and d > 1:
+        usual = f"1/sqrt({d})"
+        how = f"--scale '{usual}', or --scale 1" if default else f"scale: {usual}, or scale: 1, in the file"
+        yield f"no scale is given; most models multiply scores by {usual}, as keys have dimension {d}: say {how}"
+
+
+def _key_dimension(given: dict[str, Any]) -> int | None:
+    if "queries" not in given:
+        return None
+    # Tokens by themselves, without the maps of a model, are mostly drawn for an example.
+    for name, axis in (("keys", -1), ("K", 0)):
+        if name in given:
+            return _extent(given[name], axis)
+    return None
+
+
+def _extent(plain: Any, axis: int) -> int | None:
+    """How many rows (axis 0) or columns (-1) an array has, written out or by reference."""
+    if isinstance(plain, dict):
+        return int(plain["shape"][axis]) if "shape" in plain else None
+    return len(plain) if axis == 0 else len(plain[0])
+
+
+def _plain(certificate: Certificate) -> dict[str, Any]:
+    return certificate.plain
+
+
+def _asserts(certificate: Certificate) -> Any:
+    return _plain(certificate)["asserts"]
+
+
+def _numbers(plain: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The numbers that are stated, by key path; long tables are left out."""
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            yield from _numbers(value, f"{path}.{key}" if path else key)
+    elif isinstance(plain, list):
+        for index, value in enumerate(plain if isinstance(plain[0], dict) else []):
+            yield from _numbers(value, f"{path}[{index}]")
+    else:
+        try:
+            yield path, parse_rational(plain, DEFAULT_LIMITS)
+        except NumberError:
+            return
+
+
+def _table(certificate: Certificate, field: str) -> np.ndarray[Any, Any] | None:
+    """A matrix of what is given in an array file, in doubles; None where there is none, or none that is finite."""
+    found = _plain(certificate)["given"].get(field)
+    if not isinstance(found, dict) or "file" not in found:
+        return None
+    try:
+        file = open_array_file(Path(certificate.path).parent / found["file"])
+        table = file.read(found.get("array", ONLY)).astype(np.float64)
+    except UsageError:
+        return None
+    return table if table.ndim == 2 and math.isfinite(float(np.abs(table).sum())) else None
