@@ -225,13 +225,13 @@ def test_the_statement_says_what_heads_there_are_and_whose_units(arrays: Path) -
 def test_the_worst_heads_and_entries_are_found(arrays: Path) -> None:
     first, entry, relative, units, *_ = check(text(cases.ARRAYS), arrays).findings
     # Two heads have the same worst entry.
-    place = re.match(r"the largest error \|o - T\| of an entry of head (\d), (\d): \[0\.00767920318", first)
+    place = re.match(r"the largest error \|o - T\| of an entry in batch (\d), head (\d): \[0\.00767920318", first)
     assert place is not None
     assert place.groups() in {("0", "1"), ("1", "2")}
     assert entry.startswith("worst entry: ")
     assert "at batch {}, head {}, query".format(*place.groups()) in entry
-    assert "of head 1, 1: [0.022785067" in relative
-    assert "of head 1, 2: [62.908032" in units
+    assert "in batch 1, head 1: [0.022785067" in relative
+    assert "in batch 1, head 2: [62.908032" in units
 
 
 # -- broken parts
