@@ -370,7 +370,7 @@ asserts:
         "two tokens kept, and keys of one": ("kept: [[0]]", "kept: [[0, 1]]", MALFORMED, "2 x 1 numbers (tokens of"),
         "an evicted weight, however small": (
             "evicted: {at_most: 0}", "evicted: {at_least: 1e-300}", REFUTED, "that are not kept"),
-        "a mass, however small": ("tokens: [1], at_most: 0", "tokens: [1], at_least: 1e-300", REFUTED, "the token 1"),
+        "a mass, however small": ("tokens: [1], at_most: 0", "tokens: [1], at_least: 1e-300", REFUTED, "on token 1"),
         "what is kept is not seen": ("kept: [[0]]", "kept: [[1]]", MALFORMED, "of which every query sees a token"),
     },
 )  # fmt: skip

@@ -177,13 +177,13 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     for piece in (
         "a head of 3 queries on 4 tokens (queries: ((1, 1), (-2, 0.5), (0, 0.5)), keys: ((1, 0), (0, 1), (-1, 0.5),",
         "weighted by e^(sqrt(1/2) <q, k>), where a query sees all tokens.",
-        "Of the output o, ((0.5, 0.5), (2.5, 0.25), (0.25, 0.75)), with the log-sum-exps (1.6, 2.3, 1.5) (natural",
-        "all entries are finite",
+        "The output o is ((0.5, 0.5), (2.5, 0.25), (0.25, 0.75)), returned with the log-sum-exps (1.6, 2.3, 1.5) (natural",
+        "All its entries are finite",
         "the largest error |o - T| of an entry is at least 0.48844 and at most 0.488441",
-        "the largest error |o - T|_2 / |T|_2 of a row is at least 0.786397 and at most 0.786398",
+        "the largest relative error |o - T|_2 / |T|_2 of a row is at least 0.786397 and at most 0.786398",
         "the root mean square of the errors o - T is at least 0.331435 and at most 0.331436",
         "the largest error of the log-sum-exp of a query is at least 0.410305 and at most 0.410306",
-        "at least 5 and at most 5 entries are off by more than 0.1",
+        "; 5 entries are off by more than 0.1",
     ):
         assert piece in whole, whole
 
@@ -201,11 +201,11 @@ def test_the_statement_says_who_sees_what(arrays: Path) -> None:
         (cases.TOP_LEFT, "query i sees the tokens up to i, as far as they exist (counted from 0)."),
         (
             cases.WINDOW,
-            "those tokens from i + n - m - 1 up to i + n - m that there are (query i of m, n tokens, counted",
+            "where query i of m sees the tokens from i + n - m - 1 up to i + n - m of n, as far as they exist (counted",
         ),
-        (cases.SEQUENCES, "counted from 0), in its own sequence, of m = (1, 2) queries and n = (1, 3) tokens."),
-        (cases.PACKED, "those tokens from i up to i + 1 that there are (query i, counted from 0), in its own sequence"),
-        (cases.ONE_TOKEN, "all tokens, of the first n tokens of its batch, n = (1)."),
+        (cases.SEQUENCES, "counted from 0), within its own sequence of m = (1, 2) queries and n = (1, 3) tokens."),
+        (cases.PACKED, "query i sees the tokens from i up to i + 1, as far as they exist (counted from 0), within its own sequence"),
+        (cases.ONE_TOKEN, "all tokens, among the first n tokens of its batch, n = (1)."),
     ):
         assert piece in said(family, arrays), said(family, arrays)
 
@@ -215,8 +215,8 @@ def test_the_statement_says_what_heads_there_are_and_whose_units(arrays: Path) -
     for piece in (
         "8 heads, each of 3 queries on 5 tokens (a batch of 2), 2 to each head of keys and values",
         "queries: 2 x 4 x 3 x 2 from heads.npz[heads-q]",
-        "in some head at least 0.0076792 and in every head at most 0.00767921",
-        "units in the last place of T, in float16, is in some head at least 62.908",
+        "at most 0.00767921 in every head and at least 0.0076792 in some head",
+        "units in the last place of T, in float16, is at most 62.9081 in every head and at least 62.908 in some head",
     ):
         assert piece in several, several
     assert "in float8_e4m3fn," in said(cases.EIGHTS, arrays)
@@ -225,13 +225,13 @@ def test_the_statement_says_what_heads_there_are_and_whose_units(arrays: Path) -
 def test_the_worst_heads_and_entries_are_found(arrays: Path) -> None:
     first, entry, relative, units, *_ = check(text(cases.ARRAYS), arrays).findings
     # Two heads have the same worst entry.
-    place = re.match(r"the largest error \|o - T\| of an entry of head (\d), (\d): \[0\.00767920318", first)
+    place = re.match(r"the largest error \|o - T\| of an entry in batch (\d), head (\d): \[0\.00767920318", first)
     assert place is not None
     assert place.groups() in {("0", "1"), ("1", "2")}
     assert entry.startswith("worst entry: ")
     assert "at batch {}, head {}, query".format(*place.groups()) in entry
-    assert "of head 1, 1: [0.022785067" in relative
-    assert "of head 1, 2: [62.908032" in units
+    assert "in batch 1, head 1: [0.022785067" in relative
+    assert "in batch 1, head 2: [62.908032" in units
 
 
 # -- broken parts

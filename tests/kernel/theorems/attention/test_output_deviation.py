@@ -55,7 +55,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "at most 0.617327 for every query",
         "at least 0.617326 for some query",
         "at most the bound stated for each query",
-        "at least the stated bound of each query",
+        "at least the bound stated for each query",
     ):
         assert piece in said, said
 
@@ -150,10 +150,10 @@ asserts:
             "at_most: 1, relative_at_most: 1",
             ["worst query 1: deviation [0.617326", "worst query 1 relative to its output"], "slack 0.730"),
         (
-            "per_query: {relative_at_most: [0, 2, 0.2]}", ["nearest to its bound [2]: deviation / |T(q)| [0.1676611"],
+            "per_query: {relative_at_most: [0, 2, 0.2]}", ["query 2, nearest to its bound: deviation / |T(q)| [0.1676611"],
             "slack 0.0323"),
         (
-            "per_query: {relative_at_most: [0, 0, 0.2]}", ["nearest to its bound [1]: deviation [0.617326"],
+            "per_query: {relative_at_most: [0, 0, 0.2]}", ["query 1, nearest to its bound: deviation [0.617326"],
             "where 0 is asserted"),
         ("at_least: 1/2", [], ""),
     ],

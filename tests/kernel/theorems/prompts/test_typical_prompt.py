@@ -30,7 +30,7 @@ def test_the_statement_says_every_number_and_claims_nothing_of_the_draw(arrays: 
         "4 independent tokens of that law in their place",
         "<u, T - T_inf> for u = (1) exceeds 2 with probability at most 0.35",
         "the l2 norm |T - T_inf| exceeds 2 with probability at most 0.5",
-        "Nothing is said of whether the tokens of this prompt were drawn from that law",
+        "This does not say whether the tokens of this prompt were drawn from that law",
     ):  # fmt: skip
         assert piece in said, said
 

@@ -42,9 +42,9 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     for piece in (
         "tokens x ((0, 0), (1, 1)), ((0, 0), (1, -1)), ((0, 0), (0.5, 1))", "W = I", "labels Y (1, -1, 1)",
         "chosen tokens 1, 1, 1, counted from 0", "v_mm = (0, 1)", "support inputs are 0, 1, 2 (all of them)",
-        "p_mm = (4/3, 1/3)", "at least 1", "at most 1", "above 1/|v_mm| - 0.17 *", "the logistic loss",
-        "for |v| <= 40 and |p| <= 40, cos(v, v_mm) >= 0.999, cos(p, p_mm) >= 0.95",
-        "softmax weight >= 0.9999",
+        "p_mm = (4/3, 1/3)", "1/|v_mm| is 1;", "above 1/|v_mm| - 0.17 *", "the logistic loss",
+        "over |v| <= 40 and |p| <= 40, cos(v, v_mm) >= 0.999, cos(p, p_mm) >= 0.95",
+        "softmax weight of the chosen token of every support input >= 0.9999",
     ):  # fmt: skip
         assert piece in said, said
     assert "and >= 0 for the others" in check(first(cases.RELAXED), arrays).statement

@@ -43,7 +43,7 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         (cases.THREE_INPUTS, (
             "3 inputs of 2 tokens: keys ((0, 0), (1, 1)), ((0, 0), (1, -1)), ((0, 0), (0.5, 1))", "alpha = (1, 1, 1)",
             "minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1", "it is p = (4/3, 1/3)",
-            "exactly those of (input, token) (1, 0), (2, 0)", "at least 2/3 more than it must",
+            "exactly those of (input, token) (1, 0), (2, 0)", "has a slack of at least 2/3 there",
             "at least 0.7276068 and at most 0.7276069",
         )),
         (cases.RELAXED, ("and only >= 0 for input 1", "p = (1, 1)")),
@@ -52,7 +52,7 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         )),
         (cases.LABELS, (
             "3 points x_i ((1, 0), (0, -1), (1, 1)) with labels Y (1, -1, 1)", "Y_i x_i'v >= 1", "v = (1, 1)",
-            "positive exactly for point 0, 1",
+            "positive exactly for points 0, 1",
         )),
         (cases.NEAR, (
             "d = (1.3334, 0.3333)", "|d/m - p| <= 0.02", "among those of (input, token) (1, 0), (2, 0)",
@@ -72,7 +72,7 @@ def test_what_is_found_is_said_of_what_is_proved_only(arrays: Path) -> None:
         "2 nonzero multipliers: no others give this point",
     )
     said = check(texts["constraints that stand twice"], arrays).findings
-    assert said[1] == "1 multiplier is not 0: others make the same point"
+    assert said[1] == "1 nonzero multiplier: others may give this point"
     assert check(texts["three inputs of two tokens: p turned round"], arrays).findings == ()
 
 

@@ -28,8 +28,8 @@ def test_the_statement_says_every_number_and_which_reading_fails(tmp_path: Path)
         "1 - cos angle(p_best, p_mm) >= 0.7574",
         "eta = 1/60 <= 1/L for L = 58.97",
         "of the tokens x = (key, score) with W = [I 0] and v = (0, ..., 0, 1)",
-        "the reading 'where all other scores of an input are equal, descent converges in direction to the max-margin "
-        "point of the best tokens from any p(0)' fails for these 2 inputs",
+        "for these 2 inputs it is false that, where all other scores of an input are equal, descent converges in "
+        "direction to the max-margin point of the best tokens from any p(0)",
     ):
         assert piece in said, said
 

@@ -40,8 +40,8 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     for piece in (
         "each of 2 queries q", "keys: ((-0.1, 1), (1, 0), (0, 0), (0.3, 0.3))", "queries: ((1, 3), (-1, -1))",
         "the one with the largest logit scale * <q, key>, is 0, 2;",
-        "exceeds the largest other one by at least 0.59 and at most the stated number of each query, (1.8, 0.61);",
-        "its softmax weight is at least the stated number of each query, (0.72, 0.4) and at most 0.75;",
+        "exceeds the largest other one by at least 0.59 and at most the number stated for each query (1.8, 0.61);",
+        "its softmax weight is at least the number stated for each query (0.72, 0.4) and at most 0.75;",
         "the number of tokens with a larger score <v, value> with v = (1) than the selected one is 1, 3;",
         "the best token, the one with the largest score <v, value> with v = (1), is 3 at every query;",
         "selects the selected tokens at all queries, the smallest <key of it - key of another, W q>, "
@@ -66,7 +66,7 @@ def test_what_was_found_is_reported(arrays: Path) -> None:
     assert report.findings == (
         "smallest margin of a selected token: 0.5 at query 0",
         "smallest weight of a selected token: [0.622459331201855 +/- 4.36e-16] at query 0",
-        "of 3 selected tokens 2 have the largest score, 1 score below every other",
+        "of the 3 selected tokens, 2 have the largest score and 1 score below every other token",
     )
 
 
