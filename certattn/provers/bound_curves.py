@@ -82,9 +82,11 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError where the certificate states no such bound."""
     curve, plain = _CURVES[certificate.claim], certificate.plain
     section = plain[curve.section]
-    if not isinstance(section, dict) or not isinstance(section.get(curve.key), str):
+    written = section.get(curve.key) if isinstance(section, dict) else None
+    number = written.get("at_least") if isinstance(written, dict) else written
+    if not isinstance(number, str):
         raise UsageError(f"a figure shows bounds against {curve.key}, which this certificate does not have")
-    stated = exact_rational(str(section[curve.key]), curve.key)
+    stated = exact_rational(number, curve.key)
     own = {o.name: o for o in _obligations(certificate) if o.name in curve.names}
     if not own:
         raise UsageError("a figure shows bounds; this certificate states none of those that have one")
@@ -113,8 +115,10 @@ def _places(stated: float, whole: bool) -> list[float]:
 
 
 def _changed(certificate: Certificate, curve: _Curve, at: float) -> Certificate | None:
-    """The certificate with another number, None where there is none."""
+    """The certificate with another number, that one alone, None where there is none."""
     plain = dict(certificate.plain) | dict(curve.instead)
+    if "witness" in plain:
+        plain["witness"] = _of_one_length(plain["witness"], at)
     section = plain[curve.section]
     assert isinstance(section, dict)
     plain[curve.section] = {**section, curve.key: f"{at:.0f}" if curve.whole else repr(at)}
@@ -122,6 +126,23 @@ def _changed(certificate: Certificate, curve: _Curve, at: float) -> Certificate 
         return loads(to_text(plain), certificate.path, limits=certificate.reading.limits)
     except CertattnError:
         return None
+
+
+def _of_one_length(witness: Plain, length: float) -> Plain:
+    """The witness with the rule of this length in place of each that goes by length."""
+    if isinstance(witness, list):
+        return [_of_one_length(each, length) for each in witness]
+    if not isinstance(witness, dict):
+        return witness
+    if witness.get("rule") == "by-length":
+        found: Any = witness
+        _, rule = max(
+            (pair for pair in zip(map(int, found["from"]), found["rules"], strict=True) if pair[0] <= length),
+            key=lambda pair: pair[0],
+            default=(0, found["rules"][0]),
+        )
+        return dict(rule)
+    return {name: _of_one_length(each, length) for name, each in witness.items()}
 
 
 def _obligations(certificate: Certificate) -> Iterator[Obligation]:
