@@ -154,7 +154,7 @@ def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"matrix": np.eye(3)}, "of a matrix alone no law is known"),
+        ({"matrix": np.eye(3)}, "for a matrix alone no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "centred": False}, "the limit law of the centred matrix"),
         ({"queries": np.eye(3), "keys": np.eye(3), "causal": True}, "under one no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "scale": "1000"}, "--unit is too large"),

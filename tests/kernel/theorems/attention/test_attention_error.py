@@ -204,7 +204,10 @@ def test_the_statement_says_who_sees_what(arrays: Path) -> None:
             "where query i of m sees the tokens from i + n - m - 1 up to i + n - m of n, as far as they exist (counted",
         ),
         (cases.SEQUENCES, "counted from 0), within its own sequence of m = (1, 2) queries and n = (1, 3) tokens."),
-        (cases.PACKED, "query i sees the tokens from i up to i + 1, as far as they exist (counted from 0), within its own sequence"),
+        (
+            cases.PACKED,
+            "query i sees the tokens from i up to i + 1, as far as they exist (counted from 0), within its own sequence",
+        ),
         (cases.ONE_TOKEN, "all tokens, among the first n tokens of its batch, n = (1)."),
     ):
         assert piece in said(family, arrays), said(family, arrays)

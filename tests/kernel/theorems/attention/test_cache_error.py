@@ -191,7 +191,10 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     ):
         assert piece in whole, whole
     merged = check(text(cases.MERGED), arrays).statement
-    assert "over all tokens of a cache of 2 tokens, whose keys are ((0.5, 0.5), (0.5, -0.25)) and whose values are" in merged
+    assert (
+        "over all tokens of a cache of 2 tokens, whose keys are ((0.5, 0.5), (0.5, -0.25)) and whose values are"
+        in merged
+    )
     assert "counted from 0). The softmax" in check(
         text(cases.SINKS).replace("asserts:", "  causal: 3\nasserts:"), arrays).statement  # fmt: skip
     assert "two codes in a byte, low-first) and where the multiplicities of tokens are 2 x 2 x 3 from caches.npz[cache-times]" in check(
