@@ -110,7 +110,7 @@ test_what_cannot_be_stated_of_a_law_is_said = refuses(
     [
         (["--lambda", "1"], "the law is given by lambda; expected beta and lambda"),
         ([*LAW, "--state", "separation"], "separation is one of a matrix; expected a matrix, or another state"),
-        ([*LAW, "--matrix", "matrix.npy", "--state", "excess"], "a matrix is given but nothing is stated about it"),
+        ([*LAW, "--matrix", "matrix.npy", "--state", "excess"], "a matrix is given, but nothing is stated about it"),
         ([*LAW, "--matrix", "finite.yaml", "--scale", "2"], "with a whole matrix, leave out everything else"),
         ([*LAW, "--places", "0"], "places is 0, expected 1 to 9"),
         ([*LAW, "--matrix", "wide.npy"], "5 x 5 (square"),
