@@ -40,7 +40,7 @@ test_distances_verify = states(
         (["weights.npz", "--scale", "1/sqrt(48)", "--unit", "1"], "beta^2 = 0.25, lambda = d_qk/d = 1 (those of"),
         (["weights.npz", "--scale", "1/sqrt(48)", *LAW, "--state", "law"], "at beta = 0.5, lambda = d_qk/d = 1,"),
         (["matrix.npy", "--alpha2", "1/30", "--beta2", "1/4", "--lambda", "2", "--places", "3"], "alpha^2 = 1/30"),
-        (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance less the distance to mu"),
+        (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance minus the distance to mu"),
         (["given.yaml", "--note", "a note"], "is at least 0.49999 and at most 0.50001"),
         (
             ["cut.yaml", "--state", "fixed-point", "--state", "law"],
@@ -87,7 +87,7 @@ test_what_cannot_be_stated_of_a_matrix_is_said = refuses(
         (["matrix.npy", *LAW, "--state", "fixed-point"], "about tau of a truncated law; expected one (--truncate-at)"),
         (["matrix.npy", *LAW, "--truncate-at", "0"], "a number > 0"),
         (["matrix.npy", *LAW, "--truncate-at", "top"], "truncated_at found: 'top' expected: an exact number"),
-        (["matrix.npy", "--alpha2=1", "--beta2=1", "--lambda=1", "--truncate-at=2"], "which alpha^2 is not (--alpha2)"),
+        (["matrix.npy", "--alpha2=1", "--beta2=1", "--lambda=1", "--truncate-at=2"], "which --alpha2 does not give"),
         (["zeros.npy", *LAW], "zeros.npy: the matrix is 0: at every scale of a law all of it"),
         (["zeros.npy", *LAW], "expected what takes no scale alone: --state law --state quarter-circle"),
         (["alike.npz", *LAW, "--state", "scaled-law"], "alike.npz: the matrix is 0"),
