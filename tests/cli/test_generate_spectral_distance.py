@@ -40,7 +40,7 @@ test_distances_verify = states(
         (["weights.npz", "--scale", "1/sqrt(48)", "--unit", "1"], "beta^2 = 0.25, lambda = d_qk/d = 1 (those of"),
         (["weights.npz", "--scale", "1/sqrt(48)", *LAW, "--state", "law"], "at beta = 0.5, lambda = d_qk/d = 1,"),
         (["matrix.npy", "--alpha2", "1/30", "--beta2", "1/4", "--lambda", "2", "--places", "3"], "alpha^2 = 1/30"),
-        (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance minus the distance to mu"),
+        (["matrix.npy", *LAW, "--state", "separation"], "a quarter circle law of any variance minus the distance"),
         (["given.yaml", "--note", "a note"], "is at least 0.49999 and at most 0.50001"),
         (
             ["cut.yaml", "--state", "fixed-point", "--state", "law"],
