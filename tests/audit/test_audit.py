@@ -668,7 +668,7 @@ def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
         (["--ids", "ids.txt", "--layers", "3"], "layer 3, expected 0 to 2"),
         (["--ids", "ids.txt", "--heads", "1:1"], "--heads is '1:1', expected such as 0:3 or 0,2,5"),
         (["--ids", "ids.txt", "--probability", "1"], "--probability is '1', expected a number above 0 and below 1"),
-        (["--ids", "ids.txt", "-o", "ids.txt"], "ids.txt: there is something that is no folder"),
+        (["--ids", "ids.txt", "-o", "ids.txt"], "ids.txt: exists and is not a folder"),
         (["--ids", "ids.txt", "-o", "model"], "model: the folder of the model; choose another name for -o"),
         (["--ids", "ids.txt", "-o", "no/such"], "no: no such folder"),
         (["--ids", "heads.npz"], "heads.npz: a .npz file, expected token ids: a .npy file, or a text"),

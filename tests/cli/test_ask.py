@@ -92,4 +92,4 @@ def test_what_is_printed() -> None:
 
 def test_what_fits_nothing_is_said() -> None:
     result = CliRunner().invoke(cli, ["ask", "banana"])
-    assert "nothing fits 'banana'" in str(result.exception)
+    assert "no question matches 'banana'" in str(result.exception)

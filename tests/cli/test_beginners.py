@@ -29,7 +29,7 @@ NPY = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': 
 FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "empty": ("", ["in.yaml\n", "an empty file", "a YAML file with the keys tilt, law"]),
     "comments only": ("# to do\n", ["in.yaml\n", "an empty file"]),
-    "a list": ("- 1\n- 2\n", ["in.yaml:1", "a mapping, whose first key"]),
+    "a list": ("- 1\n- 2\n", ["in.yaml:1", "a mapping whose first key"]),
     "a word": ("hello\n", ["in.yaml:1", "'hello'", "a mapping"]),
     "UTF-16": (UTF16, ["in.yaml\n", "text in UTF-16", "save it as UTF-8"]),
     "Latin-1": (f"# café\n{LAW}".encode("latin-1"), ["in.yaml\n", "bytes that are not UTF-8, on line 1"]),

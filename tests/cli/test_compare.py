@@ -224,7 +224,7 @@ def test_what_is_not_decided_is_neither(certattn_run: Run, folder: Path, found: 
     done = certattn_run("compare", path, "--max-abs", "1e-17")
     assert done.status == 3
     assert "undecided: max_abs at most 1e-17; it is 0 to" in done.out
-    assert done.out.endswith("may be decided by certattn check, which goes on in Arb\n")
+    assert done.out.endswith("may be decided by certattn check, which continues in Arb\n")
     assert certattn_run("compare", path, "--max-abs", "1e-17", "--rms", "1").status == 3
     assert found(path, "--max-abs", "1e-17")["bounds"] == {"max_abs": {"at_most": "1/100000000000000000",
                                                                       "outcome": "undecided"}}  # fmt: skip

@@ -143,7 +143,7 @@ def test_a_file_that_could_mean_two_prompts_is_asked_about(
     assert (done.status, files(folder)) == (2, ["p.npz"])
     assert "p.npz holds " in done.err
     first = next(iter(AMBIGUOUS[names]))
-    assert f"such as --array {first}={first}, or take what is not meant out of the file" in done.err
+    assert f"such as --array {first}={first}, or remove the others from the file" in done.err
     for name, given in AMBIGUOUS[names].items():
         assert deviation(certattn_run, "p.npz", "-o", "c.yaml", "--array", f"{name}={name}").status == 0
         stated = certattn.load("c.yaml").plain["given"]
@@ -231,7 +231,7 @@ REFUSED = [
         ["head.npz", "-o", "c.yaml", "--box", "0, 0", "--hull"],
         "--box and --hull each describe a region; expected one of them",
     ),
-    (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--queries", "0:1"], "the region says itself where it is"),
+    (["head.npz", "-o", "c.yaml", "--box", "0, 0", "--queries", "0:1"], "a region does not use the listed queries"),
     (["head.npz", "-o", "c.yaml", "--hull", "--per-query"], "per_query is for listed queries"),
     (["head.npz", "-o", "c.yaml", "--cells", "7"], "for a region of queries; none is given"),
     (["head.npz", "-o", "c.yaml", "--hull", "--cells", "9999"], "expected 1 to 4096"),
@@ -442,9 +442,9 @@ def test_means_of_a_prompt_written_out(certattn_run: Run, folder: Path) -> None:
 test_bad_prompts_are_blamed_on_their_file = refuses(
     "softmax-mean",
     [
-        ([PROMPT, "--scale", "2"], "a prompt that is given whole takes no"),
-        ([PROMPT, "--queries", "0:1"], "a prompt that is given whole takes no"),
-        ([PROMPT, "--array", "keys=k"], "a prompt that is given whole takes no"),
+        ([PROMPT, "--scale", "2"], "with a whole prompt, leave out"),
+        ([PROMPT, "--queries", "0:1"], "with a whole prompt, leave out"),
+        ([PROMPT, "--array", "keys=k"], "with a whole prompt, leave out"),
         ([PROMPT, "--radius", "0"], "expected a positive number"),
         ([PROMPT, "--eigenvalues", "--of", "values-keys"], "has no eigenvalues"),
         ([PROMPT.replace("[[1], [2]]", "[[1]]")], "task.yaml: values found"),

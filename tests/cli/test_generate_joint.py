@@ -60,7 +60,7 @@ def test_heads_of_huge_norm_have_bounds(size: str, tmp_path: Path) -> None:
         (given(NOT_TIGHT), [("1/100", "40")], "r is small"),
         (given([["1", "1"], ["1/2", "5/2"]]), [("40", "40")], "another token of input 2"),
         ({"tokens": [[["1", "1"]], [["0", "0"], ["1", "3"]]], "indices": ["0", "1"]}, [],
-         "no token but the chosen one"),
+         "only their chosen token"),
     ],
     ids=["labels", "p", "condition", "degenerate", "small", "outside", "one token"],
 )  # fmt: skip

@@ -71,7 +71,7 @@ test_what_cannot_be_stated_is_said = refuses(
         (["other.npz", "--beta", "1"], 2, "like the keys"),
         (["m.npy", "--beta", "1"], 2, "a matrix alone has no linear part"),
         (["whole.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),
-        (["three.yaml", "--beta", "1"], 2, "takes nothing else"),
+        (["three.yaml", "--beta", "1"], 2, "leave out everything else"),
         (["three.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
         (["missing.npz", "--beta", "1"], 2, "missing.npz: "),
     ],

@@ -77,7 +77,7 @@ test_given_prompts_that_nothing_is_stated_of = refuses(
         ([f"{PROMPTS}length: 20\n", "--time", "1/4"], "the task has a length and tokens; expected one of the two"),
         ([PROMPTS, "--time", "1/4", "--risk", "0"], "the risk of these prompts is larger at that time"),
         ([PROMPTS, "--time", "1/4", "--risk", "-1"], "risk is -1, expected a positive number"),
-        ([PROMPTS, "--time", "1/4", "--plot", "transfer.svg"], "of given prompts there is none"),
+        ([PROMPTS, "--time", "1/4", "--plot", "transfer.svg"], "no figure is drawn for given prompts"),
     ],
 )
 

@@ -28,7 +28,7 @@ def tokens(folder: Path) -> Path:
 def test_optimal_tokens(certattn_run: Run, tokens: Path) -> None:
     done = certattn_run("generate", "token-optimality", tokens, "--indices", "1, 0", "--no-all", "-o", "made.yaml")
     assert done.status == 0, done.err
-    assert "locally optimal are (1, 0)" in " ".join(done.out.split())
+    assert "locally optimal: (1, 0)" in " ".join(done.out.split())
     assert "selections, the locally" not in done.out
     assert certattn_run("check", "made.yaml").status == 0
 

@@ -52,7 +52,7 @@ test_what_is_stated_verifies = states(
         (["other.npz", "--array", "matrix=b"], "from other.npz[b]"),
         (["nothing.npy", "--state", "values"], "all 2 are (0, 0)"),
         (["plane.yaml", "--radius", "1e-30", "--note", "for you"], "up to 1e-30;"),
-        (["three.yaml", "--above", "1"], "exactly 1 of the 3 singular values > 1"),
+        (["three.yaml", "--above", "1"], "exactly 1 of the 3 singular values is > 1"),
     ],
     "files",
 )
@@ -68,8 +68,8 @@ test_what_cannot_be_stated_is_said = refuses(
         (["m.npy", "--scale", "2"], 2, "a matrix has no scale of scores"),
         (["m.npy", "--array", "tokens=x"], 2, "unknown arrays tokens"),
         (["plane.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
-        (["plane.yaml", "--scale", "2"], 2, "takes nothing else"),
-        (["three.yaml", "--causal"], 2, "takes nothing else"),
+        (["plane.yaml", "--scale", "2"], 2, "leave out everything else"),
+        (["three.yaml", "--causal"], 2, "leave out everything else"),
         (["m.npy", "--causal"], 2, "expected queries and keys, or no --causal"),
         (["both.npz"], 2, "the matrix, or that of queries and keys?"),
         (["other.npz"], 2, "expected an array matrix, or arrays queries and keys; other.npz holds a, b"),
@@ -78,7 +78,7 @@ test_what_cannot_be_stated_is_said = refuses(
         (["m.npy", "--not-centred"], 2, "a matrix is taken as it is, whether centred or not"),
         (["README"], 2, "README: no such file or directory, expected an array file"),
         (["m.npy", "--plot", "made.jpg"], 2, "a figure ends in .svg"),
-        (["m.npy", "--unit", "1"], 2, "--unit is for a figure alone"),
+        (["m.npy", "--unit", "1"], 2, "--unit only gives the law in a picture"),
         (["m.npy", "--unit", "0", "--plot", "made.svg"], 2, "unit is 0, expected a positive number"),
         (["line.npy"], 2, "expected two dimensions"),
         (["broken.npy"], 2, "a NaN at row 1, column 2 (counted from 0)"),
@@ -154,9 +154,9 @@ def test_singular_values_stay_visible_beside_a_law_that_goes_far_beyond(folder: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"matrix": np.eye(3)}, "of a matrix alone no law is known"),
+        ({"matrix": np.eye(3)}, "for a matrix alone no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "centred": False}, "the limit law of the centred matrix"),
-        ({"queries": np.eye(3), "keys": np.eye(3), "causal": True}, "under one no law is known"),
+        ({"queries": np.eye(3), "keys": np.eye(3), "causal": True}, "with a mask no law is known"),
         ({"queries": np.eye(3), "keys": np.eye(3), "scale": "1000"}, "--unit is too large"),
     ],
 )

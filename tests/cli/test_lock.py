@@ -136,7 +136,7 @@ def test_a_removed_file(locked: Path, certattn_run: Run) -> None:
         done = certattn_run("check", *paths, "--locked")
         assert done.status == 1
         assert verdicts(done.out) == {"certificates/head.yaml": "verified", "certificates/operator.yaml": "rejected"}
-        assert "promised by certattn.lock, and not there\n" in done.out
+        assert "promised by certattn.lock, but missing\n" in done.out
 
 
 def test_nothing_is_left(locked: Path, certattn_run: Run) -> None:
@@ -151,7 +151,7 @@ def test_a_renamed_file(locked: Path, certattn_run: Run) -> None:
     (locked / "operator.yaml").rename(locked / "moved.yaml")
     done = certattn_run("check", "certificates", "--locked")
     assert done.status == 1
-    assert "not there; certificates/moved.yaml states the same" in done.out
+    assert "missing; certificates/moved.yaml states the same" in done.out
     assert certattn_run("lock", "certificates").out.splitlines() == [
         "no longer promised: certificates/operator.yaml",
         "newly promised: certificates/moved.yaml",

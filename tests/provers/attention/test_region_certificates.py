@@ -340,7 +340,7 @@ def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Promp
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"region": {"kind": "cube"}}, "'ball' or 'box' or 'hull'"),
-    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL]}, "3 queries are meant: pick one of them, as with --queries"),
+    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL]}, "3 queries are given: pick one of them, as with --queries"),
     ({"region": [{"kind": "ball", "radius": "1/4"}, BALL], "query_rows": "0:2"}, "2 queries are meant"),
     ({"region": []}, "a region is a mapping"),
     ({"region": [BALL, "ball"]}, "a region is a mapping"),

@@ -177,7 +177,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
     for piece in (
         "a head of 3 queries on 4 tokens (queries: ((1, 1), (-2, 0.5), (0, 0.5)), keys: ((1, 0), (0, 1), (-1, 0.5),",
         "weighted by e^(sqrt(1/2) <q, k>), where a query sees all tokens.",
-        "The output o is ((0.5, 0.5), (2.5, 0.25), (0.25, 0.75)), returned with the log-sum-exps (1.6, 2.3, 1.5) (natural",
+        "The output o is ((0.5, 0.5), (2.5, 0.25), (0.25, 0.75)), returned with the log-sum-exps (1.6, 2.3, 1.5) (natural",  # noqa: E501
         "All its entries are finite",
         "the largest error |o - T| of an entry is at least 0.48844 and at most 0.488441",
         "the largest relative error |o - T|_2 / |T|_2 of a row is at least 0.786397 and at most 0.786398",
@@ -204,7 +204,10 @@ def test_the_statement_says_who_sees_what(arrays: Path) -> None:
             "where query i of m sees the tokens from i + n - m - 1 up to i + n - m of n, as far as they exist (counted",
         ),
         (cases.SEQUENCES, "counted from 0), within its own sequence of m = (1, 2) queries and n = (1, 3) tokens."),
-        (cases.PACKED, "query i sees the tokens from i up to i + 1, as far as they exist (counted from 0), within its own sequence"),
+        (
+            cases.PACKED,
+            "query i sees the tokens from i up to i + 1, as far as they exist (counted from 0), within its own sequence",  # noqa: E501
+        ),
         (cases.ONE_TOKEN, "all tokens, among the first n tokens of its batch, n = (1)."),
     ):
         assert piece in said(family, arrays), said(family, arrays)

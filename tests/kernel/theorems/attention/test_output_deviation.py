@@ -150,7 +150,7 @@ asserts:
             "at_most: 1, relative_at_most: 1",
             ["worst query 1: deviation [0.617326", "worst query 1 relative to its output"], "slack 0.730"),
         (
-            "per_query: {relative_at_most: [0, 2, 0.2]}", ["query 2, nearest to its bound: deviation / |T(q)| [0.1676611"],
+            "per_query: {relative_at_most: [0, 2, 0.2]}", ["query 2, nearest to its bound: deviation / |T(q)| [0.1676611"],  # noqa: E501
             "slack 0.0323"),
         (
             "per_query: {relative_at_most: [0, 0, 0.2]}", ["query 1, nearest to its bound: deviation [0.617326"],

@@ -56,7 +56,7 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         )),
         (cases.NEAR, (
             "d = (1.3334, 0.3333)", "|d/m - p| <= 0.02", "among those of (input, token) (1, 0), (2, 0)",
-            "at least 0.6 more", "at least 0.7275 and at most 0.7277",
+            "slack of at least 0.6", "at least 0.7275 and at most 0.7277",
         )),
         (cases.CONTRADICTION, ("no p satisfies these constraints",)),
     ):  # fmt: skip

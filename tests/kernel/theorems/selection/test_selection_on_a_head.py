@@ -44,9 +44,9 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "its softmax weight is at least the number stated for each query (0.72, 0.4) and at most 0.75;",
         "the number of tokens with a larger score <v, value> with v = (1) than the selected one is 1, 3;",
         "the best token, the one with the largest score <v, value> with v = (1), is 3 at every query;",
-        "selects the selected tokens at all queries, the smallest <key of it - key of another, W q>, "
+        "selects the selected tokens at all queries (the smallest <key of it - key of another, W q>) "
         "is at least 0.42 and at most 0.61;",
-        "selects the best tokens at all queries, the smallest <key of it - key of another, W q>, "
+        "selects the best tokens at all queries (the smallest <key of it - key of another, W q>) "
         "is at most 0 (no matrix selects them);",
         "the distance of key 0 from the convex hull of the other keys is at least 0.8 and at most 0.81;",
         "the distance of key 3 from the convex hull of the other keys is at most 0 (nothing selects it).",
