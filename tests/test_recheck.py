@@ -200,7 +200,7 @@ def test_a_truncated_probability_of_one_is_no_bound_below_one(monkeypatch: pytes
     tokens = law(kind="gaussian", mean=["0"], covariance=[["0"]])
     rules = recheck.Tails(tokens, [Fraction(0)], 1, (Fraction(1), 1), [Fraction(0)])
     monkeypatch.setattr(rules, "part", lambda *_: (recheck.iv(1), recheck.iv(0)))
-    found = rules.truncated([Fraction(1)], Fraction(1, 9), Fraction(1), Fraction(1, 9))
+    found = rules.truncated([Fraction(1)], Fraction(1, 9), Fraction(1), Fraction(1, 9), 1, 1)
     assert found.b >= 1 << 96
 
 

@@ -165,8 +165,6 @@ def test_options_that_say_otherwise_are_refused() -> None:
         check(COVERED, strict=True, only="offset")
     with pytest.raises(UsageError, match="leave out --arithmetic binary64"):
         check(COVERED, strict=True, arithmetic="binary64")
-    with pytest.raises(UsageError, match="need the path"):
-        check(load(COVERED), strict=True)
 
 
 def test_what_the_caller_has_changed_is_not_in_the_new_interpreter(false: Path) -> None:

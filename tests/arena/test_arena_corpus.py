@@ -41,6 +41,8 @@ ONE_CHANGE = {
         "labels, lengths and indices are lists over the inputs: more inputs make all of them longer",
     "proposition-3-1: the published display at one token: signs under scores that vary":
         "a law of signs, with the K that makes its scores vary",
+    "output-tail: every length from one on, by a rule that falls: ranges for one length":
+        "one length, and the rule by length that is for several",
     "proposition-3-4: the published gradient in U at one token: several signs":
         "another setting of the display, for which its constants are stated anew",
     "training-convergence: a start outside the theorem: delta < 0, but a rate beyond":

@@ -617,7 +617,7 @@ def test_what_an_earlier_audit_left_is_named(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == ""
     assert audit(*options, "--heads", 1) == 0
     assert "1 folder of" in (said := capsys.readouterr().err)
-    assert "no part of this audit: layer00-head00;" in said
+    assert "not part of this audit: layer00-head00;" in said
     assert run(["report", str(tmp_path / "out"), "--format", "markdown", "-o", str(tmp_path / "page.md")]) == 0
     _, rest = (tmp_path / "page.md").read_text().replace("\\", "").split("## No part of the audit")
     assert "layer00-head00" in rest
@@ -661,7 +661,7 @@ def test_an_interrupted_audit_ends_at_once_and_goes_on(tmp_path: Path) -> None:
         (["--ids", "words.txt"], "words.txt: not a file of token ids"),
         (["--ids", "empty.txt"], "empty.txt: no token ids"),
         (["--ids", "far.txt"], "the token id 20, expected 0 to 19"),
-        (["--ids", "long.txt"], "11 token ids, expected at most 10; --tokens 10 takes the first so many"),
+        (["--ids", "long.txt"], "11 token ids, expected at most 10; --tokens 10 takes that many from the beginning"),
         (["--ids", "ids.txt", "--tokens", "11"], "--tokens is 11, but the model takes 10 tokens"),
         (["--ids", "square.npy"], "square.npy: int64 of shape (2, 2), expected one row of integers"),
         (["--ids", "ids.txt", "--causal"], "--causal and --scale are for recorded heads"),

@@ -154,8 +154,8 @@ NPY_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "empty": (b"", "ends inside its header", "a whole .npy array"),
     "only the magic": (npy()[:6], "ends inside its header", "a whole .npy array"),
     "cut inside the header": (npy()[:40], "ends inside its header", "a whole .npy array"),
-    "another magic": (b"\x92" + npy()[1:], "does not begin as .npy files do", "a .npy array"),
-    "a zip archive": (npz(), "does not begin as .npy files do", "a .npy array"),
+    "another magic": (b"\x92" + npy()[1:], "does not begin like a .npy file", "a .npy array"),
+    "a zip archive": (npz(), "does not begin like a .npy file", "a .npy array"),
     "format 4.0": (npy_by_hand(npy_header(), version=b"\x04\x00"), ".npy format 4.0", "1.0, 2.0 or 3.0"),
     "format 1.1": (npy_by_hand(npy_header(), version=b"\x01\x01"), ".npy format 1.1", "1.0, 2.0 or 3.0"),
     "a huge header": (b"\x93NUMPY\x02\x00\xff\xff\xff\x7f", "a .npy header of 2147483647 bytes", "a short"),
@@ -209,10 +209,10 @@ SAFETENSORS_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "seven bytes": (safetensors()[:7], "ends inside its header", "a whole"),
     "cut header": (safetensors()[:20], "a header of 68 bytes", "a .safetensors file"),
     "huge header": (b"\xff" * 8 + BYTES, f"a header of {2**64 - 1} bytes", "a .safetensors"),
-    "not JSON": (safetensors(b"{'keys': 1}"), "no JSON of natural numbers", "a .safetensors"),
-    "not UTF-8": (safetensors(b'{"\xff": 1}'), "no JSON of natural numbers", "a .safetensors"),
-    "deep JSON": (safetensors(b"[" * 10**5), "no JSON of natural numbers", "a .safetensors"),
-    "long integer": (safetensors(b'{"keys": ' + b"1" * 5000 + b"}"), "no JSON of natural numbers", "a .safetensors"),
+    "not JSON": (safetensors(b"{'keys': 1}"), "not JSON with natural numbers", "a .safetensors"),
+    "not UTF-8": (safetensors(b'{"\xff": 1}'), "not JSON with natural numbers", "a .safetensors"),
+    "deep JSON": (safetensors(b"[" * 10**5), "not JSON with natural numbers", "a .safetensors"),
+    "long integer": (safetensors(b'{"keys": ' + b"1" * 5000 + b"}"), "not JSON with natural numbers", "a .safetensors"),
     "array twice": (safetensors(b'{"keys":{"dtype":"F32"},"keys":{"dtype":"F32"}}'), "a key twice", "a .safe"),
     "key twice": (safetensors(b'{"keys":{"dtype":"F32","dtype":"F64"}}'), "a key twice", "a .safetensors"),
     "a list": (safetensors(b"[1]"), "no array 'keys'; the file has nothing", "of that name"),
@@ -225,7 +225,7 @@ SAFETENSORS_REFUSED: dict[str, tuple[bytes, str, str]] = {
     "another type": (safetensors(dtype="I32"), "dtype int32 in the file", "dtype float32"),
     "another shape": (safetensors(shape=[3, 2]), "shape [3, 2] in", "shape [2, 3]"),
     "no shape": (safetensors(shape=None), "a broken .safetensors header", LISTS),
-    "decimal extent": (safetensors(shape=[2.0, 3]), "no JSON of natural numbers ('the number 2.0')", TENSORS),
+    "decimal extent": (safetensors(shape=[2.0, 3]), "not JSON with natural numbers ('the number 2.0')", TENSORS),
     "extent of text": (safetensors(shape=["2", 3]), "a broken .safetensors", LISTS),
     "true for an extent": (safetensors(shape=[True, 6]), "a broken .safetensors", LISTS),
     "negative extents": (safetensors(shape=[-2, -3]), "('the number -2')", TENSORS),
@@ -322,7 +322,7 @@ def test_the_header_is_enough() -> None:
 
 
 def test_a_wrong_beginning_is_seen_at_once() -> None:
-    refuse(lambda: located(".npy", b"\x93NUMPX", None, size=10**9), "does not begin as .npy files do", "a .npy array")
+    refuse(lambda: located(".npy", b"\x93NUMPX", None, size=10**9), "does not begin like a .npy file", "a .npy array")
     refuse(
         lambda: located(".safetensors", b"\0\0\0\0\1\0\0\0", "keys", size=10**9), "a header of 4294967296", "a .safe"
     )

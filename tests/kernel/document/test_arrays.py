@@ -320,7 +320,7 @@ def test_arrays_of_three_and_four_axes_are_their_rows(file: str, folder: Path, r
 def test_a_link_with_another_suffix_is_read_as_stated(folder: Path, refer: Any, refused: Any) -> None:
     (folder / "link.npy").symlink_to("data/x.npz")
     (folder / "link.npz").symlink_to("data/x.npy")
-    refused(lambda: read(folder, refer("link.npy")), found="does not begin as .npy files do", expected="a .npy array")
+    refused(lambda: read(folder, refer("link.npy")), found="does not begin like a .npy file", expected="a .npy array")
     refused(lambda: read(folder, refer("link.npz")), found="a broken .npz file", expected="a zip archive")
 
 

@@ -53,12 +53,13 @@ def test_the_logistic_bound_is_above_the_average(theta: str, length: int) -> Non
         assert average <= float(arb(bound).upper())
 
 
+@pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("rho", [0.05, 0.4, 0.9, 1.0])
-def test_the_first_length_is_the_worst(rho: float) -> None:
+def test_the_first_length_is_the_worst(rho: float, power: int) -> None:
     lengths = np.arange(2, 3000)
     with working_precision(64):
-        forms = np.array([float(display(arb(int(n)), arb(rho), arb(1)).mid()) for n in lengths])
-    assert forms == pytest.approx(np.log(lengths) / lengths**rho)
+        forms = np.array([float(display(arb(int(n)), arb(rho), arb(1), power).mid()) for n in lengths])
+    assert forms == pytest.approx(np.log(lengths) ** power / lengths**rho)
     for theta in (rho, (1 + rho) / 2, 1.0):
         assert (np.diff((lengths - 1.0) ** -theta / forms) < 0).all()
     for kappa in (rho / 2, rho / 50):
@@ -69,4 +70,4 @@ def test_the_first_length_is_the_worst(rho: float) -> None:
 
 def test_the_display_is_0_at_length_1() -> None:
     with working_precision(64):
-        assert display(arb(1), arb(0.3), arb(2)) == 0
+        assert all(display(arb(1), arb(0.3), arb(2), power) == 0 for power in (1, 2))

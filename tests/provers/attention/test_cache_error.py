@@ -60,7 +60,7 @@ def test_a_stated_bound_is_stated_whether_it_holds_or_not(tmp_path: Path) -> Non
     [({"scale": None}, "no scale"), ({}, "nothing to state"), ({"key_codes": CODES}, "no array key_scale beside"),
      ({"packed": "low-first", "keep": [0]}, "packed codes, and no codes"),
      ({**PACKED, "cached_keys": K}, "cached_keys, or key_codes with their scales, not both"),
-     ({"keep": [0], "kept": np.array([0])}, "not both"), ({"states": ["mass"], "keep": [0]}, "the mass of no tokens"),
+     ({"keep": [0], "kept": np.array([0])}, "not both"), ({"states": ["mass"], "keep": [0]}, "no tokens for the mass"),
      ({"keep": [0], "per_query": True}, "one head at a time"), ({"keep": [0], "output": Q}, "unknown arrays output"),
      ({"keep": [0], "states": ["rms"]}, "'rms' is nothing to state"), ({"keys": None, "keep": [0]}, "no array keys")],
 )  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_copy_over_a_region_deviates_by_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "words"),
-    [({"per_query": True, "keep": [0]}, "a region lists none"),
+    [({"per_query": True, "keep": [0]}, "a region has none"),
      ({"states": ["relative"], "keep": [0]}, "bounds are absolute"),
      ({"causal": 0, "keep": [0]}, "sees in the region"),
      ({"keys": K[[0, 0]], "values": V[[0, 0]], "keep": [0]}, "the keys of one head beside a region"),

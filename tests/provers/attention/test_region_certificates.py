@@ -341,7 +341,7 @@ def test_the_bound_in_doubles_is_that_of_the_kernel(tmp_path: Path, small: Promp
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"region": {"kind": "cube"}}, "'ball' or 'box' or 'hull'"),
     ({"region": [{"kind": "ball", "radius": "1/4"}, BALL]}, "3 queries are given: pick one of them, as with --queries"),
-    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL], "query_rows": "0:2"}, "2 queries are meant"),
+    ({"region": [{"kind": "ball", "radius": "1/4"}, BALL], "query_rows": "0:2"}, "2 queries are given"),
     ({"region": []}, "a region is a mapping"),
     ({"region": [BALL, "ball"]}, "a region is a mapping"),
     ({"region": [BALL, BOX], "causal": 6}, "which is all tokens"),
@@ -353,7 +353,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"region": {"kind": "ball", "centre": ["0", "0"], "radius": "-1"}}, "a number >= 0"),
     ({"region": {"kind": "box", "lower": ["1", "1"], "upper": ["0", "2"]}}, "not below the lower"),
     ({"region": ["ball"]}, "a region is a mapping"),
-    ({"region": BALL, "query_rows": "0:1"}, "says itself where it is"),
+    ({"region": BALL, "query_rows": "0:1"}, "does not use the listed queries"),
     ({"region": BALL, "per_query": True}, "per_query is for listed queries"),
     ({"region": BALL, "arithmetic": "binary64"}, "binary64 is for listed queries"),
     ({"region": {**BALL, "radius": 0.25}}, "region.radius is the float 0.25"),

@@ -329,7 +329,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"scale": "0"}, MalformedError, "given.scale"),
     ({"query_rows": "2:9"}, MalformedError, "rows among the 3"),
     ({"data": "move"}, UsageError, "auto, copy, reference"),
-    ({"given": WRITTEN_OUT}, UsageError, "given whole"),
+    ({"given": WRITTEN_OUT}, UsageError, "with a whole prompt"),
     ({"kees": [[1]]}, UsageError, "unknown arrays kees"),
     ({"note": "x" * 1001}, MalformedError, "1000 characters"),
     ({"radius": "1e-9999"}, NotProvedError, "is known up to .* only, expected 1e-9999"),

@@ -181,7 +181,7 @@ def test_where_there_is_no_such_point() -> None:
     assert passing(lambda x: -2.0, -1.0, 1.0, 1e-3, 1e3) == 1e-3
     with pytest.raises(NotProvedError, match=r"no length up to 1e\+12"):
         smallest_length(lambda length: -1e-13 * length, -5.0)
-    with pytest.raises(NotProvedError, match="at any threshold: expected a longer prompt"):
+    with pytest.raises(NotProvedError, match="at any threshold; expected a longer prompt"):
         smallest_eps(lambda eps: -1.0, -5.0, 1.0)
 
 

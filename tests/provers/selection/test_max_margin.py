@@ -107,7 +107,7 @@ def test_a_direction_keeps_within_relaxed_constraints(tmp_path: Path) -> None:
 def test_an_equality_leaves_no_room_for_a_direction(tmp_path: Path) -> None:
     """<z, p> >= 0 and <-z, p> >= 0 for z = (-7, 1)."""
     given = {"keys": [[[1, "0.3"], [0, 0]], [[-7, 1], [0, 0], [-14, 2]]], "indices": [0, 0], "relaxed": [1]}
-    with pytest.raises(UsageError, match="or the form exact"):
+    with pytest.raises(UsageError, match="or --form exact"):
         make(tmp_path, given=given, form="direction", digits=20)
     assert make(tmp_path, given=given)["solution"] == ["10/31", "70/31"]
 
@@ -146,7 +146,7 @@ def test_arrays_from_a_file_with_other_names(tmp_path: Path) -> None:
     [
         ({"given": THREE, "form": "both"}, "form is 'both'"),
         ({"given": THREE, "digits": 1}, "digits is 1"),
-        ({"given": THREE, "keys": [[1]]}, "takes no arrays"),
+        ({"given": THREE, "keys": [[1]]}, "leave out arrays"),
         ({}, "no array is there"),
         ({"values": [[1]]}, "unknown arrays values"),
         ({"keys": np.eye(2), "indices": [0.5]}, "expected a vector of integers"),

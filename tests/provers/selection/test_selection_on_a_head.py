@@ -150,7 +150,7 @@ def test_two_tokens_of_the_largest_logit_are_an_error(tmp_path: Path) -> None:
         ({"causal": 1}, MalformedError, "an integer >= 2"),
         ({"causal": 16}, MalformedError, "at most 15"),
         ({"scale": "0"}, MalformedError, "other than 0"),
-        ({"given": GIVEN}, UsageError, "given whole"),
+        ({"given": GIVEN}, UsageError, "with a whole"),
     ],
     ids=str,
 )

@@ -167,7 +167,7 @@ def test_bad_numbers_are_named(tmp_path: Path) -> None:
     without = {key: value for key, value in PLANE.items() if key != "covariance"}
     with pytest.raises(MalformedError, match="covariance"):
         certattn.generate("descent-trajectory", out, given=without, draw=draw)
-    with pytest.raises(UsageError, match="no prompts; expected so many to draw"):
+    with pytest.raises(UsageError, match="no prompts; expected --prompts and --length"):
         certattn.generate("descent-trajectory", out, given=PLANE)
 
 

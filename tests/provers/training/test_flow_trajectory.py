@@ -71,8 +71,8 @@ def test_a_flow_at_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({}, r"no time; expected one or several \(--time\), or how near to a zero of R to go \(--within\)"),
-        ({"times": ["1"], "within": "1e-3"}, r"expected one of the two \(--time or --within\)"),
+        ({}, r"no time; expected --time, once or more, or the distance from a zero of R to go to \(--within\)"),
+        ({"times": ["1"], "within": "1e-3"}, r"expected either --time or --within"),
         ({"times": ["1/2", "2", "0.5"]}, "the time 0.5 is there twice; expected each time once"),
         ({"times": ["0"]}, "expected times > 0"),
         ({"times": ["1", "2"], "points": 3}, "expected one time to divide"),

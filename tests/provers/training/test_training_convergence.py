@@ -73,7 +73,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     refused(UsageError, "alpha and P", given={**PLANE, "start": {"alpha": "1"}})
     stepped = {**PLANE, "training": {"rule": "descent", "step": "10"}}
     refused(NotProvedError, "a shorter step", given=stepped)
-    refused(NotProvedError, "comes nowhere", given=stepped, begins="auto", most_steps=50)
+    refused(NotProvedError, "does not reach a point", given=stepped, begins="auto", most_steps=50)
     refused(UsageError, "a number of steps", given=stepped, begins="1/2")
     away = {**PLANE, "start": {"A": [["9", "0"], ["0", "9"]], "b": "1"}}
     refused(NotProvedError, "below tr Sigma", given=away)

@@ -183,7 +183,7 @@ class Tails:
         shift = -eps - mean
         if not p:
             each = [exp(lam * self.summand(y, u, v, shift)) for y in self.law.points]
-            return falling_power(log(iv(dot(self.law.weights, each))), L)
+            return power_of(log(iv(dot(self.law.weights, each))), L, last)
         ys = self.moments(u, v, shift, p)
         ds = [summed(ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)) for j in range(p + 1)]
         if name == "cantelli":
@@ -203,7 +203,7 @@ class Tails:
             term = term * y / (m + p)
         rest += hull(0, 2 * term) + I(0, 4)
         total = summed(x * lam**j for j, x in enumerate(coefficients[:p])) + ds[p] * lam**p * rest
-        return falling_power(log(total) - lam * eps, L)
+        return power_of(log(total) - lam * eps, L, last)
 
     def outside(self, frame: Matrix, levels: Vector, rules: list[Any], back: Matrix) -> I:
         """A bound of P(|<f, y>| exceeds its level for some f of a frame of outputs), `back` being V'."""
@@ -260,7 +260,7 @@ class Tails:
         bad, good = ends_of(bad)[1], ends_of(good)[1]
         if bad.b >= 1 << intervals.P:
             return I(0, (1 << intervals.P) + max(good.b, 0))  # every probability is at most 1
-        total = (1 - exp(log(1 - bad) * (last or L)) if cap is not None else iv(0)) + falling_power(log(good), L)
+        total = (1 - exp(log(1 - bad) * (last or L)) if cap is not None else iv(0)) + power_of(log(good), L, last)
         return I(0, total.b)  # an upper bound only: it verifies, and never shows that a statement is false
 
     def part(
@@ -365,9 +365,9 @@ class Tails:
         raise NotCovered("the rule exact where the output varies")
 
 
-def falling_power(log_mean: I, L: int) -> I:
-    """The power of a bound of a probability, which is at most 1: it falls with the length."""
-    return exp(smallest([log_mean, iv(0)]) * L)
+def power_of(log_mean: I, L: int, last: int | None) -> I:
+    """The power of a mean for all lengths from L to the last: as a bound of probabilities it is at most 1, and falls."""
+    return exp((log_mean if last == L else smallest([log_mean, iv(0)])) * L)
 
 
 def falling_moment(coefficients: list[Any], L: int) -> I:

@@ -165,8 +165,8 @@ def test_words_and_formulas_name_the_mask_and_what_is_taken_off(tmp_path: Path) 
     centred, whole = statement(tmp_path, f"{two}, centred: true"), statement(tmp_path, f"{two}, centred: false")
     assert (
         "For the 2 x 2 matrix M = sqrt(d) (A - C), d = 2, where row i of A is the softmax of s <q_i, k_j> over j <= i, "
-        "and C_ij = 1/i for j <= i, both 0 for j > i, s = 1, queries q = ((1), (2)), keys k = ((0), (1)), of which the "
-        "first query sees the first 1, every further query one more, with singular values"
+        "and C_ij = 1/i for j <= i, both 0 for j > i, s = 1, queries q = ((1), (2)), keys k = ((0), (1)), where the "
+        "first query sees the first token and every further query one more, with singular values"
     ) in centred.words
     assert "M = sqrt(d) A, d = 2, where row i of A is the softmax of s <q_i, k_j> over j <= i, and 0 for j > i, s" in (
         whole.words
@@ -176,7 +176,7 @@ def test_words_and_formulas_name_the_mask_and_what_is_taken_off(tmp_path: Path) 
     assert whole.latex.startswith(r"M = \sqrt d\,A,\qquad A_{ij} = 0 \ (j > i)")
     assert "C_" not in whole.latex
     one = statement(tmp_path, "queries: [[1]], keys: [[0]], causal: true, centred: false")
-    assert "of which the first query sees the first 1, with" in one.words
+    assert "where the first query sees the first token, with" in one.words
 
 
 @pytest.mark.parametrize("mask", ["true", "false"])

@@ -30,7 +30,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "G(1 + 0.5 i) = 0.67647148263 - 0.515043541133 i up to 1e-12",
         "the density of mu at 1 is 0.222372027848943 up to 1.1e-15; the density of mu at 0.4 is 0",
         "mu([0, 0.37]) = 0.75; mu([0, 1.5]) = 0.97788 up to 0.0001",
-        "the largest density, that at 0, is 3.01013583867119 up to 1e-14",
+        "the largest density, at 0, is 3.01013583867119 up to 1e-14",
         "alpha^2/(alpha^2 + beta^2) = 0.11979708395305 up to 1e-15",
         "alpha^2/(alpha^2 + beta^2) = 0.5 for softmax at beta = 1.12090642277853 up to 1e-14.",
     ):
@@ -44,7 +44,7 @@ def test_a_wrong_mass_is_said_as_it_is_stated(tmp_path: Path) -> None:
 
 def test_words_of_given_numbers_and_of_no_gap(tmp_path: Path) -> None:
     said = check(next(cases.CLOSING.cases()).text, tmp_path).statement
-    assert "Of the law mu of alpha^2 = 7, beta^2 = 1, lambda = 0.05, which is that of |x|" in said
+    assert "For the law mu of alpha^2 = 7, beta^2 = 1, lambda = 0.05, which is the law of |x|" in said
     assert said.endswith("its support is an interval.")
 
 

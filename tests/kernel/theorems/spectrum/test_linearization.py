@@ -156,7 +156,7 @@ def test_of_equal_keys_nothing_has_a_relative_size(tokens: tuple[Array, Array], 
     equal = (tokens[0], np.tile(tokens[1][0], (SIZE, 1)))
     report = stated(tmp_path, equal, "scale: 1/7", "stages: {linear: {relative_norm: {at_least: 0}}}")
     assert report.verdict is REJECTED
-    assert "where M is 0" in report.reason
+    assert "if M is 0" in report.reason
     assert stated(tmp_path, equal, "scale: 1/7", "stages: {attention: {norm: {at_most: 0}}}").verdict is ACCEPT
 
 

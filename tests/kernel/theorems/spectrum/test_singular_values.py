@@ -53,8 +53,8 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     said = check(next(cases.GIVEN.cases()).text, tmp_path).statement
     for piece in (
         "the 2 x 2 matrix M = ((3, 0), (4, 5))",
-        "all 2 are (6.7082039, 2.236068), up to (1e-7, 1e-6), one after the other",
-        "exactly 1 of the 2 singular values > 5, these >= 6, the others <= 2.5",
+        "all 2 are (6.7082039, 2.236068), up to (1e-7, 1e-6) in this order",
+        "exactly 1 of the 2 singular values is > 5, these >= 6, the others <= 2.5",
         "the spectral norm sigma_1 is at least 6.7 and at most 6.71",
         "the energy |M|_F^2 is at least 49 and at most 51",
         "the stable rank |M|_F^2 / sigma_1^2 is at least 1.1 and at most 1.2",

@@ -89,12 +89,12 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     for piece in (
         "queries q = ((1, 0), (0, 1), (1, -1), (-2, 1)), keys k = ((1, 2), (0.5, 0), (-1, 1), (0, -1))",
         "softmax attention at beta^2 = 0.25, lambda = d_qk/d = 0.5 (those of queries and keys whose entries have the "
-        "standard deviation 1), alpha^2 = e^(beta^2) - 1 - beta^2, which is that of |x|",
+        "standard deviation 1), alpha^2 = e^(beta^2) - 1 - beta^2, which is the law of |x|",
         "the distance of the singular values to mu is at least 0.40788 and at most 0.40789",
         "that to the quarter circle law of the variance alpha^2 + beta^2 is at least 0.45706 and at most 0.45707",
-        "the law of c x, x of mu, over all c > 0 is at least 0.33706 and at most 0.33707",
+        "the law of c x, x from mu, over all c > 0, is at least 0.33706 and at most 0.33707",
         "a quarter circle law of any variance is at least 0.4157 and at most 0.41571",
-        "any variance less the distance to mu is at least 0.00782 and at most 0.00783: it is positive",
+        "any variance minus the distance to mu is at least 0.00782 and at most 0.00783: it is positive",
         "over all c > 0, is at least 0.07863 and at most 0.07864: it is positive.",
     ):
         assert piece in said, said

@@ -29,7 +29,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "A = (0.5) and b = 0.5, the first on R_L and the second on R_inf",
         "2 prompts of 3, 2 tokens in this order (tokens: ((1), (-1), (0.5), (2), (-1.5))",
         "with the tasks w_n: ((1), (-0.5)), Sigma = (1)",
-        "for every k = 0, ..., 3, |theta_k^L - theta_k^inf| is at most the bound that is stated for it, of (0, 0.01934",
+        "for every k = 0, ..., 3, |theta_k^L - theta_k^inf| is at most the bound stated for it (0, 0.01934",
         "|R_L - R_inf|, each at its own iterate, is at most",
         "|grad R_L - grad R_inf|, both at theta_k^inf, is at most 0.191",
         "at k = 3, |theta_k^L - theta_k^inf| is at least 0.0602567 and at most 0.0602568",
@@ -68,7 +68,7 @@ def test_prompts_in_files(tmp_path: Path) -> None:
     report = check(text, tmp_path)
     assert report.verdict is ACCEPT
     assert "tokens: 5 x 1 from prompts.npz[tokens], labels: 5 x 1 from prompts.npz[labels]" in report.statement
-    assert "of 4 numbers from prompts.npz[bounds]" in report.statement
+    assert "is at most the bound stated for it (4 numbers from prompts.npz[bounds])" in report.statement
     assert check(changed(text, "[3, 2]", "[2, 3]", "lengths"), tmp_path).verdict is REFUTED
 
 

@@ -32,11 +32,11 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "the gradient flow (A, b)' = -grad R(A, b) from A = (0.5) and b = 0.5 at t = 0 exists up to t = 3",
         "at t = 1, (A, b) is within 0.0613023 of A = (0.8) and b = 0.8 (Euclidean distance)",
         "and 0.0416927 <= R <= 0.0416928",
-        "and within 0.221541 of the A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and sign of b",
-        "for all t from 0 to 1, (A, b) is within 0.0697 of what moves straight and evenly from the start to the one "
-        "stated for t = 1",
-        "for all t from 1 to 3, (A, b) is within 0.119 of what moves straight and evenly from the point stated for t = "
-        "1 to the one stated for t = 3",
+        "and within 0.221541 of the Bayes point A = Sigma^-1/b, b with the same |A|_F^2 - b^2 and the same sign of b",
+        "for all t from 0 to 1, (A, b) is within 0.0697 of the point that moves uniformly on a straight line "
+        "from the start to the one stated for t = 1",
+        "for all t from 1 to 3, (A, b) is within 0.119 of the point that moves uniformly on a straight line "
+        "from the point stated for t = 1 to the one stated for t = 3",
     ):
         assert piece in said, said
 
