@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from certattn import Limits, Report, UsageError, Verdict, check, load, strict
+from certattn import Limits, Report, UsageError, Verdict, check, strict
 from certattn.cli.main import cli
 from certattn.isolation import fresh
 from certattn.isolation.fresh import check_in_new_interpreter, check_in_new_interpreters

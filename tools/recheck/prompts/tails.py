@@ -366,7 +366,7 @@ class Tails:
 
 
 def power_of(log_mean: I, L: int, last: int | None) -> I:
-    """The power of a mean for all lengths from L to the last: as a bound of probabilities it is at most 1, and falls."""
+    """The power of a mean for all lengths from L to the last; as a bound of probabilities it is at most 1."""
     return exp((log_mean if last == L else smallest([log_mean, iv(0)])) * L)
 
 
