@@ -218,7 +218,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     plain: Any = certificate.plain
     stated = {**plain["asserts"], **plain["given"]}
     if isinstance(stated["length"], dict):
-        stated["length"] = f"{stated['length']['at_least']} tokens, and it holds for more"
+        stated["length"] = f"{stated['length']['at_least']} tokens, and every longer prompt"
     words = {"exceeds": "threshold", "probability": "probability", "length": "length"}
     return "; ".join(f"smallest {words[name]} found: {stated[name]}" for name in left_out(inputs))
 

@@ -363,7 +363,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     if found == "length":
         length = plain["given"]["length"]
         if isinstance(length, dict):
-            return f"smallest length found from which on it holds: {length['at_least']} tokens"
+            return f"smallest length found: {length['at_least']} tokens, and every longer prompt"
         return f"smallest length found: {length} tokens"
     return f"smallest {words[found]} found: {', '.join(part[found] for part in parts)}" if found else ""
 
