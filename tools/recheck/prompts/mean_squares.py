@@ -239,8 +239,6 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         upper_bounds_only([low, *(optional(bounds, asserts["collision"], "collision", None) or [None])[:1]])
         if hint["method"] in (None, "exact") and given["queries"] is None:
             raise NotProved("the method exact is for one length")
-        if hint["method"] == "general":
-            raise NotCovered("the method general for every length from one on")
     if given["queries"] is not None:
         method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "closed")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
@@ -256,7 +254,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         fields(w, "witness", "method t lambda")
         if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
             raise NotProved("general proves mean_square.at_most only")
-        at_most(general(law, tilt, V, L, hint), high, "mean_square.at_most")
+        at_most(general(law, tilt, V, L, hint, onwards), high, "mean_square.at_most")
         return
     witness_of(w, "", "method")
     refuse(law.kind != "gaussian", "method: for Gaussian tokens")
@@ -312,12 +310,19 @@ def rare(law: Law, tilt: list[Any], L: int, tokens: int, hint: dict[str, Any]) -
     return tails, R2, t, exp(log(1 - lam + R2 * (lam * lam / 2)) * tokens + lam * L * (1 - t))
 
 
-def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any]) -> I:
-    """(5) of output-mean-square."""
+def general(law: Law, tilt: list[Any], V: Matrix, L: int, hint: dict[str, Any], onwards: bool) -> I:
+    """(5) of output-mean-square; for every length from L on with the largest n P^n: at n = 1/x, x = -log P, 1/(e x)."""
     tails, _, t, p = rare(law, tilt, L, L, hint)
     second = summed(tails.moments(u, None, 0, 2)[2] for u in V)
     fourth = summed(joint(law, [Fraction(0)] * law.d, u, v, tails.tau, 2, 2) * 4 for u in V for v in V)
-    return second / (L * (1 - t) ** 2) + root(fourth * L * smallest([p, iv(1)]))
+    weighed = L * smallest([p, iv(1)])
+    if onwards:
+        decay = -log(rare(law, tilt, 1, 1, hint)[3])
+        if decay.a <= 0:
+            raise NotProved("the bound of a small normaliser does not fall with the length")
+        if (decay * L).a < 1 << intervals.P:  # L is not known to be past 1/x
+            weighed = exp(iv(-1)) / decay
+    return second / (L * (1 - t) ** 2) + root(fourth * weighed)
 
 
 def joint(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], tau: Sequence[Any], i: int, j: int) -> Any:

@@ -173,7 +173,7 @@ class Tails:
             raise Rejected("rule.order: atoms need none")
         p = 2 if name == "cantelli" else 0
         if name == "moment" or f.get("order") is not None:
-            p = natural(f["order"], "rule.order", 2, 24)
+            p = natural(f["order"], "rule.order", 2, 100 if v is None else 24)
             refuse(p % 2, "rule.order: even")
         lam = positive(f["lambda"], "rule.lambda") if name in ("chernoff", "truncated") else Fraction(0)
         if name == "truncated" or (not p and self.law.kind != "atoms"):

@@ -11,7 +11,7 @@ from functools import partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
+from certattn.kernel.decide.obligation import NoBound, NoProof, Obligation, Part, Relation, Shared
 from certattn.kernel.document.schema import Field, Rational, Values
 from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
@@ -172,6 +172,8 @@ def _general(prompt: RandomPrompt, t: fmpq, rate: fmpq) -> arb:
     shift = form(G, minus(law.tilted_mean(twice), tau))
     spread = product_trace(G, tilted_covariance(law, twice))
     second = tilted_second_moment(doubled, spread, shift)
+    if prompt.onwards and (normaliser_tail(1, t, arb(rate), doubled) >= 1) is True:
+        raise NoBound("the Chernoff bound of this t and lambda does not fall with the length; use a smaller lambda")
     if prompt.onwards:
         weighed = largest_weighed_tail(prompt.length, t, arb(rate), doubled)
     else:
