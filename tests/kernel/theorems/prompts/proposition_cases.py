@@ -152,7 +152,31 @@ def boxes(claim: str, title: str, above: str, below: str, gradient: str = "") ->
     return _with_constants(claim, title, BOX_TEXT, (BOX_ACCEPTS, BOX_REJECTS), above, below, gradient)
 
 
+# Of short prompts the largest error that there is bounds more than the weights do, which count where it is not used.
+FROM_TWO = Family(
+    SECOND, "the gradient in U repaired for boxes, from two tokens on",
+    """
+given:
+  law: {kind: box, sizes: [1, 1/2]}
+  queries: {kind: box, sizes: [1/4, 1/4]}
+  V: [[1, -1]]
+  sigma: 1
+asserts: {gradient: U, repaired: {c1: 3.8950773, c2: 0.2}}
+witness: {t: 1/2, from: 2}
+""",
+    {
+        "a smaller c2": ("c2: 0.2", "c2: 0.1"),
+        "a smaller scale": ("sigma: 1", "sigma: 1\n  scale: -2/3"),
+    },
+    {
+        "c1 below what the bound gives": ("c1: 3.8950773", "c1: 3.8950772", REJECTED, "<= c1 for"),
+        "a c2 for which it is not monotone": ("c2: 0.2", "c2: 0.25", REJECTED, "L t^2/(2 R_2) >="),
+        "a larger scale": ("sigma: 1", "sigma: 1\n  scale: 9/8", REJECTED, "<= c1 for"),
+    },
+)  # fmt: skip
+
 FAMILIES = [
+    FROM_TWO,
     repaired(FIRST, "repaired for Gaussian laws", "2.0467101", "2.04671"),
     repaired(SECOND, "the gradient in V repaired for Gaussian laws", "1.4602676", "1.4602675", "V"),
     repaired(SECOND, "the gradient in U repaired for Gaussian laws", "45.832055", "45.832054", "U"),

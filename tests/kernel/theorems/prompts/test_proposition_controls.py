@@ -47,7 +47,7 @@ def as_if_exact(setting: Any, error: Any, word: str) -> Obligation:
     length = setting.values[propositions.LENGTH]
     left = propositions.left_side(setting, error, length)
     relation: Relation = "<" if word == "fails" else ">="
-    return Obligation("published", lambda: propositions.right_side(setting), relation, left)
+    return Obligation("published", lambda: propositions.right_side(setting, error), relation, left)
 
 
 def one_length(self: Any, bound: Any, lengths: Any) -> arb:
@@ -65,10 +65,10 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "monotony is not looked at": (propositions, "Obligation", holding("monotone >=")),
     "what is unproved passes": (propositions, "NoProof", true),
     "the left side is that of many tokens": (propositions, "left_side", lambda *_: fmpq(1, 10**9)),
-    "the display has no logarithm": (propositions, "display", lambda n, rho, sigma: sigma**6),
-    "sigma is one": (propositions, "display", lambda n, rho, sigma: every_length.display(n, rho, arb(1))),
+    "the display has no logarithm": (propositions, "display", lambda n, rho, sigma, power: sigma**6),
+    "sigma is one": (propositions, "display", lambda n, rho, sigma, power: every_length.display(n, rho, arb(1), power)),
     "the display does not decay": (
-        propositions, "display", lambda n, rho, sigma: every_length.display(n, arb(0), sigma)),
+        propositions, "display", lambda n, rho, sigma, power: every_length.display(n, arb(0), sigma, power)),
     "queries are not weighted": (propositions, "weighted_queries", unweighted),
     "infinite averages are finite": (propositions, "weighted_queries", of_small_rates),
     "forms are independent": (over_queries, "product_mean", product_of_means),
