@@ -24,11 +24,10 @@ def require_extras(what: str, *extras: str, otherwise: str = "") -> None:
     """
     missing = {extra: packages for extra in extras if (packages := list(_missing(extra)))}
     if missing:
-        names = " and ".join(package for each in missing.values() for package in each)
-        if "report" in missing:  # which brings what `plot` does
-            missing.pop("plot", None)
+        packages = [package for each in missing.values() for package in each]
         hint = f"; {otherwise}" if otherwise else ""
-        raise UsageError(f"{what} need {names}: pip install 'certattn[{','.join(missing)}]'{hint}")
+        # The packages themselves: an extra would be installed from whatever an index has under certattn's name.
+        raise UsageError(f"{what} need {' and '.join(packages)}: pip install {' '.join(packages)}{hint}")
 
 
 def _missing(extra: str) -> Iterator[str]:

@@ -197,7 +197,7 @@ def test_floats_of_arrays_are_what_their_bits_mean(array: np.ndarray, written: l
     ("tilt", "words"),
     [
         ([0.1, 0], r"given\.tilt\[0\] is the float 0\.1"),
-        ([np.float64(0.5), 0], r"given\.tilt\[0\] is the float"),
+        ([np.float64(0.7), 0], r"given\.tilt\[0\] is the float"),
         (np.array([1, np.nan]), r"given\.tilt\[1\] is nan"),
         (np.array([[1, np.inf]]), r"given\.tilt\[0, 1\] is inf"),
         (np.array([1j, 0]), "complex128"),

@@ -10,6 +10,7 @@ import click
 
 from certattn.cli.check import find_certificates
 from certattn.cli.options import reading_limits, root_option, take_limits
+from certattn.cli.scaffold import JOBS
 from certattn.report.text import on_one_line
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def lock(paths: tuple[str, ...], out: Path, root: Path | None, **limits: Any) ->
         click.echo(on_one_line(line))
     write_atomically(out, lock_text(new.values()).encode("utf-8"))
     click.echo(f"{len(new)} statement{'s' if len(new) != 1 else ''} locked in {on_one_line(str(out))}")
+    for job in map(out.parent.joinpath, JOBS):
+        if job.is_file() and b"certattn check" in (text := job.read_bytes()) and b"--lock" not in text:
+            click.echo(f"{on_one_line(str(job))} does not look at it yet: add --locked to its `certattn check`")
 
 
 def promises_of(files: Sequence[Path], folder: Path, options: CheckOptions) -> dict[str, Promise]:

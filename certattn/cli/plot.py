@@ -36,7 +36,7 @@ def plot(certificate: str, out: Path, check: bool, root: Path | None, **limits: 
     """Draw what a certificate states.
 
     A picture shows the bounds as they stand in the file, and beside them what is computed in doubles. Without --check
-    it says that nothing was checked. It needs matplotlib: pip install 'certattn[plot]'.
+    it says that nothing was checked. It needs matplotlib: pip install matplotlib.
     """
     from certattn.isolation.worker import check_files
     from certattn.kernel.decide.checker import CheckOptions

@@ -65,6 +65,7 @@ certificates:
 
 _CI = {"github": (".github/workflows/certattn.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
 CI_SYSTEMS = tuple(_CI)
+JOBS = tuple(path for path, _ in _CI.values())
 
 ATTRIBUTES = "".join(f"*{suffix} binary\n" for suffix in SUFFIXES)
 

@@ -95,6 +95,8 @@ def _number(value: Any, what: str) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         return str(value)  # not as a fraction, which could be very long
     if isinstance(value, Real) and not isinstance(value, bool):
+        if isinstance(value, float) and math.isfinite(value) and Decimal(repr(float(value))) == Decimal(value):
+            return _double(float(value))  # such as 0.5, which is the same number in decimals and in bits
         raise UsageError(f"{what} is the float {_in_other_words(float(value))}")
     raise UsageError(
         f"{what} is {_shown(value)}, expected an exact number (a text, int, Fraction, Decimal, fmpq), "

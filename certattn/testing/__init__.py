@@ -208,6 +208,7 @@ def assert_attention_close(
     >>> assert_attention_close([[1.7310586]], q, k, v, scale=1, max_abs=1e-6).dtype
     'float64'
     """
+    __tracebackhide__ = True  # pytest shows the line of the test, and what is said here
     stated = {"max_abs": (ERROR, max_abs), "relative": (RELATIVE, relative), "ulps": (ULPS, ulps), "rms": (RMS, rms)}
     bounds = {field: exact_bound(bound, name) for name, (field, bound) in stated.items() if bound is not None}
     if not bounds:

@@ -37,8 +37,11 @@ def test_every_answer_is_a_command_with_its_options(command: str) -> None:
         found = inner
     with click.Context(found) as context:
         # Arguments are looked at where the command runs: files need not exist here.
-        options, _, _ = found.make_parser(context).parse_args(args=words)
+        options, rest, _ = found.make_parser(context).parse_args(args=words)
     assert options
+    assert rest == []
+    missing = [each for each in found.params if each.required and options.get(each.name or "") in (None, ())]
+    assert missing == []
 
 
 ASKED = {

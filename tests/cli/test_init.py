@@ -126,6 +126,15 @@ def test_where_there_is_a_lock_the_job_checks_against_it(certattn_run: Run, fold
     assert "certattn check certificates --locked --" in written.read_text()
 
 
+def test_a_lock_says_that_a_job_does_not_look_at_it(certattn_run: Run, folder: Path) -> None:
+    certattn_run("init", *CI)
+    said = f"{WRITTEN[-1]} does not look at it yet: add --locked to its `certattn check`"
+    assert said in certattn_run("lock", "certificates").out
+    job = folder / WRITTEN[-1]
+    job.write_text(job.read_text().replace("check certificates", "check certificates --locked"))
+    assert said not in certattn_run("lock").out
+
+
 def test_the_job_of_gitlab(certattn_run: Run, folder: Path) -> None:
     certattn_run("init", "--ci", "gitlab", "--install", ".")
     pipeline = yaml.safe_load((folder / ".gitlab-ci.yml").read_text())

@@ -145,7 +145,7 @@ def _draw(panel: _Panel, rows: Sequence[int], count: int, axes: Any) -> int:
             f"{which}: query {rows[worst]}", at, (-8, -14), textcoords="offset points", fontsize=8, ha="right"
         )
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("queries, sorted by what is drawn")
+    axes.set_xlabel("queries, in increasing order")
     axes.set_ylabel(panel.quantity)
     axes.legend(loc="best")
     return len(order)

@@ -185,7 +185,10 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
             found = replace(found, length=int((found.length * (1 + slack)).ceil()))
         else:
             shown = describe(round_up(bound, _DELTA_DIGITS))
-            raise NotProvedError(f"probability {describe(stated)} is not proved: {shown} is the best that is found")
+            raise NotProvedError(
+                f"probability {describe(stated)} could not be proved: the best bound that is found is {shown} (the "
+                "probability itself may be smaller; without a length, one that is long enough is found)"
+            )
         slack *= 2
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
 

@@ -290,7 +290,10 @@ def _read_off(parts: list[Found], bounds: list[fmpq]) -> list[Found]:
 def _too_small(parts: list[Found], bounds: list[fmpq], delta: fmpq) -> str:
     part, bound = max(zip(parts, bounds, strict=True), key=lambda pair: pair[1])
     shown = describe(round_up(bound, _DELTA_DIGITS))
-    return f"probability {describe(delta)} is not proved {part.goal.words}: {shown} is the best that the rules give"
+    return (
+        f"probability {describe(delta)} could not be proved {part.goal.words}: the best bound that the rules give is "
+        f"{shown} (the probability itself may be smaller; without a length, one that is long enough is found)"
+    )
 
 
 # -- drafts and proofs

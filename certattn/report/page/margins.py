@@ -24,6 +24,8 @@ _LEAST = Decimal("0.0001")
 _RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _DECIMAL = r"-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,6})?"
 _BALL = re.compile(rf"{_DECIMAL}|\[({_DECIMAL} )?\+/- {_DECIMAL}\]")
+_AT_MOST = re.compile(r"(at most|up to) between \S+ and (\S+)")
+_AT_LEAST = re.compile(r"(at least) between (\S+) and \S+")
 _ENCLOSED = re.compile(rf"\[({_DECIMAL} )?\+/- {_DECIMAL}\]")
 _LESS, _GREATER = ("<=", "<"), (">=", ">")
 _SIGNS = {"<=": "\u2264", ">=": "\u2265"}
@@ -106,7 +108,9 @@ def without_balls(text: str) -> str:
             ends = (_end(ball, False), _end(ball, True)) if isinstance(ball, arb) else ("", "")
         return f"between {ends[0]} and {ends[1]}" if all(ends) else found[0]
 
-    return _ENCLOSED.sub(between, text)
+    # After "at most" one end says it all.
+    text = _AT_MOST.sub(r"\1 \2", _ENCLOSED.sub(between, text))
+    return _AT_LEAST.sub(r"\1 \2", text)
 
 
 def _end(ball: arb, above: bool, digits: int = _DIGITS) -> str:

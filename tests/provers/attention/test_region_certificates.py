@@ -356,7 +356,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"region": BALL, "query_rows": "0:1"}, "does not use the listed queries"),
     ({"region": BALL, "per_query": True}, "per_query is for listed queries"),
     ({"region": BALL, "arithmetic": "binary64"}, "binary64 is for listed queries"),
-    ({"region": {**BALL, "radius": 0.25}}, "region.radius is the float 0.25"),
+    ({"region": {**BALL, "radius": 0.3}}, "region.radius is the float 0.3"),
     ({"region": BALL, "cells": 0}, "expected 1 to 4096"),
     ({"region": BALL, "cells": 4097}, "expected 1 to 4096"),
     ({"region": BALL, "norm": "l1"}, "l2 or linf"),

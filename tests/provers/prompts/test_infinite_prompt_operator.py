@@ -96,8 +96,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"given": {"law": SIGNS}, "queries": ["12"]}, UsageError, "the query '12': expected a list of 2 numbers"),
     ({"given": {"law": SIGNS}, "queries": "12"}, UsageError, "the query '12': expected a list of 2 numbers"),
     ({"given": {"law": SIGNS}, "queries": [[["1"], "2"]]}, UsageError, "query is a list, expected a text"),
-    ({"given": {"law": SIGNS}, "queries": [[0.5, 1]]}, UsageError, r"queries\[0\]\[0\] is the float 0.5"),
-    ({"given": {"law": {"kind": "box", "sizes": [1.5]}}}, UsageError, r"given.law.sizes\[0\] is the float 1.5"),
+    ({"given": {"law": SIGNS}, "queries": [[0.6, 1]]}, UsageError, r"queries\[0\]\[0\] is the float 0.6"),
+    ({"given": {"law": {"kind": "box", "sizes": [1.6]}}}, UsageError, r"given.law.sizes\[0\] is the float 1.6"),
     ({"given": {"law": SIGNS, 1: 2}}, UsageError, "given has the key 1, expected keys that are texts"),
     ({"given": "law.yaml"}, MalformedError, "a mapping"),
 ]

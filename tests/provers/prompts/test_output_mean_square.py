@@ -92,7 +92,7 @@ def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
         (SIGNS, {"t": "2"}, UsageError, "t is 2, expected 0 < t < 1"),
         (SIGNS, {"rate": "0"}, UsageError, "expected lambda > 0"),
         (SIGNS, {"t": "half"}, UsageError, "t: "),
-        (SIGNS, {"t": 0.5}, UsageError, "float"),
+        (SIGNS, {"t": 0.6}, UsageError, "float"),
         (QUERIES, {"method": "closed", "theta": "2"}, UsageError, "theta is 2"),
         ({**QUERIES, "scale": 100}, {"method": "closed", "theta": "1"}, NotProvedError, "finds no bound"),
         ({**ONE, "length": 0}, {}, MalformedError, "length"),

@@ -138,7 +138,7 @@ def test_constants_decide_longer_prompts(c1: str, word: str, tmp_path: Path) -> 
         ({**GAUSSIANS, "queries": BOX}, {}, UsageError, "Gaussian tokens and queries, or tokens and queries on a box"),
         (GAUSSIANS, {"c2": "0"}, UsageError, "expected a positive number"),
         (GAUSSIANS, {"c2": "x"}, UsageError, "c2"),
-        (GAUSSIANS, {"c2": 0.5}, UsageError, "c2 is the float"),
+        (GAUSSIANS, {"c2": 0.6}, UsageError, "c2 is the float"),
         ({**GAUSSIANS, "length": "1"}, {"c2": "1"}, UsageError, "expected one"),
         ({**GAUSSIANS, "length": "3"}, {}, MalformedError, "constants at a length above 1"),
         ({**GAUSSIANS, "note": "1"}, {}, MalformedError, "unknown key"),

@@ -75,7 +75,7 @@ def test_an_exceptional_prompt_is_written_and_refuted(tmp_path: Path) -> None:
         ({"probability": "2"}, UsageError, "above 0 and below 1"),
         ({"probability": None}, UsageError, "expected two of exceeds, probability and length"),
         ({"exceeds": "0"}, UsageError, "expected a positive number"),
-        ({"exceeds": "1e-6"}, NotProvedError, "not proved"),
+        ({"exceeds": "1e-6"}, NotProvedError, "could not be proved"),
         ({"law": {"kind": "box", "sizes": ["1"]}}, MalformedError, "a law in dimension 2"),
         ({"law": {"kind": "box", "sizes": ["-1", "1"]}}, MalformedError, "sizes >= 0"),
         ({"norm": "l1"}, UsageError, "norm"),
