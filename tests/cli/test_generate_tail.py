@@ -82,7 +82,11 @@ test_bad_requests_are_errors_and_leave_nothing = refuses(
         ),
         ([LAW, "--norm", "l2", "--exceeds", "-1", "--length", "9"], 2, "exceeds is -1, expected a positive number"),
         ([LAW, "--norm", "l2", "--exceeds", "1", "--length", "0"], 2, "length is 0, expected a whole number"),
-        ([LAW, *ASK, "--length", "10"], 1, "probability 0.01 is not proved in the direction (1, 0): 0."),
+        (
+            [LAW, *ASK, "--length", "10"],
+            1,
+            "probability 0.01 could not be proved in the direction (1, 0): the best bound that the rules give is 0.",
+        ),
         ([LAW, "--direction", "1, 0", "--exceeds", "1e-8", "--probability", "0.01"], 1, "no length up to 1e+12"),
         ([LAW, *ASK, "--plot", "made.txt"], 2, "a figure ends in .svg, .png, .pdf"),
         ([LAW, *ASK, "--plot", "no/made.svg"], 2, "no: no such folder"),

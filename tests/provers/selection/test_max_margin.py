@@ -151,7 +151,7 @@ def test_arrays_from_a_file_with_other_names(tmp_path: Path) -> None:
         ({"values": [[1]]}, "unknown arrays values"),
         ({"keys": np.eye(2), "indices": [0.5]}, "expected a vector of integers"),
         ({"keys": np.eye(2), "indices": [[0]]}, "expected a vector of integers"),
-        ({"given": {"keys": [[[0.5, 1]]], "indices": [0]}}, "the float 0.5"),
+        ({"given": {"keys": [[[0.6, 1]]], "indices": [0]}}, "the float 0.6"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, inputs: dict[str, Any], message: str) -> None:

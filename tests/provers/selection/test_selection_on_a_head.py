@@ -141,7 +141,7 @@ def test_two_tokens_of_the_largest_logit_are_an_error(tmp_path: Path) -> None:
         ({"gap": 0.0}, UsageError, "gap is 0.0"),
         ({"gap": 1.0}, UsageError, "gap is 1.0"),
         ({"score": "key-norm"}, UsageError, "'value-norm' or a direction"),
-        ({"score": [0.5, 1]}, UsageError, "an exact one"),
+        ({"score": [0.6, 1]}, UsageError, "an exact one"),
         ({"score": ["1"]}, MalformedError, "the dimension of a value"),
         ({"separability": ["all"]}, UsageError, "'selected' or 'best'"),
         ({"separability": ["best"]}, UsageError, "needs a score"),
