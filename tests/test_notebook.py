@@ -10,6 +10,7 @@ import pytest
 
 import certattn
 from certattn._notebook import html_of_certificate, html_of_report
+from certattn.report.page.formulas import mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 CERTIFICATE = ROOT / "certificates" / "selection" / "max-margin" / "single-input.yaml"
@@ -42,6 +43,8 @@ def test_a_report_of_a_bad_file_is_shown_without_its_markup(tmp_path: Path) -> N
 
 
 def test_without_the_extra_they_are_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A formula that another test has made already would be shown without the library.
+    mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setitem(sys.modules, "latex2mathml", None)
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
