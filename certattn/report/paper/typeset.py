@@ -18,8 +18,8 @@ _ESCAPES = {
 _LONGEST_UNBROKEN = 40
 _DIGITS_TOGETHER = 10
 
-_NUMBER = r"-?\d+(?:/\d+|(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_PARTS = re.compile(r"(?P<sign>-?)(?P<digits>\d+(?:\.\d+)?(?:/\d+)?)(?:[eE]\+?(?P<power>-?\d+))?")
+_NUMBER = r"-?\d+(?:/\d+|(?:\.\d+(?:\.\.\.)?)?(?:[eE][-+]?\d+)?)"
+_PARTS = re.compile(r"(?P<sign>-?)(?P<digits>\d+(?:\.\d+(?:\.\.\.)?)?(?:/\d+)?)(?:[eE]\+?(?P<power>-?\d+))?")
 _ROOT = re.compile(r"(?P<over>1/)?sqrt\((?P<radicand>[^()]+)\)")
 _GREEK = (
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|psi|omega"
@@ -86,7 +86,7 @@ def number(text: str) -> str:
     found = _PARTS.fullmatch(text)
     if not found:
         return code(text) if text.lower().lstrip("-").startswith("0x") else escaped(text)
-    digits = _broken(found["digits"])
+    digits = _broken(found["digits"]).replace("...", r"\ldots{}")
     if found["power"] is None and not found["sign"]:
         return digits
     power = "" if found["power"] is None else rf"\cdot 10^{{{found['power']}}}"

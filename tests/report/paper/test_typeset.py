@@ -72,6 +72,7 @@ def test_a_name_keeps_its_spaces() -> None:
         ("|p| -> infinity", r"$| p | \to$ infinity"),
         ("3 x 4 numbers, x 4", r"3 $\times$ 4 numbers, $x$ 4"),
         ("scale sqrt(1/32).", r"scale $\sqrt{1/32}$."),
+        ("at 2.97...e-2, 0.33... and -1.5...", r"at $2.97\ldots{}\cdot 10^{-2}$, 0.33\ldots{} and $-1.5\ldots{}$"),
         ("at most 1.5e-9.", r"at most $1.5\cdot 10^{-9}$."),
         ("<k_it, p> >= 1", r"$\langle k_{it}$, $p \rangle \ge$ 1"),
         ("k_(i alpha_i) of mu", r"$k_{i \alpha_i}$ of $\mu$"),
