@@ -18,8 +18,10 @@ from certattn.kernel.given.token_laws import (
     COMPONENT_WEIGHT,
     COMPONENTS,
     COVARIANCE,
+    DIMENSION,
     MEAN,
     POINTS,
+    RADIUS,
     SIZES,
     WEIGHTS,
     StatedLaw,
@@ -40,9 +42,12 @@ def law_words(law: StatedLaw, what: str = "tokens") -> str:
     if law.kind == "gaussian":
         return f"Gaussian {what} of {gaussian_words(values)}"
     if law.kind == "rademacher":
-        return f"{what} of independent signs (Rademacher) of sizes {_sizes_words(values)}"
+        return f"{what} of independent signs (Rademacher) of sizes {values[SIZES].words()}{_about(values)}"
     if law.kind == "box":
-        return f"{what} uniform on the box of half-widths {_sizes_words(values)}"
+        return f"{what} uniform on the box of half-widths {values[SIZES].words()}{_about(values)}"
+    if law.kind in ("sphere", "ball"):
+        radius = describe(values[RADIUS])
+        return f"{what} uniform on the {law.kind} of radius {radius} in R^{values[DIMENSION]}{_about(values)}"
     if law.kind == "atoms":
         points = values[POINTS]
         stated = values.get(WEIGHTS)
@@ -55,9 +60,9 @@ def law_words(law: StatedLaw, what: str = "tokens") -> str:
     return f"{what} from a mixture ({'; '.join(parts)})"
 
 
-def _sizes_words(values: Values) -> str:
-    """The sizes, and the centre where there is one."""
-    return values[SIZES].words() + (f" about {values[CENTRE].words()}" if CENTRE in values else "")
+def _about(values: Values) -> str:
+    """The centre, where there is one."""
+    return f" about {values[CENTRE].words()}" if CENTRE in values else ""
 
 
 def gaussian_words(values: Values) -> str:

@@ -12,7 +12,7 @@ from itertools import product
 from flint import arb, ctx, fmpq
 from mpmath import mp, mpf
 
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 
 # Bits of the sums below. The Langevin function at 1e-300 cancels 2,000 bits; 400 good ones must be left.
 BITS = 4000
@@ -60,6 +60,8 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
         return _sum([mpf(1) / len(corners)] * len(corners), corners, tilt)
     if isinstance(law, Box):
         return _box(reals(law.sizes), tilt)
+    if isinstance(law, Radial):
+        return _radial(law, tilt)
     if isinstance(law, Shifted):
         centre, (mass, first) = reals(law.centre), moments(law.law, tilt)
         size = mp.exp(mp.fdot(centre, tilt))
@@ -73,6 +75,14 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
         mass += weight * m
         first = [old + weight * new for old, new in zip(first, f, strict=True)]
     return mass, first
+
+
+def _radial(law: Radial, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+    """By mpmath's Bessel functions; sums over points of circles and disks are in the tests of series."""
+    radius, b = reals([law.radius])[0], mpf(law.dimension) / 2 + law.solid
+    z = radius**2 * mp.fdot(tilt, tilt) / 4
+    slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+    return mp.hyp0f1(b, z), [slope * a for a in tilt]
 
 
 def tilted_mean(law: Law, tilt: Sequence[mpf]) -> list[mpf]:

@@ -14,8 +14,8 @@ from fields import fields, kind_of, listed, refuse
 from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
 from intervals import I, hull, iv, square, summed
 from matrices import combined, identity, matmul, scaled, times, transposed
-from outcomes import Rejected
-from scalars import rational
+from outcomes import Rejected, Undecided
+from scalars import natural, rational
 from vectors import dot, minus, plus
 
 
@@ -28,12 +28,14 @@ class Law:
             "gaussian": "mean covariance",
             "rademacher": "sizes",
             "box": "sizes",
+            "sphere": "dimension radius",
+            "ball": "dimension radius",
             "atoms": "points",
             "mixture": "components",
         }
         self.kind = kind_of(node, where, *kinds)
-        may = {"atoms": "weights", "rademacher": "centre", "box": "centre"}
-        f = fields(node, where, "kind " + kinds[self.kind], may.get(self.kind, ""))
+        may = {"atoms": "weights", "gaussian": "", "mixture": ""}
+        f = fields(node, where, "kind " + kinds[self.kind], may.get(self.kind, "centre"))
         if self.kind == "gaussian":
             self.mean = vector(f["mean"], f"{where}.mean")
             self.cov = matrix(f["covariance"], f"{where}.covariance", len(self.mean), len(self.mean))
@@ -43,7 +45,10 @@ class Law:
             self.sizes = vector(f["sizes"], f"{where}.sizes")
             self.d = len(self.sizes)
             refuse(min(self.sizes) < 0, f"{where}: a negative size")
-            self.centre = [Fraction(0)] * self.d if f["centre"] is None else vector(f["centre"], where, self.d)
+        elif self.kind in ("sphere", "ball"):
+            self.d, self.radius = natural(f["dimension"], where, 1), rational(f["radius"], where)
+            refuse(self.radius < 0 or self.d > 10000, f"{where}: a negative radius, or too many dimensions")
+            self.b = Fraction(self.d, 2) + (self.kind == "ball")
         else:
             if self.kind == "atoms":
                 self.points = matrix(f["points"], f"{where}.points")
@@ -59,6 +64,8 @@ class Law:
                     raise Rejected(f"{where}: components of different dimensions")
             if min(self.weights) <= 0 or sum(self.weights) != 1:
                 raise Rejected(f"{where}: weights are positive and sum to exactly 1")
+        if self.kind in ("rademacher", "box", "sphere", "ball"):
+            self.centre = [Fraction(0)] * self.d if f["centre"] is None else vector(f["centre"], where, self.d)
 
     def tilted(self, a: Sequence[Any]) -> tuple[Any, list[Any]]:
         """log E e^<a,x>, and its gradient in a, the mean of the law with the density e^<a,x> / E e^<a,x>."""
@@ -70,6 +77,10 @@ class Law:
             scores = [c * x for c, x in zip(self.sizes, a, strict=True)]
             means = [c * mean(x) for c, x in zip(self.sizes, scores, strict=True)]
             return summed(map(log_mgf, scores)) + dot(a, self.centre), plus(self.centre, means)
+        if self.kind in ("sphere", "ball"):
+            whole, slope = of_sphere(self.b, self.argument(a), 1)
+            means = [x * slope / whole * (self.radius**2 / 2) for x in a]
+            return log(whole) + dot(a, self.centre), plus(self.centre, means)
         if self.kind == "atoms":
             logs, centres = [dot(a, y) for y in self.points], self.points
         else:
@@ -80,6 +91,27 @@ class Law:
         whole = summed(w)
         return log(whole) + most, [dot(w, column) / whole for column in transposed(centres)]
 
+    def argument(self, a: Sequence[Any]) -> I:
+        """R^2 |a|^2 / 4 for a sphere or a ball."""
+        return summed(square(iv(x)) for x in a) * (self.radius**2 / 4)
+
+
+def of_sphere(b: Fraction, z: I, top: int) -> list[I]:
+    """The derivatives of 0F1(; b; z) = sum z^k / ((b)_k k!), z >= 0, of the orders 0..top: that of order n is
+    0F1(; b + n; z) / (b)_n. All terms are positive; beyond the last one they fall by half each."""
+    z, found, below = hull(0, z) if z.a < 0 else z, [], Fraction(1)
+    for n in range(top + 1):
+        k, term, total = 0, iv(1), iv(0)
+        while term.b > 1 or (b + n + k) * (k + 1) << intervals.P < 2 * z.b:
+            total += term
+            term = term * z / ((b + n + k) * (k + 1))
+            k += 1
+            if k > 20000:
+                raise Undecided("a large argument of the law of a sphere")
+        found.append((total + hull(0, 2 * term) + I(0, 2)) / below)
+        below *= b + n
+    return found
+
 
 def second_moments(law: Law) -> tuple[Vector, Matrix]:
     """Mean and covariance of a law, which are rational."""
@@ -88,6 +120,8 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
     if law.kind in ("rademacher", "box"):
         part = 1 if law.kind == "rademacher" else Fraction(1, 3)
         return law.centre, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
+    if law.kind in ("sphere", "ball"):
+        return law.centre, scaled(law.radius**2 / (2 * law.b), identity(law.d))
     if law.kind == "atoms":
         centres, inside = law.points, scaled(0, identity(law.d))
     else:
@@ -118,15 +152,39 @@ def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: in
     if law.kind == "atoms":
         return combined(law.weights, [atom_series(y, b, u, v, p, q) for y in law.points])
     result = atom_series(law.centre, b, u, v, p, q)
+    if law.kind in ("sphere", "ball"):
+        return table_product(result, sphere_series(law, b, u, v, p, q))
     for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
         h = raw_moments(law.kind, c * x, p + q)
         one = [[h[i + j] * (part_of_exp(c * s, i) * part_of_exp(c * t, j)) for j in range(q + 1)] for i in range(p + 1)]
-        new: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
-        for i in range(p + 1):
-            for k in range(p + 1 - i):
-                new[i + k] = plus(new[i + k], convolve(result[i], one[k], q))
-        result = new
+        result = table_product(result, one)
     return result
+
+
+def table_product(left: list[list[Any]], right: list[list[Any]]) -> list[list[Any]]:
+    """The product of two series in t and r, cut off where they are."""
+    p, q = len(left) - 1, len(left[0]) - 1
+    new: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+    for i in range(p + 1):
+        for k in range(p + 1 - i):
+            new[i + k] = plus(new[i + k], convolve(left[i], right[k], q))
+    return new
+
+
+def sphere_series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:
+    """The coefficients of E e^<b + t u + r v, x> about 0: Taylor's formula at R^2 |b|^2 / 4, in powers of the rest."""
+    rest: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+    for (i, j), x in {
+        (1, 0): 2 * dot(b, u), (0, 1): 2 * dot(b, v), (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),
+    }.items():  # fmt: skip
+        if i <= p and j <= q:
+            rest[i][j] = iv(x) * (law.radius**2 / 4)
+    power = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
+    total: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
+    for n, slope in enumerate(of_sphere(law.b, law.argument(b), p + q)):
+        total = [plus(x, [slope * y / math.factorial(n) for y in row]) for x, row in zip(total, power, strict=True)]
+        power = table_product(power, rest)
+    return total
 
 
 def atom_series(y: Vector, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:

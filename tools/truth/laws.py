@@ -16,6 +16,7 @@ from tools.truth.reading import (
     Vector,
     inner_product,
     is_semidefinite,
+    read_count,
     read_number,
     read_table,
     read_vector,
@@ -92,10 +93,25 @@ class Independent(Law):
 
 
 @dataclass(frozen=True)
+class Round(Law):
+    """Uniform on a sphere, or on a ball: a Bessel function of the order d/2 - 1, or d/2."""
+
+    dimension: int  # type: ignore[assignment]
+    radius: Fraction
+    solid: bool
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        radius, b = to_real(self.radius), mpf(self.dimension) / 2 + self.solid
+        z = radius**2 * mp.fsum(a * a for a in tilt) / 4
+        slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+        return mp.hyp0f1(b, z), [slope * a for a in tilt]
+
+
+@dataclass(frozen=True)
 class About(Law):
     """m + x for x of such a law."""
 
-    law: Independent
+    law: Independent | Round
     centre: Vector
 
     @property
@@ -157,6 +173,14 @@ class Mixture(Law):
         return mass, [mp.fsum(to_real(w) * f for w, f in zip(self.weights, column, strict=True)) for column in firsts]
 
 
+def _about(law: Independent | Round, node: Any, folder: Path) -> Law:
+    if "centre" not in node:
+        return law
+    centre = read_vector(node["centre"], folder)
+    require(len(centre) == law.dimension, "another number of entries of the centre than dimensions")
+    return About(law, centre)
+
+
 def read_law(node: Any, folder: Path) -> Law:
     kind = require_mapping(node, "a law").get("kind")
     if kind == "gaussian":
@@ -165,12 +189,12 @@ def read_law(node: Any, folder: Path) -> Law:
         require_record(node, "a law", {"kind", "sizes"}, {"centre"})
         sizes = read_vector(node["sizes"], folder)
         require(min(sizes) >= 0, "a negative size")
-        law = Box(sizes) if kind == "box" else Signs(sizes)
-        if "centre" not in node:
-            return law
-        centre = read_vector(node["centre"], folder)
-        require(len(centre) == len(sizes), "another number of entries of the centre than sizes")
-        return About(law, centre)
+        return _about(Box(sizes) if kind == "box" else Signs(sizes), node, folder)
+    if kind in ("sphere", "ball"):
+        require_record(node, "a law", {"kind", "dimension", "radius"}, {"centre"})
+        dimension, radius = read_count(node["dimension"]), read_number(node["radius"])
+        require(0 < dimension <= 10000 and radius >= 0, "a negative radius, or no such dimension")
+        return _about(Round(dimension, radius, kind == "ball"), node, folder)
     if kind == "atoms":
         require_record(node, "a law", {"kind", "points"}, {"weights"})
         points = read_table(node["points"], folder)

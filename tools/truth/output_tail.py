@@ -17,7 +17,7 @@ import numpy as np
 
 from tools.truth import random_prompts
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points
+from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round
 from tools.truth.prompt import read_random_prompt
 from tools.truth.reading import (
     NothingShown,
@@ -234,6 +234,9 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
         return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
     if isinstance(law, Points):
         return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
+    require(
+        not isinstance(law, Round) and not (isinstance(law, About) and isinstance(law.law, Round)), "a sphere or ball"
+    )
     centre: Vector = law.centre if isinstance(law, About) else [Fraction(0)] * law.dimension
     about = law.law if isinstance(law, About) else law
     assert isinstance(about, Independent)
@@ -258,6 +261,8 @@ def _constant(law: Law, direction: Vector) -> Fraction | None:
     if isinstance(law, Points):
         found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
+    if isinstance(law, Round):
+        return Fraction(0) if law.radius == 0 or not any(direction) else None
     if isinstance(law, About):
         return None if _constant(law.law, direction) is None else dot(law.centre, direction)
     assert isinstance(law, Independent)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Values, Variant
+from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.mathematics.reals import describe
 
 MEAN = Field("mean", Vector(), "mean of the Gaussian")
@@ -18,12 +18,16 @@ COVARIANCE = Field(
     "covariance", Matrix(), "covariance of the Gaussian: symmetric, positive semidefinite, may be singular"
 )
 SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
-CENTRE = Field("centre", Vector(), "the centre m of the coordinates; 0 if left out", required=False)
+DIMENSION = Field("dimension", Count(1), "the dimension d of the space, at most 10000")
+RADIUS = Field("radius", Rational(minimum=0), "the radius of the sphere or ball")
+CENTRE = Field("centre", Vector(), "the centre m of the law; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(
     "weights", Listing(Rational(above=0)), "probabilities of the atoms; equal ones if left out", required=False
 )
 COMPONENT_WEIGHT = Field("weight", Rational(above=0), "probability of the component")
+
+_MOST_DIMENSIONS = 10000
 
 GAUSSIAN = Record(MEAN, COVARIANCE)
 
@@ -70,6 +74,8 @@ LAW_FORMS = Variant(
         "gaussian": GAUSSIAN,
         "rademacher": Record(SIZES, CENTRE),
         "box": Record(SIZES, CENTRE),
+        "sphere": Record(DIMENSION, RADIUS, CENTRE),
+        "ball": Record(DIMENSION, RADIUS, CENTRE),
         "atoms": Record(POINTS, WEIGHTS),
         "mixture": Record(COMPONENTS),
     },
@@ -96,10 +102,16 @@ def _sizes(values: Values) -> list[fmpq]:
     return sizes
 
 
-def _about_centre(law: Rademacher[fmpq] | Box[fmpq], values: Values) -> Law[fmpq]:
+def _radial(values: Values, *, solid: bool) -> Law[fmpq]:
+    if values[DIMENSION] > _MOST_DIMENSIONS:
+        raise values.node(DIMENSION).malformed(f"a dimension of at most {_MOST_DIMENSIONS}", str(values[DIMENSION]))
+    return _about_centre(Radial(values[RADIUS], values[DIMENSION], solid), values)
+
+
+def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Values) -> Law[fmpq]:
     if CENTRE not in values:
         return law
-    values[CENTRE].require_length(law.dimension, "the sizes")
+    values[CENTRE].require_length(law.dimension, "the law")
     centre = values[CENTRE].load()
     return law if centre.is_zero() is True else Shifted(law, centre.row(0))
 
@@ -133,6 +145,8 @@ _BUILD: Mapping[str, Callable[[Values], Law[fmpq]]] = {
     "gaussian": read_gaussian,
     "rademacher": lambda values: _about_centre(Rademacher(_sizes(values)), values),
     "box": lambda values: _about_centre(Box(_sizes(values)), values),
+    "sphere": lambda values: _radial(values, solid=False),
+    "ball": lambda values: _radial(values, solid=True),
     "atoms": _atoms,
     "mixture": _mixture,
 }

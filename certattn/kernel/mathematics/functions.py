@@ -69,6 +69,27 @@ def langevin_ratio_slope(x: arb) -> arb:
     return x * (quotient / 15 - natural_power(ratio, 2))
 
 
+def log_0f1(b: fmpq, z: arb) -> arb:
+    """log 0F1(; b; z) for z >= 0. With s = 2 sqrt(z), 0F1(; b; z) = Gamma(b) (2/s)^(b - 1) I_(b - 1)(s)."""
+    if z >= 1:
+        s = 2 * z.sqrt()
+        return s + arb(b).gamma().log() + (1 - arb(b)) * (s / 2).log() + s.bessel_i(arb(b - 1), scaled=True).log()
+    return z.hypgeom_0f1(b).log()
+
+
+def ratios_0f1(b: fmpq, z: arb, order: int) -> list[arb]:
+    """The derivatives of 0F1(; b; z) of the orders 0..n over itself: (2/s)^k I_(b - 1 + k)(s) / I_(b - 1)(s)."""
+    if z >= 1:
+        s = 2 * z.sqrt()
+        first, *rest = (s.bessel_i(arb(b - 1 + k), scaled=True) for k in range(order + 1))
+        return [arb(1), *(natural_power(2 / s, k) * one / first for k, one in enumerate(rest, 1))]
+    below, found = z.hypgeom_0f1(b), [arb(1)]
+    for k in range(1, order + 1):
+        below = below * (b + k - 1)
+        found.append(z.hypgeom_0f1(b + k) / below)
+    return found
+
+
 def exp_tail(t: arb) -> arb:
     """(e^t - 1 - t) / t^2 from 1 on; below, a bound of it that holds for every t >= 0 and has no cancellation.
 

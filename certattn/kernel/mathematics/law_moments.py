@@ -13,8 +13,25 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.mathematics.functions import langevin, langevin_ratio, langevin_ratio_slope, natural_power
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, Vector, dot
+from certattn.kernel.mathematics.functions import (
+    langevin,
+    langevin_ratio,
+    langevin_ratio_slope,
+    natural_power,
+    ratios_0f1,
+)
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    Vector,
+    dot,
+)
 
 Form = Sequence[Vector]
 
@@ -45,6 +62,9 @@ def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     if isinstance(law, Rademacher | Box):
         variances = _variances(law, tilt)
         return [[x if i == j else x * 0 for j in range(len(variances))] for i, x in enumerate(variances)]
+    if isinstance(law, Radial):
+        slope, curvature, _ = _radial_slopes(law, tilt)
+        return [[curvature * x * y + slope * (i == j) for j, y in enumerate(tilt)] for i, x in enumerate(tilt)]
     if isinstance(law, Shifted):
         return tilted_covariance(law.law, tilt)
     mean = law.tilted_mean(tilt)
@@ -73,6 +93,8 @@ def third_cumulant(law: Law[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     if isinstance(law, Rademacher | Box):
         thirds = _third_moments(law, tilt)
         return [[c[i] * x if i == j else x * 0 for j in range(len(thirds))] for i, x in enumerate(thirds)]
+    if isinstance(law, Radial):
+        return _radial_third(law, tilt, c)
     if isinstance(law, Shifted):
         return third_cumulant(law.law, tilt, c)
     mean = law.tilted_mean(tilt)
@@ -151,6 +173,8 @@ def fourth(law: Law[arb], centre: Vector, G: Form) -> arb:
         return _product_fourth([(c**2, c**4) for c in law.sizes], centre, G)
     if isinstance(law, Box):
         return _product_fourth([(c**2 / 3, c**4 / 5) for c in law.sizes], centre, G)
+    if isinstance(law, Radial):
+        return _radial_fourth(law, centre, G)
     if isinstance(law, Shifted):
         return fourth(law.law, minus(centre, law.centre), G)
     if isinstance(law, Atoms):
@@ -166,6 +190,36 @@ def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> arb:
     CG = list(zip(*GC, strict=True))
     size = product_trace(G, covariance) + form(G, d)
     return natural_power(size, 2) + 2 * product_trace(GC, CG) + 4 * form(covariance, apply(G, d))
+
+
+def _radial_slopes(law: Radial[arb], tilt: Vector) -> tuple[arb, arb, arb]:
+    """The derivatives of log 0F1(; b; z) of the orders 1, 2, 3 times h, h^2, h^3, where dz/da = h a and h = R^2 / 2."""
+    _, first, second, third = ratios_0f1(law.shape, law.argument(tilt), 3)
+    h = natural_power(law.radius, 2) / 2
+    bend = second - natural_power(first, 2)
+    return h * first, h * h * bend, natural_power(h, 3) * (third - first * second - 2 * first * bend)
+
+
+def _radial_third(law: Radial[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
+    """f2 (c a' + a c' + <a, c> I) + f3 <a, c> a a' with these derivatives."""
+    _, bend, third = _radial_slopes(law, tilt)
+    along = dot(tilt, c)
+    mixed = [[x * e + f * y for y, e in zip(tilt, c, strict=True)] for x, f in zip(tilt, c, strict=True)]
+    rest = [[third * along * entry for entry in row] for row in _square(tilt)]
+    return _sum([[bend * (x + along * (i == j)) for j, x in enumerate(row)] for i, row in enumerate(mixed)], rest)
+
+
+def _radial_fourth(law: Radial[arb], c: Vector, G: Form) -> arb:
+    """E x_i x_j = m_2 [i = j] and E x_i x_j x_k x_l = m_4 times the sum over the three pairings; odd moments vanish.
+
+    m_2 = R^2 / (2b) and m_4 = R^4 / (4 b (b + 1)).
+    """
+    b, size = law.shape, natural_power(law.radius, 2)
+    m2, m4 = size / (2 * b), natural_power(size, 2) / (4 * b * (b + 1))
+    trace, constant = sum((row[j] for j, row in enumerate(G)), arb(0)), form(G, c)
+    pure = m4 * (natural_power(trace, 2) + 2 * product_trace(G, G))
+    linear = m2 * sum((natural_power(entry, 2) for entry in apply(G, c)), arb(0))
+    return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * m2 * trace
 
 
 def _product_fourth(moments: Sequence[tuple[arb, arb]], c: Vector, G: Form) -> arb:

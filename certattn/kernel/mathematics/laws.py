@@ -14,7 +14,7 @@ from typing import Generic
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.functions import N, langevin, log_cosh, log_sinhc
+from certattn.kernel.mathematics.functions import N, langevin, log_0f1, log_cosh, log_sinhc, natural_power, ratios_0f1
 
 Vector = Sequence[arb]
 Lift = Callable[[fmpq], arb]
@@ -94,10 +94,44 @@ class Box(Generic[N]):
 
 
 @dataclass(frozen=True)
-class Shifted(Generic[N]):
-    """The law of m + x for x of a law of independent signs or of a box, m the centre."""
+class Radial(Generic[N]):
+    """Uniform on the sphere of a radius R in R^d, or with `solid` on the ball.
 
-    law: Rademacher[N] | Box[N]
+    The ball has the law of d coordinates of the sphere in R^(d + 2). With b = d/2 for the sphere, d/2 + 1 for the ball,
+    E e^{<a, x>} = 0F1(; b; z), z = R^2 |a|^2 / 4.
+    """
+
+    radius: N
+    dimension: int
+    solid: bool
+
+    @property
+    def shape(self) -> fmpq:
+        """b."""
+        return fmpq(self.dimension + 2 * self.solid, 2)
+
+    def argument(self: Radial[arb], tilt: Vector) -> arb:
+        """z."""
+        return natural_power(self.radius, 2) * sum((natural_power(a, 2) for a in tilt), arb(0)) / 4
+
+    def log_mgf(self: Radial[arb], tilt: Vector) -> arb:
+        """log 0F1(; b; z)."""
+        return log_0f1(self.shape, self.argument(tilt))
+
+    def tilted_mean(self: Radial[arb], tilt: Vector) -> list[arb]:
+        """a R^2 / 2 times the derivative of log 0F1(; b; z)."""
+        _, slope = ratios_0f1(self.shape, self.argument(tilt), 1)
+        return [natural_power(self.radius, 2) / 2 * slope * a for a in tilt]
+
+    def map(self: Radial[fmpq], lift: Lift) -> Radial[arb]:
+        return Radial(lift(self.radius), self.dimension, self.solid)
+
+
+@dataclass(frozen=True)
+class Shifted(Generic[N]):
+    """The law of m + x for x of a law about 0, m the centre."""
+
+    law: Rademacher[N] | Box[N] | Radial[N]
     centre: Sequence[N]
 
     @property
@@ -176,7 +210,7 @@ class Mixture(Generic[N]):
 
 
 # A probability law on R^d.
-Law = Gaussian[N] | Rademacher[N] | Box[N] | Shifted[N] | Atoms[N] | Mixture[N]
+Law = Gaussian[N] | Rademacher[N] | Box[N] | Radial[N] | Shifted[N] | Atoms[N] | Mixture[N]
 
 
 def leaves(law: Law[N], weight: N) -> Iterator[tuple[N, Law[N]]]:

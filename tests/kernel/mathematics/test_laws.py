@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import langevin, log_cosh, log_sinhc
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted, dot
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,7 @@ BOX = Box(qs("1", "1/2"))
 FLAT_BOX = Box(qs("0", "1e10"))
 ATOMS = Atoms([qs("0", "0"), qs("1", "0"), qs("0", "1"), qs("1", "0")], qs("1/2", "1/8", "1/4", "1/8"))
 ONE_ATOM = Atoms([qs("1/7", "-3")], qs("1"))
+CIRCLE, DISK = Radial(fmpq(3, 2), 2, solid=False), Radial(fmpq(2), 2, solid=True)
 FAR_BOX, FAR_SIGNS = Shifted(BOX, qs("3", "-1/2")), Shifted(SIGNS, qs("0", "1e3"))
 MIXED = Mixture([GAUSSIAN, SIGNS, BOX, ATOMS], qs("1/2", "1/4", "1/8", "1/8"))
 FAR_APART = Mixture([FAR_BOX, BOX, FAR_SIGNS], qs("1/2", "1/4", "1/4"))
@@ -59,6 +60,10 @@ LAWS = {
     "one atom": ONE_ATOM,
     "mixture": MIXED,
     "mixture of mixtures": NESTED,
+    "circle": CIRCLE,
+    "disk": DISK,
+    "circle of radius 0": Radial(fmpq(0), 2, solid=False),
+    "disk about a point": Shifted(DISK, qs("-1/3", "2")),
     "box about a point": FAR_BOX,
     "signs about a point": FAR_SIGNS,
     "mixture of boxes about points": FAR_APART,

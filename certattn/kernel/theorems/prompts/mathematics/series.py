@@ -13,8 +13,19 @@ from functools import reduce
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.functions import natural_power
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, Vector, dot
+from certattn.kernel.mathematics.functions import natural_power, ratios_0f1
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    Vector,
+    dot,
+)
 
 Series = list[arb]
 Table = list[Series]
@@ -86,6 +97,8 @@ def _series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int
         return _independent(law.sizes, sign_coefficient, tilt, u, v, orders)
     if isinstance(law, Box):
         return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders)
+    if isinstance(law, Radial):
+        return _radial(law, tilt, u, v, orders)
     if isinstance(law, Shifted):
         centre = _atoms(Atoms([law.centre], [arb(1)]), tilt, u, v, orders)
         return pair_product(centre, _series(law.law, tilt, u, v, orders))
@@ -122,6 +135,25 @@ def _gaussian(law: Gaussian[arb], tilt: Vector, u: Vector, v: Vector, orders: tu
             row.append(value / i)
         rows.append(row)
     return rows
+
+
+def _radial(law: Radial[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
+    """F(z + Q) = sum_n F^(n)(z) Q^n / n! for F = 0F1(; b; .), Q = R^2 / 4 (|a + t u + r v|^2 - |a|^2)."""
+    p, q = orders
+    quarter = natural_power(law.radius, 2) / 4
+    terms = {
+        (1, 0): 2 * dot(tilt, u), (0, 1): 2 * dot(tilt, v),
+        (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),
+    }  # fmt: skip
+    Q = [[quarter * terms.get((i, j), arb(0)) for j in range(q + 1)] for i in range(p + 1)]
+    power = [[arb(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
+    found = [[arb(0)] * (q + 1) for _ in range(p + 1)]
+    for n, ratio in enumerate(ratios_0f1(law.shape, law.argument(tilt), p + q)):
+        share = ratio / math.factorial(n)
+        found = [[x + share * y for x, y in zip(*rows, strict=True)] for rows in zip(found, power, strict=True)]
+        power = pair_product(power, Q)
+    size = law.log_mgf(tilt).exp()
+    return [[size * x for x in row] for row in found]
 
 
 def _independent(sizes: Vector, of: _Coordinate, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:

@@ -6,6 +6,7 @@ used here is sufficient, with the exact constant for a Gaussian:
     Gaussian      Gamma <= sigma^2 I
     signs c_j     c_j^2 <= sigma^2              cosh t <= e^{t^2/2}
     box c_j       c_j^2 / 3 <= sigma^2          sinh t / t <= e^{t^2/6}
+    sphere, ball  R^2 / (2b) <= sigma^2         0F1(; b; z) <= e^{z/b}, as (b)_k >= b^k; b = d/2 or d/2 + 1
     atoms y_k     |y_k|^2 <= sigma^2            Hoeffding's lemma, |<u, y_k>| <= |u| |y_k|
     mixture       every component centred and sigma-sub-Gaussian
 """
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 
 
 def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
@@ -28,6 +29,8 @@ def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c for c in law.sizes])
     if isinstance(law, Box):
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c / 3 for c in law.sizes])
+    if isinstance(law, Radial):
+        return ExactMatrix.zero(1, law.dimension), _diagonal([law.radius**2 / (2 * law.shape)] * law.dimension)
     if isinstance(law, Shifted):
         return ExactMatrix.row_vector(law.centre), mean_and_covariance(law.law)[1]
     if isinstance(law, Atoms):
@@ -48,6 +51,8 @@ def is_sub_gaussian(law: Law[fmpq], variance: fmpq) -> bool:
         return all((c * c <= variance) is True for c in law.sizes)
     if isinstance(law, Box):
         return all((c * c <= 3 * variance) is True for c in law.sizes)
+    if isinstance(law, Radial):
+        return (law.radius**2 <= 2 * law.shape * variance) is True
     if isinstance(law, Atoms):
         return all((_squared(point) <= variance) is True for point in law.points)
     if isinstance(law, Mixture):

@@ -24,8 +24,8 @@ from math import factorial
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.functions import exp_remainder
-from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Shifted, Vector, dot, leaves
+from certattn.kernel.mathematics.functions import exp_remainder, natural_power, root
+from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Radial, Shifted, Vector, dot, leaves
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
     linear_exponential,
@@ -36,21 +36,23 @@ from certattn.kernel.theorems.prompts.mathematics.series import (
     weighted_moments,
 )
 
-# -- laws of bounded support, part by part: points, and boxes or their corners
+# -- laws of bounded support, part by part: points, boxes or their corners, balls or their spheres
 
-BoxPart = Rademacher[arb] | Box[arb] | Shifted[arb]
-BoundedPart = BoxPart | Atoms[arb]
+Region = Rademacher[arb] | Box[arb] | Radial[arb] | Shifted[arb]
+BoundedPart = Region | Atoms[arb]
 
 
 def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
     parts = [part for _, part in leaves(law, arb(1))]
-    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Shifted | Atoms)]
+    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Radial | Shifted | Atoms)]
     return bounded if len(bounded) == len(parts) else None
 
 
-def support_function(law: BoxPart, tilt: Vector) -> arb:
-    """h(a) = max <a, x> over the support of signs or a box: sum c_j |a_j|, and <a, m> for a centre m."""
+def support_function(law: Region, tilt: Vector) -> arb:
+    """h(a) = max <a, x> over the support: sum c_j |a_j| of signs or a box, R |a| of a ball; <a, m> more about m."""
+    if isinstance(law, Radial):
+        return law.radius * root(sum((natural_power(a, 2) for a in tilt), arb(0)))
     if isinstance(law, Shifted):
         return dot(tilt, law.centre) + support_function(law.law, tilt)
     return dot(law.sizes, [abs(a) for a in tilt])
@@ -98,8 +100,8 @@ class Summand:
         weight = (dot(self.tilt, token) - self.log_mgf).exp()
         return weight * (dot(self.direction, token) - self.mean - self.eps) + self.eps
 
-    def largest(self, part: BoxPart, slope: arb | fmpq) -> arb:
-        """A bound of D on signs or a box, by y <= e^{slope y - 1} / slope for any slope > 0.
+    def largest(self, part: Region, slope: arb | fmpq) -> arb:
+        """A bound of D on a region, by y <= e^{slope y - 1} / slope for any slope > 0.
 
         D = w y + eps with y = <v, x - tau> - eps, and <a, x> + slope <v, x> <= h(a + slope v).
         """
@@ -155,8 +157,8 @@ class ProductSummand(Summand):
         output = self.sign * dot(self.moments.u, y) * dot(self.moments.v, y)
         return weight * (output - self.covariance - self.eps) + self.eps
 
-    def largest(self, part: BoxPart, slope: arb | fmpq) -> arb:
-        """A bound of D = Y + eps on signs or a box, for any slope > 0.
+    def largest(self, part: Region, slope: arb | fmpq) -> arb:
+        """A bound of D = Y + eps on a region, for any slope > 0.
 
         With c = u + v (u - v for the sign -1) the product is at most <c, y>^2 / 4, and x^2 <= 4 e^{slope |x| - 2} /
         slope^2; what is subtracted from it, where it is negative, has at most the largest weight.
@@ -173,7 +175,7 @@ class ProductSummand(Summand):
         """tau(a)."""
         return self.law.tilted_mean(self.tilt)
 
-    def _reach(self, part: BoxPart, shift: Vector) -> arb:
+    def _reach(self, part: Region, shift: Vector) -> arb:
         """max <a + shift, x> - Lambda(a) over the part."""
         return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)]) - self.log_mgf
 
@@ -247,7 +249,7 @@ def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> arb:
     return reduce(arb.max, found)
 
 
-def least_largest(summand: Summand, part: BoxPart) -> arb:
+def least_largest(summand: Summand, part: Region) -> arb:
     """The bound `largest` at about its best slope; any slope gives a bound. The logarithm has one minimum."""
     slope = fmpq(1)
     best = summand.largest(part, slope)

@@ -11,7 +11,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.theorems.prompts.mathematics import series
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import ProductMoments, product_summand
@@ -25,6 +25,7 @@ MIXTURE = Mixture([GAUSSIAN, SIGNS, ATOMS], [HALF, fmpq(1, 4), fmpq(1, 4)])
 FAR = Shifted(SIGNS, [HALF, fmpq(-2)])
 LAWS = {
     "gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
+    "circle": Radial(fmpq(3, 2), 2, solid=False), "disk": Radial(fmpq(3, 2), 2, solid=True),
     "signs about a point": FAR, "boxes about points": Mixture([Shifted(BOX, [fmpq(3), HALF]), FAR], [HALF, HALF]),
 }  # fmt: skip
 TILT, U, V = [fmpq(1, 2), fmpq(-1)], [fmpq(1), fmpq(1, 3)], [fmpq(-1, 2), fmpq(1)]
@@ -50,6 +51,13 @@ def nodes(law: Law) -> tuple[Any, Any]:
         values, frame = np.linalg.eigh(doubles(law.covariance))
         grid = np.array(list(itertools.product(g, g))) * np.sqrt(np.maximum(values, 0))
         return np.outer(w, w).ravel() / (2 * np.pi), grid @ frame.T + doubles([law.mean])[0]
+    if isinstance(law, Radial):
+        angles, radius = 2 * np.pi * np.arange(80) / 80, float(law.radius.p) / float(law.radius.q)
+        around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        s, w = np.polynomial.legendre.leggauss(60) if law.solid else (np.array([1.0]), np.array([1.0]))
+        # Radii of a disk have the density 2r on [0, 1].
+        radii, shares = ((s + 1) / 2, w * (s + 1) / 2) if law.solid else (s, w)
+        return np.outer(shares, np.full(80, 1 / 80)).ravel(), radius * (radii[:, None, None] * around).reshape(-1, 2)
     if isinstance(law, Shifted):
         p, x = nodes(law.law)
         return p, x + doubles([law.centre])[0]

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 half, third = fmpq(1, 2), fmpq(1, 3)
@@ -18,6 +18,7 @@ POINT = Atoms([[fmpq(5), fmpq(7)]], [fmpq(1)])
 MIXED = Mixture([NORMAL, POINT, SIGNS], [half, fmpq(1, 4), fmpq(1, 4)])
 # The largest s^2 that is needed, where it is known.
 VARIANCES: list[tuple[Law, fmpq]] = [
+    (Radial(fmpq(3), 2, solid=False), fmpq(9, 2)), (Radial(fmpq(3), 4, solid=True), fmpq(3, 2)),
     (SIGNS, fmpq(4)), (BOX, fmpq(3)), (ATOMS, fmpq(2)), (Gaussian([fmpq(0)], [[fmpq(5)]]), fmpq(5)),
     (Mixture([SIGNS, BOX], [half, half]), fmpq(4)),
 ]  # fmt: skip
