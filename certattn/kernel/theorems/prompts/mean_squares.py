@@ -144,6 +144,29 @@ def closed_bounds(method: str, prompt: RandomPrompt, wanted: Collection[str]) ->
     return exact_bounds(prompt, wanted)
 
 
+def least_mean_square(prompt: RandomPrompt) -> arb:
+    """E|T_L - T|^2 itself, or for every length from one on a bound that falls, at the working precision.
+
+    Raises NoBound where neither is known.
+    """
+    methods = methods_of(prompt.law.law)
+    if methods == ("general",):
+        raise NoBound(
+            "the method mean-square is for Gaussian tokens, for atoms, and for signs and mixtures of the last two, "
+            f"not for kind: {prompt.law.kind}; use rules"
+        )
+    # Of Gaussian tokens the closed bound is the smaller one where quadrature is not made for the scores.
+    names = methods[1:2] if prompt.onwards else methods[:2] if "logistic" in methods else methods[:1]
+    uppers = [closed_bounds(name, prompt, ["mean_square"]).ranges.get("mean_square", NOTHING).upper for name in names]
+    found = [upper() for upper in uppers if upper is not None]
+    if not found:
+        raise NoBound(f"no bound that falls with the length is known from {prompt.length} tokens on; use rules")
+    least = found[0]
+    for other in found[1:]:
+        least = least.min(other)
+    return least
+
+
 def exact_bounds(prompt: RandomPrompt, wanted: Collection[str]) -> Bounds:
     """The numbers themselves, of Gaussian tokens or of those whose scores take finitely many values."""
     law = prompt.law.law

@@ -23,13 +23,13 @@ from functools import partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import closed_bounds, methods_of
+from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -88,21 +88,7 @@ class StatedNorm:
         """A bound of the probability, at the working precision. Raises NoBound where nothing bounds it."""
         if self.rules is not None:
             return sum_of_bounds(self.rules)
-        return markov(self._mean_square(prompt), self.stated[EXCEEDS])
-
-    def _mean_square(self, prompt: RandomPrompt) -> arb:
-        """E|T_L - T|^2 itself, or for every length from one on a bound of it that falls."""
-        methods = methods_of(prompt.law.law)
-        if len(methods) == 1:
-            raise NoBound(
-                "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two, "
-                f"not for kind: {prompt.law.kind}; use rules"
-            )
-        bounds = closed_bounds(methods[1 if prompt.onwards else 0], prompt, ["mean_square"])
-        known = bounds.ranges.get("mean_square")
-        if known is None or known.upper is None:
-            raise NoBound("the method mean-square has no bound for every length from so few tokens on; use rules")
-        return known.upper()
+        return markov(least_mean_square(prompt), self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)
