@@ -163,14 +163,18 @@ class FiniteMeans:
         # lambda w, and e^(-lambda w), in rows by lambda
         self.sizes = [[rate * w for w in self.w] for rate in self.rates]
         self.decays = [[exp(-x) if x.a < (P * 2) << P else I(0, 1) for x in row] for row in self.sizes]
-        self.known: dict[tuple[int, ...], list[I]] = {}
         self.phi = self.psi(0, [Fraction(1)] * len(self.masses))
 
     def psi(self, k: int, f: Sequence[Any]) -> list[I]:
         """E (lambda w)^k f e^(-lambda w) at all nodes."""
         parts = [summed(iv(self.masses[i] * f[i]) for i in members) for members in self.groups]
+        return [dot(parts, row) for row in self.weighted(k)]
+
+    @cache  # noqa: B019 - one object a check
+    def weighted(self, k: int) -> list[list[I]]:
+        """(lambda w)^k e^(-lambda w), in rows by lambda."""
         rows = zip(self.sizes, self.decays, strict=True)
-        return [dot(parts, [x**k * e for x, e in zip(row, decay, strict=True)]) for row, decay in rows]
+        return [[x**k * e for x, e in zip(row, decay, strict=True)] for row, decay in rows]
 
     @cache  # noqa: B019 - one object a check
     def powers(self, n: int) -> list[I]:
