@@ -149,7 +149,7 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     if name == AUTO and chosen in _FALL_BACKS and not _is_sharp(prompt, chosen, digits):
         chosen = next(method for method in _FALL_BACKS[chosen] if method in fitting)
     if chosen == "general" and isinstance(prompt, RandomPrompt):
-        return Method(chosen, _general_parameters(prompt, hints))
+        return Method(chosen, general_parameters(prompt, hints))
     if chosen == "closed" and isinstance(prompt, AveragedPrompt):
         return Method(chosen, {"theta": hints["theta"] if "theta" in hints else _best_theta(prompt)})
     if hints:
@@ -171,7 +171,7 @@ def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -
         return False
     if method != "moments" or not isinstance(prompt, RandomPrompt):
         return True
-    general = Method("general", _general_parameters(prompt, {}))
+    general = Method("general", general_parameters(prompt, {}))
     moments, other = (bounds_of(prompt, each, ()).ranges["mean_square"].upper for each in (Method(method), general))
     try:
         return moments is not None and other is not None and (other() < moments()) is not True
@@ -179,7 +179,7 @@ def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -
         return True
 
 
-def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
+def general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
     """t and lambda that make the bound small: t on a grid, refined, and the best lambda for each."""
     law, a = prompt.law.law.map(arb), prompt.tilt()
     doubled = (law.log_mgf([2 * entry for entry in a]) - 2 * law.log_mgf(a)).exp()

@@ -172,6 +172,17 @@ def test_bounds_for_every_length_fall_and_become_sharp(name: str) -> None:
         assert all(float(high / low) < 1.01 for low, high in zip(exact, bounds[-1], strict=True))
 
 
+def test_the_mean_square_itself_may_grow_with_the_length() -> None:
+    """Why it is no bound for every length from one on: the example of the page."""
+    rare = fmpq(1, 10**5)
+    points = rows([[0, 4], [0.5, 0], [1, 14.81]])
+    law = Atoms(points, [(1 - rare) / 2, (1 - rare) / 2, rare])
+    base, first = ExactMatrix.row_vector([q(0), q(1)]), ExactMatrix.rational(rows([[1, 0]]))
+    with working_precision(128):
+        one, two = (FiniteMeans.of(groups_of(law, base, first), arb(1), length).mean_square for length in (1, 2))
+        assert (two > arb("1.3") * one) is True
+
+
 @pytest.mark.parametrize("length", [10**3, 10**6, 10**12, 10**30])
 def test_long_prompts_lose_no_digits(length: int) -> None:
     with working_precision(64):
