@@ -97,7 +97,7 @@ def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)} for the method mean-square")
     if methods_of(prompt.law.law) == ("general",):
         raise UsageError(
-            "the method mean-square is for Gaussian tokens, and for atoms, signs and mixtures of them; "
+            "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two; "
             "expected --method rules for this law"
         )
 

@@ -135,13 +135,15 @@ def methods_of(law: Law[fmpq]) -> tuple[str, ...]:
 
 
 def closed_bounds(method: str, prompt: RandomPrompt, wanted: Collection[str]) -> Bounds:
-    """Those of a method without parameters that is one of `methods_of` the law."""
-    if method == "moments":
-        return moment_bounds(prompt)
+    """Those of a method without parameters, which is one of `methods_of` the law."""
     law = prompt.law.law
+    if method == "exact":
+        return exact_bounds(prompt, wanted)
     if method == "logistic" and isinstance(law, Gaussian):
         return logistic_bounds(prompt, law)
-    return exact_bounds(prompt, wanted)
+    if method == "moments":
+        return moment_bounds(prompt)
+    raise ValueError(f"the method {method} for kind: {prompt.law.kind}")
 
 
 def least_mean_square(prompt: RandomPrompt) -> arb:
@@ -152,7 +154,7 @@ def least_mean_square(prompt: RandomPrompt) -> arb:
     methods = methods_of(prompt.law.law)
     if methods == ("general",):
         raise NoBound(
-            "the method mean-square is for Gaussian tokens, for atoms, and for signs and mixtures of the last two, "
+            "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two, "
             f"not for kind: {prompt.law.kind}; use rules"
         )
     # Of Gaussian tokens the closed bound is the smaller one where quadrature is not made for the scores.
