@@ -31,7 +31,7 @@ _DECAYS = [positive_symbol(f"e_{i + 1}") for i in range(3)]
 def _sums(kernel: Kernel, length: int) -> Any:
     """The kernel's sums over the single node lambda, of exact transforms: there is no error."""
 
-    class Sums(kernel.finite_scores.FiniteScores):  # type: ignore[misc, name-defined]
+    class Sums(kernel.finite_scores.FiniteScores):  # type: ignore[name-defined]
         def __init__(self) -> None:
             self.length, self.masses, self.weights = length, numbers(_MASSES), numbers(_WEIGHTS)
             self.steps, self._rates = 1, [SymbolicNumber(_LAMBDA)]

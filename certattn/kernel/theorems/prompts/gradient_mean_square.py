@@ -54,6 +54,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     SHARE,
     Enclosure,
     Method,
+    all_listed,
     closed_bounds,
     for_every_length,
     keeps,
@@ -117,7 +118,8 @@ def _enclosure_at(method: Method, error: GradientError) -> Enclosure:
 def _finite_in_U(error: GradientError) -> arb:  # noqa: N802 - U is a matrix
     """s^2 |z|^2 E |V (C_L - C)|_F^2 for tokens of finitely many scores."""
     prompt = error.prompt
-    tokens = tokens_by_score(prompt.law.law, prompt.base)
+    with all_listed():
+        tokens = tokens_by_score(prompt.law.law, prompt.base)
     found = finite_covariance_error(tokens, scale_ball(prompt.scale), error.values, prompt.length)
     return error.factor * found
 

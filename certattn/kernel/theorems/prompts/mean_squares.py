@@ -6,6 +6,7 @@ Formulas of `mathematics`, at the numbers that are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -23,9 +24,11 @@ from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.theorems.prompts.mathematics.finite_means import (
     FEWEST_TOKENS,
     FiniteMeans,
+    Groups,
     groups_of,
     has_finite_scores,
 )
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import TooManyError
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     GaussianShape,
     bias_factor,
@@ -193,8 +196,21 @@ def moment_bounds(prompt: RandomPrompt) -> Bounds:
 
 
 def _finite_means(prompt: RandomPrompt) -> Shared[FiniteMeans]:
-    groups = cache(lambda: groups_of(prompt.law.law, prompt.base, prompt.values()))
+    @cache
+    def groups() -> Groups:
+        with all_listed():
+            return groups_of(prompt.law.law, prompt.base, prompt.values())
+
     return Shared(lambda: FiniteMeans.of(groups(), scale_ball(prompt.scale), prompt.length))
+
+
+@contextmanager
+def all_listed() -> Iterator[None]:
+    """Where there are too many tokens or scores to be listed, nothing bounds the mean square."""
+    try:
+        yield
+    except TooManyError as error:
+        raise NoBound(f"{error}; use the method general") from None
 
 
 def _gaussian_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq], wanted: Collection[str]) -> Bounds:

@@ -16,12 +16,11 @@ from collections.abc import Iterator, Sequence
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Law, Rademacher, dot, leaves
 from certattn.kernel.mathematics.lognormal_laplace import within
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, only
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, TooManyError, only
 
 # So many different tokens; a check of more would take a second and longer.
 MOST_TOKENS = 1024
@@ -30,11 +29,11 @@ Token = tuple[fmpq, ExactMatrix]
 
 
 def tokens_by_score(law: Law[fmpq], base: ExactMatrix) -> dict[fmpq, list[Token]]:
-    """Every token, a row, with its probability, by its score <base, x>. Raises NoBound where there are too many."""
+    """Every token, a row, with its probability, by its score <base, x>. Raises TooManyError."""
     found: dict[fmpq, list[Token]] = {}
     for count, (mass, x) in enumerate(_tokens(law)):
         if count >= MOST_TOKENS:
-            raise NoBound(f"the law has more than {MOST_TOKENS:,} different tokens; use the method general")
+            raise TooManyError(f"the law has more than {MOST_TOKENS:,} different tokens")
         found.setdefault((base @ x.T).entry(0, 0), []).append((mass, x))
     return found
 

@@ -18,12 +18,11 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Law, Rademacher, dot, leaves
 from certattn.kernel.mathematics.lognormal_laplace import within
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, only
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, TooManyError, only
 
 # So many different scores; a check of more would take a second and longer.
 MOST_SCORES = 2048
@@ -60,7 +59,7 @@ Groups = dict[fmpq, Group]
 
 
 def groups_of(law: Law[fmpq], base: ExactMatrix, values: ExactMatrix) -> Groups:
-    """The tokens by their scores <base, x>. Raises NoBound where there are too many scores."""
+    """The tokens by their scores <base, x>. Raises TooManyError."""
     found: Groups = {}
     for share, part in leaves(law, fmpq(1)):
         if isinstance(part, Atoms):
@@ -79,7 +78,7 @@ def _merge(groups: Groups, more: Iterable[tuple[fmpq, Group]]) -> None:
         else:
             groups[score] = group
         if len(groups) > MOST_SCORES:
-            raise NoBound(f"the tokens have more than {MOST_SCORES:,} different scores; use the method general")
+            raise TooManyError(f"the tokens have more than {MOST_SCORES:,} different scores")
 
 
 def _atom_groups(law: Atoms[fmpq], share: fmpq, base: ExactMatrix, values: ExactMatrix) -> Iterable[tuple[fmpq, Group]]:

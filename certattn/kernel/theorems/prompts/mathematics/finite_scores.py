@@ -38,6 +38,10 @@ _MOST_ENTRIES = 1_000_000
 Rows = list[list[arb]]
 
 
+class TooManyError(Exception):
+    """There are more scores or tokens than are summed over; it says how many may be."""
+
+
 class FiniteScores:
     """Means over prompts of `length` tokens of these scores and probabilities, at the working precision.
 

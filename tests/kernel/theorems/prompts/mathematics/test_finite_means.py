@@ -12,14 +12,13 @@ import pytest
 from flint import arb, fmpq
 from mpmath import mp, mpf
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Law, Mixture, Rademacher
 from certattn.kernel.theorems.prompts.mathematics import finite_scores
 from certattn.kernel.theorems.prompts.mathematics.finite_covariances import finite_covariance_error, tokens_by_score
 from certattn.kernel.theorems.prompts.mathematics.finite_means import FiniteMeans, groups_of, has_finite_scores
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, TooManyError
 
 
 def q(value: Any) -> fmpq:
@@ -227,7 +226,7 @@ def test_other_laws_are_refused() -> None:
             find()
     many, tilt = Rademacher([q(1)] * 12), ExactMatrix.row_vector([q(2.0**-k) for k in range(12)])
     assert len(groups_of(Rademacher([q(1)] * 40), ExactMatrix.row_vector([q(1)] * 40), ExactMatrix.identity(40))) == 41
-    with pytest.raises(NoBound, match="more than 2,048 different scores"):
+    with pytest.raises(TooManyError, match="more than 2,048 different scores"):
         groups_of(many, tilt, ExactMatrix.identity(12))
-    with pytest.raises(NoBound, match="more than 1,024 different tokens"):
+    with pytest.raises(TooManyError, match="more than 1,024 different tokens"):
         tokens_by_score(many, tilt)
