@@ -256,6 +256,7 @@ class FiniteMeans:
             raise NotProved("moments: for three tokens and more")
 
         def inverse(n: int, k: int) -> I:
+            """E Z^-k for n tokens."""
             total = summed(phi * rate**k for phi, rate in zip(self.powers(n), self.rates, strict=True))
             return self.corrected(k, total * (self.h / math.factorial(k - 1)), n)
 
