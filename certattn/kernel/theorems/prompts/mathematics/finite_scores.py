@@ -87,8 +87,12 @@ class FiniteScores:
         return self._transform(self._decays, k, parts)
 
     def centred(self, parts: Rows) -> Rows:
-        """The same of k = 1 where E w f = 0: with e^(-lambda w) - 1 for e^(-lambda w), small lambda lose nothing."""
-        return self._transform(self._falls, 1, parts)
+        """The same of k = 1 where E w f = 0, and so also with e^(-lambda w) - 1 for e^(-lambda w).
+
+        Of the two sums this one loses nothing for small lambda, and the other one nothing for large lambda.
+        """
+        both = self._transform(self._falls, 1, parts), self._transform(self._decays, 1, parts)
+        return [[x if x.rad() < y.rad() else y for x, y in zip(*rows, strict=True)] for rows in zip(*both, strict=True)]
 
     def _transform(self, decays: arb_mat, k: int, parts: Rows) -> Rows:
         weighted = [[weight**k * x for x in row] for weight, row in zip(self.weights, parts, strict=True)]
