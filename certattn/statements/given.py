@@ -13,6 +13,7 @@ from certattn.kernel.given.attention import Weights
 from certattn.kernel.given.each_query import StatedBounds
 from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.given.token_laws import (
+    CENTRE,
     COMPONENT_LAW,
     COMPONENT_WEIGHT,
     COMPONENTS,
@@ -39,9 +40,9 @@ def law_words(law: StatedLaw, what: str = "tokens") -> str:
     if law.kind == "gaussian":
         return f"Gaussian {what} of {gaussian_words(values)}"
     if law.kind == "rademacher":
-        return f"{what} of independent signs (Rademacher) of sizes {values[SIZES].words()}"
+        return f"{what} of independent signs (Rademacher) of sizes {_sizes_words(values)}"
     if law.kind == "box":
-        return f"{what} uniform on the box of half-widths {values[SIZES].words()}"
+        return f"{what} uniform on the box of half-widths {_sizes_words(values)}"
     if law.kind == "atoms":
         points = values[POINTS]
         stated = values.get(WEIGHTS)
@@ -52,6 +53,11 @@ def law_words(law: StatedLaw, what: str = "tokens") -> str:
         for component in values[COMPONENTS]
     )
     return f"{what} from a mixture ({'; '.join(parts)})"
+
+
+def _sizes_words(values: Values) -> str:
+    """The sizes, and the centre where there is one."""
+    return values[SIZES].words() + (f" about {values[CENTRE].words()}" if CENTRE in values else "")
 
 
 def gaussian_words(values: Values) -> str:

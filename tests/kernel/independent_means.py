@@ -12,7 +12,7 @@ from itertools import product
 from flint import arb, ctx, fmpq
 from mpmath import mp, mpf
 
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
 
 # Bits of the sums below. The Langevin function at 1e-300 cancels 2,000 bits; 400 good ones must be left.
 BITS = 4000
@@ -60,6 +60,10 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
         return _sum([mpf(1) / len(corners)] * len(corners), corners, tilt)
     if isinstance(law, Box):
         return _box(reals(law.sizes), tilt)
+    if isinstance(law, Shifted):
+        centre, (mass, first) = reals(law.centre), moments(law.law, tilt)
+        size = mp.exp(mp.fdot(centre, tilt))
+        return size * mass, [size * (f + m * mass) for f, m in zip(first, centre, strict=True)]
     if isinstance(law, Atoms):
         return _sum(reals(law.weights), [reals(point) for point in law.points], tilt)
     assert isinstance(law, Mixture)

@@ -32,7 +32,8 @@ class Law:
             "mixture": "components",
         }
         self.kind = kind_of(node, where, *kinds)
-        f = fields(node, where, "kind " + kinds[self.kind], "weights" if self.kind == "atoms" else "")
+        may = {"atoms": "weights", "rademacher": "centre", "box": "centre"}
+        f = fields(node, where, "kind " + kinds[self.kind], may.get(self.kind, ""))
         if self.kind == "gaussian":
             self.mean = vector(f["mean"], f"{where}.mean")
             self.cov = matrix(f["covariance"], f"{where}.covariance", len(self.mean), len(self.mean))
@@ -42,6 +43,7 @@ class Law:
             self.sizes = vector(f["sizes"], f"{where}.sizes")
             self.d = len(self.sizes)
             refuse(min(self.sizes) < 0, f"{where}: a negative size")
+            self.centre = [Fraction(0)] * self.d if f["centre"] is None else vector(f["centre"], where, self.d)
         else:
             if self.kind == "atoms":
                 self.points = matrix(f["points"], f"{where}.points")
@@ -66,7 +68,8 @@ class Law:
         if self.kind in ("rademacher", "box"):
             log_mgf, mean = (log_cosh, tanh) if self.kind == "rademacher" else (log_sinhc, langevin)
             scores = [c * x for c, x in zip(self.sizes, a, strict=True)]
-            return summed(map(log_mgf, scores)), [c * mean(x) for c, x in zip(self.sizes, scores, strict=True)]
+            means = [c * mean(x) for c, x in zip(self.sizes, scores, strict=True)]
+            return summed(map(log_mgf, scores)) + dot(a, self.centre), plus(self.centre, means)
         if self.kind == "atoms":
             logs, centres = [dot(a, y) for y in self.points], self.points
         else:
@@ -84,7 +87,7 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
         return law.mean, law.cov
     if law.kind in ("rademacher", "box"):
         part = 1 if law.kind == "rademacher" else Fraction(1, 3)
-        return [Fraction(0)] * law.d, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
+        return law.centre, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
     if law.kind == "atoms":
         centres, inside = law.points, scaled(0, identity(law.d))
     else:
@@ -113,12 +116,8 @@ def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: in
     if law.kind == "mixture":
         return combined(law.weights, [series(part, b, u, v, p, q) for part in law.parts])
     if law.kind == "atoms":
-        parts = []
-        for y in law.points:
-            size, s, t = exp(dot(b, y)), dot(u, y), dot(v, y)
-            parts.append([[size * (part_of_exp(s, i) * part_of_exp(t, j)) for j in range(q + 1)] for i in range(p + 1)])
-        return combined(law.weights, parts)
-    result: list[list[Any]] = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
+        return combined(law.weights, [atom_series(y, b, u, v, p, q) for y in law.points])
+    result = atom_series(law.centre, b, u, v, p, q)
     for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
         h = raw_moments(law.kind, c * x, p + q)
         one = [[h[i + j] * (part_of_exp(c * s, i) * part_of_exp(c * t, j)) for j in range(q + 1)] for i in range(p + 1)]
@@ -128,6 +127,12 @@ def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: in
                 new[i + k] = plus(new[i + k], convolve(result[i], one[k], q))
         result = new
     return result
+
+
+def atom_series(y: Vector, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:
+    """The coefficients of e^<b + t u + r v, y>."""
+    size, s, t = exp(dot(b, y)), dot(u, y), dot(v, y)
+    return [[size * (part_of_exp(s, i) * part_of_exp(t, j)) for j in range(q + 1)] for i in range(p + 1)]
 
 
 def part_of_exp(s: Any, i: int) -> Any:

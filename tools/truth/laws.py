@@ -91,6 +91,23 @@ class Independent(Law):
         return mass, [mass * first / zeroth for zeroth, first in pairs]
 
 
+@dataclass(frozen=True)
+class About(Law):
+    """m + x for x of such a law."""
+
+    law: Independent
+    centre: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return self.law.dimension
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        mass, first = self.law.moments(tilt)
+        size = mp.exp(inner_product(self.centre, tilt))
+        return size * mass, [size * (f + to_real(m) * mass) for f, m in zip(first, self.centre, strict=True)]
+
+
 class Signs(Independent):
     """Two points, c and -c."""
 
@@ -145,10 +162,15 @@ def read_law(node: Any, folder: Path) -> Law:
     if kind == "gaussian":
         return read_gaussian({key: item for key, item in node.items() if key != "kind"}, folder, "a Gaussian")
     if kind in ("rademacher", "box"):
-        require_record(node, "a law", {"kind", "sizes"})
+        require_record(node, "a law", {"kind", "sizes"}, {"centre"})
         sizes = read_vector(node["sizes"], folder)
         require(min(sizes) >= 0, "a negative size")
-        return Box(sizes) if kind == "box" else Signs(sizes)
+        law = Box(sizes) if kind == "box" else Signs(sizes)
+        if "centre" not in node:
+            return law
+        centre = read_vector(node["centre"], folder)
+        require(len(centre) == len(sizes), "another number of entries of the centre than sizes")
+        return About(law, centre)
     if kind == "atoms":
         require_record(node, "a law", {"kind", "points"}, {"weights"})
         points = read_table(node["points"], folder)

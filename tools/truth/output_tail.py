@@ -18,7 +18,7 @@ import numpy as np
 from tools.truth import random_prompts
 from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import Box, Gaussian, Independent, Law, Mixture, Points
+from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points
 from tools.truth.prompt import read_random_prompt
 from tools.truth.reading import (
     NothingShown,
@@ -244,10 +244,12 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
         return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
     if isinstance(law, Points):
         return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
-    assert isinstance(law, Independent)
-    if isinstance(law, Box):
-        return ((weight, random_prompts.Box(tuple(map(float, law.sizes)))),)
-    corners = list(product(*((-c, c) for c in law.sizes)))
+    centre: Vector = law.centre if isinstance(law, About) else [Fraction(0)] * law.dimension
+    about = law.law if isinstance(law, About) else law
+    assert isinstance(about, Independent)
+    if isinstance(about, Box):
+        return ((weight, random_prompts.Box(tuple(map(float, about.sizes)), tuple(map(float, centre)))),)
+    corners = list(product(*((m - c, m + c) for m, c in zip(centre, about.sizes, strict=True))))
     return ((weight, random_prompts.Points(doubles(corners), (1 / len(corners),) * len(corners))),)
 
 
@@ -266,5 +268,7 @@ def _constant(law: Law, direction: Vector) -> Fraction | None:
     if isinstance(law, Points):
         found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
+    if isinstance(law, About):
+        return None if _constant(law.law, direction) is None else dot(law.centre, direction)
     assert isinstance(law, Independent)
     return Fraction(0) if not any(c * v for c, v in zip(law.sizes, direction, strict=True)) else None

@@ -45,6 +45,7 @@ class Points:
 @dataclass(frozen=True)
 class Box:
     sizes: tuple[float, ...]
+    centre: tuple[float, ...]
 
 
 # A law is a mixture of these: probabilities and parts.
@@ -84,7 +85,7 @@ def _draw_part(part: Part, count: int, rng: np.random.Generator) -> Array:
         return np.array(part.mean) + rng.standard_normal((count, len(squares))) @ root.T
     if isinstance(part, Points):
         return np.array(part.points)[rng.choice(len(part.points), size=count, p=np.array(part.weights))]
-    return rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
+    return np.array(part.centre) + rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
 
 
 def frequency(exceeds: Array) -> Interval:
@@ -125,7 +126,7 @@ def _nodes(part: Part) -> tuple[Array, Array]:
         ]
     grid = np.array(list(itertools.product(*(points for points, _ in axes))))
     masses = np.array([np.prod(each) for each in itertools.product(*(shares for _, shares in axes))])
-    return masses, grid if isinstance(part, Box) else grid @ frame.T + np.array(part.mean)
+    return masses, grid + np.array(part.centre) if isinstance(part, Box) else grid @ frame.T + np.array(part.mean)
 
 
 @cache
@@ -249,6 +250,7 @@ class Tail:
             else:
                 steps = 101 if len(part.sizes) <= 2 else 21
                 grid = np.array(list(itertools.product(*(np.linspace(-c, c, steps) for c in part.sizes))))
+                grid += np.array(part.centre)
             weights = np.exp(grid @ np.array(self.tilt) - log_mgf(self.law, self.tilt))
             D = weights * ((grid - shift) @ np.array(self.direction) - self.eps) + self.eps
             best = max(best, float(D.max()))

@@ -10,7 +10,7 @@ from flint import fmpq
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
 from certattn.kernel.mathematics.reals import describe
 
 MEAN = Field("mean", Vector(), "mean of the Gaussian")
@@ -18,6 +18,7 @@ COVARIANCE = Field(
     "covariance", Matrix(), "covariance of the Gaussian: symmetric, positive semidefinite, may be singular"
 )
 SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
+CENTRE = Field("centre", Vector(), "the centre m of the coordinates; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(
     "weights", Listing(Rational(above=0)), "probabilities of the atoms; equal ones if left out", required=False
@@ -67,8 +68,8 @@ LAW_FORMS = Variant(
     "kind",
     {
         "gaussian": GAUSSIAN,
-        "rademacher": Record(SIZES),
-        "box": Record(SIZES),
+        "rademacher": Record(SIZES, CENTRE),
+        "box": Record(SIZES, CENTRE),
         "atoms": Record(POINTS, WEIGHTS),
         "mixture": Record(COMPONENTS),
     },
@@ -93,6 +94,14 @@ def _sizes(values: Values) -> list[fmpq]:
         if (size >= 0) is not True:
             raise values.node(SIZES).malformed("sizes >= 0", f"{describe(size)} at index {index}")
     return sizes
+
+
+def _about_centre(law: Rademacher[fmpq] | Box[fmpq], values: Values) -> Law[fmpq]:
+    if CENTRE not in values:
+        return law
+    values[CENTRE].require_length(law.dimension, "the sizes")
+    centre = values[CENTRE].load()
+    return law if centre.is_zero() is True else Shifted(law, centre.row(0))
 
 
 def _atoms(values: Values) -> Atoms[fmpq]:
@@ -122,8 +131,8 @@ def _of_total_one(weights: list[fmpq], law: Values) -> list[fmpq]:
 
 _BUILD: Mapping[str, Callable[[Values], Law[fmpq]]] = {
     "gaussian": read_gaussian,
-    "rademacher": lambda values: Rademacher(_sizes(values)),
-    "box": lambda values: Box(_sizes(values)),
+    "rademacher": lambda values: _about_centre(Rademacher(_sizes(values)), values),
+    "box": lambda values: _about_centre(Box(_sizes(values)), values),
     "atoms": _atoms,
     "mixture": _mixture,
 }

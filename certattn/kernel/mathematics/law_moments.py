@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from flint import arb
 
 from certattn.kernel.mathematics.functions import langevin, langevin_ratio, langevin_ratio_slope, natural_power
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, Vector, dot
 
 Form = Sequence[Vector]
 
@@ -45,6 +45,8 @@ def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     if isinstance(law, Rademacher | Box):
         variances = _variances(law, tilt)
         return [[x if i == j else x * 0 for j in range(len(variances))] for i, x in enumerate(variances)]
+    if isinstance(law, Shifted):
+        return tilted_covariance(law.law, tilt)
     mean = law.tilted_mean(tilt)
     if isinstance(law, Atoms):
         return _weighted(law.shares(tilt), [_square(minus(y, mean)) for y in law.points])
@@ -71,6 +73,8 @@ def third_cumulant(law: Law[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     if isinstance(law, Rademacher | Box):
         thirds = _third_moments(law, tilt)
         return [[c[i] * x if i == j else x * 0 for j in range(len(thirds))] for i, x in enumerate(thirds)]
+    if isinstance(law, Shifted):
+        return third_cumulant(law.law, tilt, c)
     mean = law.tilted_mean(tilt)
     if isinstance(law, Atoms):
         return _weighted(law.shares(tilt), [_cube(minus(y, mean), c) for y in law.points])
@@ -147,6 +151,8 @@ def fourth(law: Law[arb], centre: Vector, G: Form) -> arb:
         return _product_fourth([(c**2, c**4) for c in law.sizes], centre, G)
     if isinstance(law, Box):
         return _product_fourth([(c**2 / 3, c**4 / 5) for c in law.sizes], centre, G)
+    if isinstance(law, Shifted):
+        return fourth(law.law, minus(centre, law.centre), G)
     if isinstance(law, Atoms):
         return dot(law.weights, [natural_power(form(G, minus(y, centre)), 2) for y in law.points])
     if isinstance(law, Mixture):

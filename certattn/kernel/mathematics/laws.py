@@ -94,6 +94,29 @@ class Box(Generic[N]):
 
 
 @dataclass(frozen=True)
+class Shifted(Generic[N]):
+    """The law of m + x for x of a law of independent signs or of a box, m the centre."""
+
+    law: Rademacher[N] | Box[N]
+    centre: Sequence[N]
+
+    @property
+    def dimension(self) -> int:
+        return self.law.dimension
+
+    def log_mgf(self: Shifted[arb], tilt: Vector) -> arb:
+        """<a, m> + Lambda(a)."""
+        return dot(tilt, self.centre) + self.law.log_mgf(tilt)
+
+    def tilted_mean(self: Shifted[arb], tilt: Vector) -> list[arb]:
+        """m + tau(a)."""
+        return [m + entry for m, entry in zip(self.centre, self.law.tilted_mean(tilt), strict=True)]
+
+    def map(self: Shifted[fmpq], lift: Lift) -> Shifted[arb]:
+        return Shifted(self.law.map(lift), [lift(m) for m in self.centre])
+
+
+@dataclass(frozen=True)
 class Atoms(Generic[N]):
     """The point y_k with probability w_k."""
 
@@ -153,7 +176,7 @@ class Mixture(Generic[N]):
 
 
 # A probability law on R^d.
-Law = Gaussian[N] | Rademacher[N] | Box[N] | Atoms[N] | Mixture[N]
+Law = Gaussian[N] | Rademacher[N] | Box[N] | Shifted[N] | Atoms[N] | Mixture[N]
 
 
 def leaves(law: Law[N], weight: N) -> Iterator[tuple[N, Law[N]]]:

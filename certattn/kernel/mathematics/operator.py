@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, dot
 from certattn.kernel.mathematics.reals import Real
 
 
@@ -74,6 +74,9 @@ def _affine(law: Law[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
         return V @ ExactMatrix.rational(law.covariance) @ U, mean @ V.T
     if isinstance(law, Rademacher | Box):
         return _affine_product(law.sizes, U, V)
+    if isinstance(law, Shifted):
+        found = _affine(law.law, U, V)
+        return None if found is None else (found[0], found[1] + ExactMatrix.row_vector(law.centre) @ V.T)
     if isinstance(law, Atoms):
         return _affine_atoms(law, U, V)
     if isinstance(law, Mixture):

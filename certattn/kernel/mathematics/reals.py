@@ -22,7 +22,7 @@ Real = fmpq | Surd
 # Decimals that are written out; longer numbers stay fractions, which are as long but quick to write.
 _MOST_PLACES = 20000
 _MOST_DIGITS = 30
-_LONGEST_DESCRIPTION = 60
+_LONGEST_DESCRIPTION = 40
 _LEADING_DIGITS = 12
 
 
@@ -80,20 +80,21 @@ def format_real(value: Real) -> str:
 
 
 def describe(value: Real) -> str:
-    """For statements in words: exact where that is short, else the first digits, and said to be so."""
+    """For statements in words: exact where that is short, else the first digits and dots."""
     text = format_real(value)
     if len(text) <= _LONGEST_DESCRIPTION:
         return text
-    if isinstance(value, Surd):
-        return f"sqrt({describe(value.radicand)})"
-    return f"{_leading_digits(value)} (its first {_LEADING_DIGITS} digits)"
+    return f"sqrt({describe(value.radicand)})" if isinstance(value, Surd) else _leading_digits(value)
 
 
 def _leading_digits(value: fmpq) -> str:
-    """The first digits of a nonzero rational, cut off."""
-    size = abs(value)
+    """The first digits of a nonzero rational, cut off: 0.0333333333333..., 3.33333333333...e-59."""
+    size, sign = abs(value), "-" * (value < 0)
     exponent = len(str(size.p)) - len(str(size.q))
     if size < fmpq(10) ** exponent:
         exponent -= 1
     digits = str((size * fmpq(10) ** (_LEADING_DIGITS - 1 - exponent)).floor())
-    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:]}e{exponent}"
+    if -5 < exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}..."
+    ones, power = (exponent + 1, "") if 0 <= exponent < _LEADING_DIGITS - 1 else (1, f"e{exponent}")
+    return f"{sign}{digits[:ones]}.{digits[ones:]}...{power}"

@@ -16,7 +16,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, leaves
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, Shifted, leaves
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.rounding import doubles
 
@@ -138,6 +138,8 @@ def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Arra
         return np.asarray(_vector(law.sizes) * draw.choice([-1.0, 1.0], size=(count, law.dimension)))
     if isinstance(law, Box):
         return np.asarray(_vector(law.sizes) * draw.uniform(-1, 1, size=(count, law.dimension)))
+    if isinstance(law, Shifted):
+        return np.asarray(_vector(law.centre) + _plain_tokens(law.law, count, draw))
     assert isinstance(law, Atoms)
     weights = _vector(law.weights)
     return doubles(ExactMatrix.rational(law.points))[draw.choice(len(weights), size=count, p=weights / weights.sum())]

@@ -38,6 +38,7 @@ class Shown:
     entry: Entry
     number: int
     folder: Path
+    within: Path
 
     @property
     def anchor(self) -> str:
@@ -45,17 +46,14 @@ class Shown:
 
     @property
     def file(self) -> str:
-        """The file's name as a reader beside the page would write it."""
-        return on_one_line(self._relative)
+        """The file's name in the folder that all of the page are in."""
+        return on_one_line(os.path.relpath(self.entry.file.absolute(), self.within))
 
     @property
     def link(self) -> str:
-        """The same as a relative address; a colon in a name cannot look like a scheme."""
-        return quote(os.fsencode(self._relative), safe="/")
-
-    @cached_property
-    def _relative(self) -> str:
-        return os.path.relpath(self.entry.file.absolute(), self.folder.absolute())
+        """A relative address from the page; a colon in a name cannot look like a scheme."""
+        relative = os.path.relpath(self.entry.file.absolute(), self.folder.absolute())
+        return quote(os.fsencode(relative), safe="/")
 
     @property
     def verdict(self) -> str:
@@ -166,7 +164,19 @@ class Content:
 
     @cached_property
     def shown(self) -> list[Shown]:
-        return [Shown(entry, number, self.folder) for number, entry in enumerate(self.entries)]
+        return [Shown(entry, number, self.folder, self._within) for number, entry in enumerate(self.entries)]
+
+    @cached_property
+    def _within(self) -> Path:
+        """The folder that all files are in."""
+        parents = [entry.file.absolute().parent for entry in self.entries]
+        return Path(os.path.commonpath(parents)) if parents else self.folder.absolute()
+
+    @property
+    def where(self) -> str:
+        """That folder as a reader beside the page would write it; "" where it is the page's own."""
+        relative = os.path.relpath(self._within, self.folder.absolute())
+        return "" if relative == os.curdir else on_one_line(relative)
 
     @cached_property
     def groups(self) -> list[Group]:

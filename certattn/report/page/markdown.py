@@ -16,7 +16,8 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", "@": "&#64;"
 
 def as_markdown(content: Content) -> str:
     """Headline, a table by claim, and a section for each certificate."""
-    lines = [f"# {plain(content.headline)}", "", f"certattn {plain(content.version)}, {plain(content.when)}", ""]
+    where = f"; files in {plain(content.where)}" if content.where else ""
+    lines = [f"# {plain(content.headline)}", "", f"certattn {plain(content.version)}, {plain(content.when)}{where}", ""]
     if content.source:
         lines += ["**Nothing was checked by this run:** all of this is what the reports say.", ""]
     counts = ", ".join(f"{number} {verdict}" for verdict, _, number in content.counts)

@@ -35,14 +35,16 @@ _PAPERS: Mapping[str, str] = {
 _OF_NO_PAPER = ("attention-error", "cache-error", "singular-values")
 SOFTWARE: Final = "certattn"
 
-# Longer lists of numbers are named, not written out; so are longer lists of records.
+# Longer lists of numbers are named, not written out; so are those of more characters, and longer lists of records.
 MOST_NUMBERS = 100
+MOST_CHARACTERS = 1000
 MOST_RECORDS = 16
 _HASH_DIGITS = 12
 _WIDTH = 100
 
 # A long formula is several in a row, with wide gaps between them.
 _GAPS = re.compile(r"\\qquad|\\quad")
+_ROOT = re.compile(r"(?<![\w\\])sqrt\(([^()]+)\)")
 _POWER_OF_TEN = re.compile(r"(?<![\w.\\])(\d+(?:\.\d+)?)e(-?\d+)")
 
 
@@ -85,8 +87,8 @@ def _formulas(latex: str) -> Iterator[str]:
 
 
 def _with_powers(latex: str) -> str:
-    """Decimals with exponents as products with powers of ten."""
-    return _POWER_OF_TEN.sub(r"\1 \\cdot 10^{\2}", latex)
+    """Decimals with exponents as products with powers of ten, and roots."""
+    return _ROOT.sub(r"\\sqrt{\1}", _POWER_OF_TEN.sub(r"\1 \\cdot 10^{\2}", latex))
 
 
 def _pieces(latex: str) -> list[str]:
@@ -126,7 +128,7 @@ def _rows(certificate: Certificate, node: Node) -> Iterator[tuple[Node, str]]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from _rows(certificate, item)
-    elif isinstance(value, str) or (is_matrix(node) and _count(node) <= MOST_NUMBERS):
+    elif isinstance(value, str) or (is_matrix(node) and _is_short(node)):
         yield node, _written(node)
     elif not is_matrix(node) and len(value) <= MOST_RECORDS:
         for item in value:
@@ -156,6 +158,10 @@ def _written(node: Node) -> str:
         return number(node.value)
     assert isinstance(node.value, list)
     return f"({', '.join(map(_written, node.value))})"
+
+
+def _is_short(node: Node) -> bool:
+    return _count(node) <= MOST_NUMBERS and len(json.dumps(node.plain())) <= MOST_CHARACTERS
 
 
 def _count(node: Node) -> int:

@@ -7,6 +7,7 @@ Every character that TeX takes for a command is escaped, and what a statement wr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -17,8 +18,8 @@ _ESCAPES = {
 _LONGEST_UNBROKEN = 40
 _DIGITS_TOGETHER = 10
 
-_NUMBER = r"-?\d+(?:/\d+|(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_PARTS = re.compile(r"(?P<sign>-?)(?P<digits>\d+(?:\.\d+)?(?:/\d+)?)(?:[eE]\+?(?P<power>-?\d+))?")
+_NUMBER = r"-?\d+(?:/\d+|(?:\.\d+(?:\.\.\.)?)?(?:[eE][-+]?\d+)?)"
+_PARTS = re.compile(r"(?P<sign>-?)(?P<digits>\d+(?:\.\d+(?:\.\.\.)?)?(?:/\d+)?)(?:[eE]\+?(?P<power>-?\d+))?")
 _ROOT = re.compile(r"(?P<over>1/)?sqrt\((?P<radicand>[^()]+)\)")
 _GREEK = (
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|psi|omega"
@@ -27,10 +28,14 @@ _GREEK = (
 _INDEX = r"inf|[A-Za-z0-9]{1,4}|\([\w+ -]{1,12}\)"
 # A name ends where a word does, and is no part of a file's.
 _BEFORE, _AFTER = r"(?<![\w\\-])", r"(?![\w\[]|-\w|\.[A-Za-z]{2})"
+# A letter by itself is a variable, but for the article.
+_ALONE, _FOLLOWED = r"(?<![^\s(<|,/\[-])(?<!\w-)", r"(?=[\s)>|,;:/^(\]]|\.(?:\s|$)|$)"
+_ARTICLE = r"a(?=[>',^]| =| x>|\(| of | and )|(?<=[<=|] )a|(?<=[<(|])a|A(?! [a-z]{2})"
+_IN_POWER = r"(?:[^()]|\([^()]*\)){1,40}"
 _SIGNS = {
     "<=": r"$\le$", ">=": r"$\ge$", "->": r"$\to$", " < ": " $<$ ", " > ": " $>$ ", " ~ ": r" $\sim$ ",
-    " * ": r" $\cdot$ ", " - ": " $-$ ", " x ": r" $\times$ ", "e^(": "exp(", "v_bar": r"$\bar v$", "l2": r"$\ell_2$",
-    "linf": r"$\ell_\infty$",
+    " * ": r" $\cdot$ ", " - ": " $-$ ", " = ": " $=$ ", " + ": " $+$ ", " x ": r" $\times$ ",
+    "v_bar": r"$\bar v$", "l2": r"$\ell_2$", "linf": r"$\ell_\infty$", "11'": r"$\mathbf{1}\mathbf{1}'$",
 }  # fmt: skip
 _KNOWN = re.compile(
     "|".join(
@@ -38,17 +43,27 @@ _KNOWN = re.compile(
             r"(?P<file>(?<![\w/.-])[\w./-]+\.(?:npz|npy|safetensors)(?:\[[\w./-]*\])?)",
             rf"(?P<root>{_BEFORE}sqrt\((?:{_NUMBER}|[A-Za-z])\))",
             rf"(?P<number>(?<![^\s(]){_NUMBER}(?=[\s,;:)]|\.?(?:\s|$)))",
-            r"(?P<sign><=|>=|->| [<>~*-] |(?<=\d) x (?=\d)|(?<!\w)e\^\(|(?<!\w)(?:v_bar|l2|linf)(?!\w))",
+            r"(?P<sign><=|>=|->| [<>~*=+-] |(?<=\d) x (?=\d)|(?<=\b[a-z]) x (?=[a-z]\b)"
+            r"|(?<!\w)(?:v_bar|linf|l2|11')(?!\w))",
             rf"{_BEFORE}(?P<letter>{_GREEK}|sum|sup|max|min|[a-z]bar|[A-Za-z])_(?P<below>{_INDEX}){_AFTER}",
             rf"{_BEFORE}(?P<greek>{_GREEK}){_AFTER}",
+            rf"{_ALONE}(?P<variable>[A-Za-z]'(?=[A-Za-z(])|(?:[b-zB-Z]|{_ARTICLE})'*|c[12])(?:(?<=')|{_FOLLOWED})",
+            rf"(?<=\b[A-Za-z]')(?P<after>[A-Za-z]){_FOLLOWED}",
             r"(?<=[|)])_(?P<norm>l2|linf|2|F)(?!\w)",
             r"\^(?P<above>inf|-?\d+|-?[A-Za-z](?!\w))",
+            rf"(?<=[\w)|])\^\((?P<power>{_IN_POWER})\)",
+            rf"{_BEFORE}sqrt\((?P<radicand>{_IN_POWER})\)",
+            r"(?P<bar>\|)",
             r"(?P<opening><)(?=[^\s=])",
             r"(?<=\S)(?P<closing>>)",
         )
     ),
     re.ASCII,
 )
+# What may stand between the formulas of one exponent.
+_PLAIN = re.compile(r"[\s\w.,()+*/-]*", re.ASCII)
+_SUM = r"(?:[+-](?!\d)|\\cdot(?! ?10)|\\times)"
+_SCRIPT = r"(?:\{(?:[^{}]|\{[^{}]*\})*\}|\\?\w+)"
 
 
 def escaped(text: str) -> str:
@@ -71,7 +86,7 @@ def number(text: str) -> str:
     found = _PARTS.fullmatch(text)
     if not found:
         return code(text) if text.lower().lstrip("-").startswith("0x") else escaped(text)
-    digits = _broken(found["digits"])
+    digits = _broken(found["digits"]).replace("...", r"\ldots{}")
     if found["power"] is None and not found["sign"]:
         return digits
     power = "" if found["power"] is None else rf"\cdot 10^{{{found['power']}}}"
@@ -80,61 +95,101 @@ def number(text: str) -> str:
 
 def words(text: str) -> str:
     """A sentence of a statement."""
-    made, end = [""], 0
-    for match in _KNOWN.finditer(text):
-        for part in filter(None, (escaped(text[end : match.start()]), _typeset(match))):
-            if _continues(made[-1], part):
-                made[-1] = f"{made[-1][:-1]} {part[1:]}"
-            else:
-                made.append(part)
-        end = match.end()
-    return "".join((*made, escaped(text[end:])))
+    made = {"math": "${}$".format, "code": code, "text": escaped, "number": number}
+    return "".join(made[kind](part) for kind, part in spans(text))
 
 
 def spans(text: str) -> list[tuple[str, str]]:
-    """A sentence of a statement in parts: ("text" or "code", as it is) or ("math", LaTeX)."""
+    """A sentence of a statement in parts: ("text", "number" or "code", as it is) or ("math", LaTeX).
+
+    Formulas with no more than a space between them are one.
+    """
     made: list[tuple[str, str]] = [("text", "")]
+    for kind, part in _parts(text):
+        before, last = made[-1]
+        if kind == before == "text":
+            made[-1] = (kind, last + part)
+        elif kind == "math" and before == "math" and _continues(last, part):
+            made[-1] = (kind, _joined(last, part))
+        elif kind == "math" and last == " " and made[-2:-1] and _continues(made[-2][1], part) and made[-2][0] == "math":
+            made[-2:] = [(kind, _joined(made[-2][1], part))]
+        else:
+            made.append((kind, part))
+    return [(kind, _spaced(part) if kind == "math" else part) for kind, part in made if part]
+
+
+def _spaced(formula: str) -> str:
+    """A sum whose first or last term stands outside keeps the space around its sign."""
+    if re.fullmatch(_SUM, formula):
+        return formula
+    before, after = (("{}" if re.search(end, formula) else "") for end in (rf"^{_SUM}", rf"{_SUM}$"))
+    return before + formula + after
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Formulas, names, numbers and what stands between them, one after the other."""
     end = 0
     for match in _KNOWN.finditer(text):
-        made.append(("text", text[end : match.start()]))
+        if between := text[end : match.start()]:
+            yield "text", between
         end = match.end()
-        typeset = _typeset(match)
-        if match.lastgroup == "file":
-            made.append(("code", match[0]))
-        elif "$" not in typeset:
-            made.append(("text", match[0] if match.lastgroup == "number" else typeset))
+        kind = str(match.lastgroup)
+        if kind == "file":
+            yield "code", match[0]
+        elif kind == "number" and "$" not in number(match[0]):
+            yield "number", match[0]
         else:
-            made += [("math" if k % 2 else "text", part) for k, part in enumerate(typeset.split("$"))]
-    joined = [made[0]]
-    for kind, part in filter(lambda span: span[1], [*made[1:], ("text", text[end:])]):
-        if kind == joined[-1][0] and (kind == "text" or _continues(f"${joined[-1][1]}$", f"${part}$")):
-            joined[-1] = (kind, joined[-1][1] + (" " if kind == "math" else "") + part)
-        else:
-            joined.append((kind, part))
-    return [span for span in joined if span[1]]
+            for place, part in enumerate(_typeset(match).split("$")):
+                if part:
+                    yield "math" if place % 2 else "text", part
+    if end < len(text):
+        yield "text", text[end:]
+
+
+def _joined(formula: str, part: str) -> str:
+    return f"{formula} {part}"
 
 
 def _continues(formula: str, part: str) -> bool:
-    """Whether both are mathematics, and one formula together: two exponents in a row are none."""
-    twice = any(sign in formula and part.startswith(f"${sign}") for sign in "^_")
-    return formula.startswith("$") and part.startswith("$") and not twice
+    """Whether both are one formula together: two exponents in a row are none."""
+    return not re.search(rf"[{re.escape(part[:1])}]{_SCRIPT}\s*$", formula) if part[:1] in ("^", "_") else True
 
 
 def _typeset(match: re.Match[str]) -> str:
     kind, text = match.lastgroup, match[0]
-    if kind == "file":
-        return code(text)
     if kind in ("number", "root"):
         return number(text)
     if kind == "below":
         return f"${_letter(match['letter'])}_{_index(match['below'])}$"
     if kind == "greek":
         return f"${_letter(text)}$"
+    if kind in ("variable", "after"):
+        return f"${text[0]}_{text[1]}$" if text[1:].isdigit() else f"${text}$"
     if kind == "norm":
         return f"$_{_index(match['norm'].removeprefix('l'))}$"
     if kind == "above":
         return f"$^{_index(match['above'])}$"
+    if kind == "power":
+        return _around(match["power"], "^") or escaped(text)
+    if kind == "radicand":
+        return _around(match["radicand"], r"\sqrt") or escaped(text)
+    if kind == "bar":
+        return "$|$"
     return _SIGNS[text] if kind == "sign" else {"opening": r"$\langle$", "closing": r"$\rangle$"}[str(kind)]
+
+
+def _around(text: str, sign: str) -> str:
+    """An exponent or a radicand that is a formula; "" for what is none."""
+    parts = spans(text)
+    if not all(kind in ("math", "number") or _PLAIN.fullmatch(part) for kind, part in parts):
+        return ""
+    inside = "".join(_word(part) if kind == "text" else f" {part} " for kind, part in parts)
+    return f"${sign}{{{' '.join(inside.split())}}}$"
+
+
+def _word(text: str) -> str:
+    """Text in a formula: words upright."""
+    return re.sub("[A-Za-z]{2,}", r"\\mathrm{\g<0>}", text)
 
 
 def _letter(name: str) -> str:

@@ -57,11 +57,11 @@ def _limit_words(kind: str, values: Values, masked: bool) -> str:
     if kind == "affine":
         offset, matrix, scale = values[LIMIT_OFFSET], values[LIMIT_MATRIX], read_scale(values)
         factor = "" if scale == 1 else f"{describe(scale)} * "
-        return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
+        return f"the affine map T_inf(q) = {offset.words()} + {factor}A q with A = {matrix.words()}"
     if kind == "law":
-        return f"attention over an infinite prompt of {law_words(values[TOKEN_LAW])}"
+        return f"attention T_inf(q) over an infinite prompt of {law_words(values[TOKEN_LAW])}"
     whose = "the moments of the tokens that q sees" if masked else "the prompt's own moments"
-    return f"the linear map v_bar + scale * Cov(v, k) q with {whose}"
+    return f"the linear map T_inf(q) = v_bar + scale * Cov(v, k) q with {whose}"
 
 
 def _bounds_words(stated: AssertedDeviation) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
 from certattn.statements.prompts.random_prompts import FORMULAS, error_words, lengths_latex
-from certattn.statements.ranges import range_words
+from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _SENTENCES = {
@@ -22,13 +21,9 @@ _SENTENCES = {
 
 def statement(stated: StatedGradientError) -> Statement:
     error, bounds = stated.error, stated.bounds
-    latex = [rf"\mathbb E\, {FORMULAS[error.gradient]}^2"]
-    if AT_LEAST in bounds:
-        latex.insert(0, r"x \le")
-    if AT_MOST in bounds:
-        latex.append(r"\le y")
+    latex = range_latex(bounds, rf"\mathbb E\, {FORMULAS[error.gradient]}^2")
     return Statement(
-        f"{error_words(error)} the mean of D^2 is {range_words(bounds)}.", " ".join(latex) + lengths_latex(error.prompt)
+        f"{error_words(error)} the mean of D^2 is {range_words(bounds)}.", latex + lengths_latex(error.prompt)
     )
 
 

@@ -27,7 +27,7 @@ def statement(stated: StatedGradientTail) -> Statement:
     error = stated.error
     eps, delta = describe(stated.asserts[EXCEEDS]), describe(stated.asserts[PROBABILITY])
     words = f"{error_words(error)} the probability that D > {eps} is at most {delta}."
-    latex = rf"\mathbb P({FORMULAS[error.gradient]} > \varepsilon) \le \delta"
+    latex = rf"\mathbb P({FORMULAS[error.gradient]} > {eps}) \le {delta}"
     return Statement(words, latex + lengths_latex(error.prompt))
 
 

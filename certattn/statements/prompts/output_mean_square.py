@@ -38,7 +38,7 @@ def statement(stated: StatedMeanSquare) -> Statement:
     if MEAN in asserts:
         value, radius = asserts[MEAN][VALUE].load(), describe(asserts[MEAN][RADIUS])
         words.append(f"the mean of T_L - T is {value} up to {radius} in every coordinate")
-        latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le r")
+        latex.append(r"\| \mathbb E(T_L - T) - y \|_\infty \le " + radius)
     if COLLISION in asserts:
         bounds = asserts[COLLISION]
         words.append(f"the mean of sum p_i^2 is {range_words(bounds)}")

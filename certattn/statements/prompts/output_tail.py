@@ -28,14 +28,25 @@ def statement(stated: StatedTails) -> Statement:
     )
     latex = []
     if stated.directions:
-        latex.append(
-            r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i, \quad "
-            rf"i = 1, \dots, {len(stated.directions)}"
-        )
+        latex.append(_directions_latex(stated.directions))
     if stated.norm is not None:
-        index = "2" if stated.norm.stated[NORM_NAME] == "l2" else r"\infty"
-        latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
+        norm = stated.norm.stated
+        index, (eps, delta) = "2" if norm[NORM_NAME] == "l2" else r"\infty", _ends(norm)
+        latex.append(rf"\mathbb P(\| T_L - T \|_{index} > {eps}) \le {delta}")
     return Statement(words, r",\qquad ".join(latex) + lengths_latex(stated.prompt))
+
+
+def _directions_latex(directions: Sequence[Values]) -> str:
+    """With the numbers where there is one direction; the sentence says those of several."""
+    if len(directions) == 1:
+        eps, delta = _ends(directions[0])
+        return rf"\mathbb P(\langle u, T_L - T \rangle > {eps}) \le {delta}"
+    bound = r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i"
+    return rf"{bound}, \quad i = 1, \dots, {len(directions)}"
+
+
+def _ends(stated: Values) -> tuple[str, str]:
+    return describe(stated[EXCEEDS]), describe(stated[PROBABILITY])
 
 
 def _direction(stated: Values) -> str:

@@ -23,17 +23,27 @@ class _Height:
 
     name: str
     words: str
+    size: str
     eps: fmpq
     delta: fmpq
+
+    def latex(self) -> Iterator[str]:
+        """What holds of the prompt here, and of those that are drawn."""
+        eps = describe(self.eps)
+        yield rf"{self.size.format('T')} \le {eps}"
+        yield rf"\mathbb P({self.size.format('T_L')} > {eps}) \le {describe(self.delta)}"
 
 
 def _heights(stated: StatedPromptBesideLaw) -> Iterator[_Height]:
     for index, one in enumerate(stated.tail.directions):
         words = f"<u, T - T_inf> for u = {one[DIRECTION].words()}"
-        yield _Height(f"directions[{index}]", words, one[EXCEEDS], one[PROBABILITY])
+        size = rf"\langle u_{{{{{index + 1}}}}}, {{0}} - T_\infty \rangle"
+        yield _Height(f"directions[{index}]", words, size, one[EXCEEDS], one[PROBABILITY])
     if stated.tail.norm is not None:
         norm = stated.tail.norm.stated
-        yield _Height("norm", f"the {norm[NORM_NAME]} norm |T - T_inf|", norm[EXCEEDS], norm[PROBABILITY])
+        which = "2" if norm[NORM_NAME] == "l2" else r"\infty"
+        size, words = rf"\| {{0}} - T_\infty \|_{which}", f"the {norm[NORM_NAME]} norm |T - T_inf|"
+        yield _Height("norm", words, size, norm[EXCEEDS], norm[PROBABILITY])
 
 
 def statement(stated: StatedPromptBesideLaw) -> Statement:
@@ -48,11 +58,7 @@ def statement(stated: StatedPromptBesideLaw) -> Statement:
         f"{counted(compared.prompt.length, 'independent token')} of that law in their place, {there}. "
         "This does not say whether the tokens of this prompt were drawn from that law."
     )
-    latex = r"T - T_\infty \le \varepsilon, \qquad \mathbb P(T_L - T_\infty > \varepsilon) \le \delta"
-    if stated.tail.norm is not None:
-        latex = latex.replace(r"T - T_\infty", r"\| T - T_\infty \|")
-        latex = latex.replace(r"T_L - T_\infty", r"\| T_L - T_\infty \|")
-    return Statement(words, latex)
+    return Statement(words, r",\qquad ".join(formula for one in thresholds for formula in one.latex()))
 
 
 def sentence(stated: StatedPromptBesideLaw, name: str) -> str:

@@ -24,12 +24,12 @@ _SENTENCES = {
 
 def statement(problem: Counterexample) -> Statement:
     direction = selection_direction.statement(problem.direction)
-    best = ", ".join(map(str, problem.best.indices))
+    best, apart = ", ".join(map(str, problem.best.indices)), describe(problem.asserts[APART])
     words = [
         direction.words.removesuffix("."),
         f"in every input the token listed in ({best}) has the largest score and all other scores are equal, these best "
         "tokens have a max-margin point p_best as well, and "
-        f"1 - cos angle(p_best, p_mm) >= {describe(problem.asserts[APART])}",
+        f"1 - cos angle(p_best, p_mm) >= {apart}",
     ]
     rule = problem.direction.rule
     if SMOOTHNESS in problem.asserts and rule.step is not None:
@@ -45,7 +45,7 @@ def statement(problem: Counterexample) -> Statement:
         "other scores of an input are equal, descent converges in direction to the max-margin point of the best "
         "tokens from any p(0)"
     )
-    latex = rf"{direction.latex},\qquad 1 - \cos \angle(p_{{mm}}(\alpha), p_{{mm}}(\alpha')) \ge x"
+    latex = rf"{direction.latex},\qquad 1 - \cos \angle(p_{{mm}}(\alpha), p_{{mm}}(\alpha')) \ge {apart}"
     return Statement("; ".join(words) + ".", latex)
 
 

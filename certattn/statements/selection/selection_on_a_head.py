@@ -8,6 +8,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_on_a_head import (
     AT_LEAST,
     AT_MOST,
@@ -137,9 +138,9 @@ def _latex(problem: HeadStatement) -> str:
         low = r"a_i \le " if AT_LEAST in bounds else ""
         found.append(f"{low}{terms[kind]}" + (r" \le b_i" if AT_MOST in bounds else ""))
     for of, stated in problem.largest.items():
-        low = r"a \le " if stated.lower is not None else ""
+        low = "" if stated.lower is None else rf"{describe(stated.lower)} \le "
         index = str(of) if isinstance(of, int) else rf"\mathrm{{{of}}}"
-        found.append(rf"{low}\Xi_{{{index}}}" + (r" \le b" if stated.upper is not None else ""))
+        found.append(rf"{low}\Xi_{{{index}}}" + ("" if stated.upper is None else rf" \le {describe(stated.upper)}"))
     return r",\qquad ".join(found)
 
 

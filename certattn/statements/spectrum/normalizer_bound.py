@@ -9,7 +9,7 @@ from certattn.kernel.theorems.spectrum.score_matrix import MOST, score_matrix
 from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words
 from certattn.statements.wording import Statement, Wording
 
-_BOUNDS = {MEAN_SQUARE: ("E W_2^2", r"\mathbb E\, W_2^2 \le u"), DISTANCE: ("E W_2", r"\mathbb E\, W_2 \le u")}
+_BOUNDS = {MEAN_SQUARE: ("E W_2^2", r"\mathbb E\, W_2^2"), DISTANCE: ("E W_2", r"\mathbb E\, W_2")}
 _SENTENCES = {
     "finite": "p > 12 beta^2, so E t^4 is finite",
     "mean_square": "E W_2^2 <= bound <= at_most",
@@ -19,13 +19,15 @@ _SENTENCES = {
 
 
 def statement(stated: Sections) -> Statement:
-    asserted = {field: shown for field, shown in _BOUNDS.items() if field in stated.asserts}
-    bounds = [f"{words} <= {describe(stated.asserts[field][MOST])}" for field, (words, _) in asserted.items()]
+    asserted = [
+        (*_BOUNDS[field], describe(stated.asserts[field][MOST])) for field in _BOUNDS if field in stated.asserts
+    ]
+    bounds = [f"{words} <= {most}" for words, _, most in asserted]
     words = (
         f"{random_attention_words(stated.given, score_matrix(stated.given))}: for the distance W_2 between the "
         f"empirical laws of the singular values of sqrt(d) (A - 11'/d) and of T Pi, {' and '.join(bounds)}."
     )
-    return Statement(words, r",\qquad ".join(latex for _, latex in asserted.values()))
+    return Statement(words, r",\qquad ".join(rf"{latex} \le {most}" for _, latex, most in asserted))
 
 
 WORDING = Wording[Sections](statement, lambda stated, name: _SENTENCES[name])

@@ -16,15 +16,15 @@ from certattn.kernel.theorems.spectrum.universality_bound import (
     UNIVERSALITY,
     random_scores,
 )
-from certattn.statements.ranges import range_sentence, range_words
+from certattn.statements.ranges import range_latex, range_sentence, range_words
 from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words
 from certattn.statements.wording import Statement, Wording
 
 _LATEX = {
-    UNIVERSALITY: r"\lvert \mathbb E_K s_T(-\eta) - \mathbb E_Z s_N(-\eta) \rvert \le u",
-    CONCENTRATION: r"\mathbb P(\lvert s_T(-\eta) - \mathbb E s_T(-\eta) \rvert \ge x) \le u",
-    LINEARISATION: r"\ell \le \mathbb E \lVert \Sigma - \Sigma_{\mathrm{lin}} \rVert_F^2 \le u",
-    EQUIVALENCE: r"\lvert \mathbb E s_{\sqrt d A_\perp}(-\eta) - \mathbb E s_Y(-\eta) \rvert \le u",
+    UNIVERSALITY: r"\lvert \mathbb E_K s_T(-\eta) - \mathbb E_Z s_N(-\eta) \rvert",
+    CONCENTRATION: r"\mathbb P(\lvert s_T(-\eta) - \mathbb E s_T(-\eta) \rvert \ge DEVIATION)",
+    LINEARISATION: r"\mathbb E \lVert \Sigma - \Sigma_{\mathrm{lin}} \rVert_F^2",
+    EQUIVALENCE: r"\lvert \mathbb E s_{\sqrt d A_\perp}(-\eta) - \mathbb E s_Y(-\eta) \rvert",
 }
 _FINITE = "p > {} beta^2, so the means that are needed are finite"
 _OF_RANDOM = {
@@ -46,8 +46,12 @@ _OF_GIVEN = {
 
 
 def statement(stated: Sections) -> Statement:
-    latex = [formula for field, formula in _LATEX.items() if field in stated.asserts]
-    return Statement(f"{_words(stated.given, stated.asserts)}.", r",\qquad ".join(latex))
+    asserts = stated.asserts
+    latex = [range_latex(asserts[field], formula) for field, formula in _LATEX.items() if field in asserts]
+    shown = r",\qquad ".join(latex)
+    if CONCENTRATION in asserts:
+        shown = shown.replace("DEVIATION", describe(asserts[CONCENTRATION][DEVIATION]))
+    return Statement(f"{_words(stated.given, asserts)}.", shown)
 
 
 def sentence(stated: Sections, name: str) -> str:

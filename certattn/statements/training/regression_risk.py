@@ -51,9 +51,9 @@ _STATIONARY_WORDS = {
     SADDLE: "the gradient of R vanishes and its second derivatives take both signs: a saddle, where R = tr(Sigma)/2",
 }
 _LATEX: dict[Field[Any], str] = {
-    RISK: r"\tfrac12 \operatorname{tr}(E \Sigma E^\top) = r, \quad E = b \Sigma A - I",
+    RISK: r"\tfrac12 \operatorname{tr}(E \Sigma E^\top) = NUMBER, \quad E = b \Sigma A - I",
     GRADIENT: r"\nabla R(A, b) = (G, g)",
-    INVARIANT: r"\|A\|_F^2 - b^2 = \delta",
+    INVARIANT: r"\|A\|_F^2 - b^2 = NUMBER",
     SECOND_DERIVATIVE: r"\nabla^2 R(A, b)[(H, h)] = q",
     STATIONARY: "",
     PREDICTIONS: r"b\, w_i^\top \Sigma A x_i = v_i",
@@ -70,7 +70,9 @@ def statement(stated: RiskAtPoint) -> Statement:
         "predicts b w'Sigma A x for <w, x> with the risk R(A, b) = 1/2 E (b w'Sigma A x - <w, x>)^2:"
     )
     latex = [
-        _STATIONARY_LATEX[asserts[STATIONARY]] if field is STATIONARY else shown
+        _STATIONARY_LATEX[asserts[STATIONARY]]
+        if field is STATIONARY
+        else shown.replace("NUMBER", describe(asserts[field]) if "NUMBER" in shown else "")
         for field, shown in _LATEX.items()
         if field in asserts
     ]

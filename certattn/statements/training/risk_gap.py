@@ -7,8 +7,6 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.regression import COVARIANCE
 from certattn.kernel.theorems.training.risk_gap import (
     A_SQUARED,
-    AT_LEAST,
-    AT_MOST,
     B_SQUARED,
     BALL,
     EXCESS,
@@ -19,7 +17,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     SHORTFALL,
     StatedGap,
 )
-from certattn.statements.ranges import range_words
+from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.training.given import parameters_words
 from certattn.statements.wording import Statement, Wording
 
@@ -48,14 +46,12 @@ def statement(stated: StatedGap) -> Statement:
 
 def _at_parameters(given: Values, asserts: Values) -> Statement:
     bounds, length = asserts[GAP], given[PROMPT_LENGTH]
-    low, high = (describe(bounds[side]) if side in bounds else "" for side in (AT_LEAST, AT_MOST))
     words = (
         f"For in-context linear regression with covariance {given[COVARIANCE].words()} of tokens and query, "
         f"prompts of {length} tokens and {parameters_words(given[POINT])}: the risk R_L of a prompt minus the risk "
         f"R of the infinite prompt is {range_words(bounds)}."
     )
-    left, right = rf"\text{{{low}}} \le " if low else "", rf" \le \text{{{high}}}" if high else ""
-    return Statement(words, rf"{left}R_{{{length}}}(A, b) - R_\infty(A, b){right}")
+    return Statement(words, range_latex(bounds, rf"R_{{{length}}}(A, b) - R_\infty(A, b)"))
 
 
 def _over_ball(given: Values, asserts: Values) -> Statement:
@@ -70,8 +66,8 @@ def _over_ball(given: Values, asserts: Values) -> Statement:
         f"prompts of L tokens for every L >= {asserts[LENGTH]}, and all parameters with "
         f"|A|_F^2 <= {A} and b^2 <= {b}: {' and '.join(text.format(bound) for text, _, bound in bounds)}."
     )
-    lines = [rf"{side} \le \text{{{bound}}}" for _, side, bound in bounds]
-    region = rf"\|A\|_F^2 \le \text{{{A}}},\ b^2 \le \text{{{b}}}"
+    lines = [rf"{side} \le {bound}" for _, side, bound in bounds]
+    region = rf"\|A\|_F^2 \le {A},\ b^2 \le {b}"
     return Statement(words, r",\qquad ".join(lines) + rf" \qquad ({region},\ L \ge {asserts[LENGTH]})")
 
 

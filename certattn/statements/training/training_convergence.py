@@ -32,20 +32,22 @@ _SENTENCES = {
 def statement(stated: StatedTraining) -> Statement:
     asserts = stated.asserts
     time, begins, step = _time(stated), describe(stated.begins), stated.step
+    risk, rate = describe(asserts[RISK]), describe(asserts[RATE])
     later = time if stated.begins == 0 else f"({time} - {begins})"
     if step is not None:
         rule = f"gradient descent (A, b) -> (A, b) - eta grad R(A, b) with eta = {describe(step)}"
         fall, half = f"(1 - 2 eta c)^{later}", f"(1 - 2 eta c)^({later}/2)"
-        latex = [r"R(\theta_k) \le r\,(1 - 2 \eta c)^{k - k_0}"]
+        latex = [rf"R(\theta_k) \le {risk}\,(1 - 2 \eta c)^{{{later}}}"]
     else:
         rule = "the gradient flow (A, b)' = -grad R(A, b)"
         fall, half = f"e^(-2c {later})", f"e^(-c {later})"
-        latex = [r"R(\theta(t)) \le r\,e^{-2c(t - t_0)}"]
+        latex = [rf"R(\theta(t)) \le {risk}\,e^{{-2c {later}}}"]
     words = [
         f"For R(A, b) = 1/2 tr(E Sigma E'), E = b Sigma A - I, with Sigma = {stated.given[COVARIANCE].words()}, "
         f"{rule} from {parameters_words(stated.given[START])} at {time} = 0 has "
-        f"R <= {describe(asserts[RISK])} {fall} for all {time} >= {begins}, c = {describe(asserts[RATE])}"
+        f"R <= {risk} {fall} for all {time} >= {begins}, c = {rate}"
     ]
+    latex.append(rf"{time} \ge {begins}, \ c = {rate}")
     if LENGTH in asserts:
         length = describe(asserts[LENGTH])
         words.append(

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import langevin, log_cosh, log_sinhc
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, dot
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,9 @@ BOX = Box(qs("1", "1/2"))
 FLAT_BOX = Box(qs("0", "1e10"))
 ATOMS = Atoms([qs("0", "0"), qs("1", "0"), qs("0", "1"), qs("1", "0")], qs("1/2", "1/8", "1/4", "1/8"))
 ONE_ATOM = Atoms([qs("1/7", "-3")], qs("1"))
+FAR_BOX, FAR_SIGNS = Shifted(BOX, qs("3", "-1/2")), Shifted(SIGNS, qs("0", "1e3"))
 MIXED = Mixture([GAUSSIAN, SIGNS, BOX, ATOMS], qs("1/2", "1/4", "1/8", "1/8"))
+FAR_APART = Mixture([FAR_BOX, BOX, FAR_SIGNS], qs("1/2", "1/4", "1/4"))
 NESTED = Mixture([MIXED, Mixture([ONE_ATOM, SINGULAR], qs("1/3", "2/3"))], qs("999/1000", "1/1000"))
 LAWS = {
     "gaussian": GAUSSIAN,
@@ -57,6 +59,9 @@ LAWS = {
     "one atom": ONE_ATOM,
     "mixture": MIXED,
     "mixture of mixtures": NESTED,
+    "box about a point": FAR_BOX,
+    "signs about a point": FAR_SIGNS,
+    "mixture of boxes about points": FAR_APART,
 }
 TILTS = {
     "zero": ("0", "0"),

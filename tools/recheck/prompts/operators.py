@@ -24,7 +24,7 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
         return matmul(V, matmul(law.cov, U)), times(V, law.mean)
     if law.kind in ("rademacher", "box"):
         if all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
-            return still, [Fraction(0)] * len(V)
+            return still, times(V, law.centre)
     elif law.kind == "atoms":
         seen, values = ([times(m, y) for y in law.points] for m in (columns, V))
         if all(x == seen[0] for x in seen) or all(x == values[0] for x in values):

@@ -233,7 +233,7 @@ class Tails:
 
         def reach(b: Sequence[Any]) -> I:
             """max <b, x> over the support"""
-            return summed(absolute(x) * c for x, c in zip(b, law.sizes, strict=True))
+            return summed(absolute(x) * c for x, c in zip(b, law.sizes, strict=True)) + dot(b, law.centre)
 
         best: I | None = None
         for step in range(-12, 13):

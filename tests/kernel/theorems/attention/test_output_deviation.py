@@ -62,7 +62,7 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
 
 def test_the_statement_says_what_the_limit_is(arrays: Path) -> None:
     affine = words("an affine limit with a scale of its own", arrays)
-    assert "the affine map (1, 0.5) + 2 * A q with A = ((1, 0), (0.5, -1))" in affine
+    assert "the affine map T_inf(q) = (1, 0.5) + 2 * A q with A = ((1, 0), (0.5, -1))" in affine
     law = words("the law of a token: signs", arrays)
     assert "an infinite prompt of tokens of independent signs (Rademacher) of sizes (1, 2)" in law
     tokens = words("tokens with K, Q and V", arrays)
@@ -189,7 +189,7 @@ def test_words_and_formulas_say_what_is_asserted_and_nothing_else(
 ) -> None:
     text = f"certattn: 1\nclaim: output-deviation{RELATIVE.replace('BOUND', bound)}"
     found = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text, tmp_path / "c.yaml")))
-    said = "the linear map v_bar + scale * Cov(v, k) q with the moments of the tokens that q sees is "
+    said = "the linear map T_inf(q) = v_bar + scale * Cov(v, k) q with the moments of the tokens that q sees is "
     assert found.words.split(said)[1] == f"{words}."
     distance, size = r"\| T(q_i) - T_\infty(q_i) \|_2", r"\| T(q_i) \|_2"
     assert found.latex == latex.replace("D", distance).replace("S", size)

@@ -57,8 +57,8 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
 
 def test_formulas_are_latex(arrays: Path) -> None:
     found = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(text_of(cases.LINF), arrays / "case.yaml")))
-    assert r"\| T_L - T \|_\infty > \varepsilon" in found.latex
-    assert r"i = 1, \dots, 1" in found.latex
+    assert r"\mathbb P(\| T_L - T \|_\infty > 0.6) \le 0.099966" in found.latex
+    assert r"\mathbb P(\langle u, T_L - T \rangle > " in found.latex
 
 
 def test_bounds_stand_beside_what_is_stated(arrays: Path) -> None:
@@ -182,10 +182,11 @@ def random_law(rng: np.random.Generator, kind: str, size: int, rp: ModuleType) -
     if kind in ("box", "rademacher"):
         sizes = rng.integers(1, 7, size) / 4
         signs = np.array(np.meshgrid(*([c, -c] for c in sizes))).reshape(size, -1).T
-        drawn = rp.Box(tuple(sizes))
+        centre = rng.integers(-6, 7, size) / 4 if rng.integers(2) else np.zeros(size)
+        drawn = rp.Box(tuple(sizes), tuple(centre))
         if kind == "rademacher":
-            drawn = rp.Points(tuple(map(tuple, signs)), (1 / len(signs),) * len(signs))
-        return f"{{kind: {kind}, sizes: {row(sizes)}}}", ((1.0, drawn),)
+            drawn = rp.Points(tuple(map(tuple, signs + centre)), (1 / len(signs),) * len(signs))
+        return f"{{kind: {kind}, sizes: {row(sizes)}, centre: {row(centre)}}}", ((1.0, drawn),)
     if kind == "atoms":
         points = rng.integers(-6, 7, (4, size)) / 4
         text = f"{{kind: atoms, points: [{', '.join(map(row, points))}]}}"

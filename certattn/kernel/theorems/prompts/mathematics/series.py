@@ -14,7 +14,7 @@ from functools import reduce
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.functions import natural_power
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Vector, dot
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, Vector, dot
 
 Series = list[arb]
 Table = list[Series]
@@ -86,6 +86,9 @@ def _series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int
         return _independent(law.sizes, sign_coefficient, tilt, u, v, orders)
     if isinstance(law, Box):
         return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders)
+    if isinstance(law, Shifted):
+        centre = _atoms(Atoms([law.centre], [arb(1)]), tilt, u, v, orders)
+        return pair_product(centre, _series(law.law, tilt, u, v, orders))
     if isinstance(law, Atoms):
         return _atoms(law, tilt, u, v, orders)
     if isinstance(law, Mixture):

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
 
 
 def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
@@ -28,6 +28,8 @@ def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c for c in law.sizes])
     if isinstance(law, Box):
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c / 3 for c in law.sizes])
+    if isinstance(law, Shifted):
+        return ExactMatrix.row_vector(law.centre), mean_and_covariance(law.law)[1]
     if isinstance(law, Atoms):
         points = ExactMatrix.rational(law.points)
         return _mixed(law.weights, [points.take_rows([k]) for k in range(points.rows)], None)

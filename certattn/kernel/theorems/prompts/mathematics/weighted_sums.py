@@ -25,7 +25,7 @@ from math import factorial
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.functions import exp_remainder
-from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Vector, dot, leaves
+from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Shifted, Vector, dot, leaves
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
     linear_exponential,
@@ -38,18 +38,21 @@ from certattn.kernel.theorems.prompts.mathematics.series import (
 
 # -- laws of bounded support, part by part: points, and boxes or their corners
 
-BoundedPart = Rademacher[arb] | Box[arb] | Atoms[arb]
+BoxPart = Rademacher[arb] | Box[arb] | Shifted[arb]
+BoundedPart = BoxPart | Atoms[arb]
 
 
 def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
     parts = [part for _, part in leaves(law, arb(1))]
-    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Atoms)]
+    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Shifted | Atoms)]
     return bounded if len(bounded) == len(parts) else None
 
 
-def support_function(law: Rademacher[arb] | Box[arb], tilt: Vector) -> arb:
-    """h(a) = max <a, x> over the support of signs or a box: sum c_j |a_j|."""
+def support_function(law: BoxPart, tilt: Vector) -> arb:
+    """h(a) = max <a, x> over the support of signs or a box: sum c_j |a_j|, and <a, m> for a centre m."""
+    if isinstance(law, Shifted):
+        return dot(tilt, law.centre) + support_function(law.law, tilt)
     return dot(law.sizes, [abs(a) for a in tilt])
 
 
@@ -95,7 +98,7 @@ class Summand:
         weight = (dot(self.tilt, token) - self.log_mgf).exp()
         return weight * (dot(self.direction, token) - self.mean - self.eps) + self.eps
 
-    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
+    def largest(self, part: BoxPart, slope: arb | fmpq) -> arb:
         """A bound of D on signs or a box, by y <= e^{slope y - 1} / slope for any slope > 0.
 
         D = w y + eps with y = <v, x - tau> - eps, and <a, x> + slope <v, x> <= h(a + slope v).
@@ -152,7 +155,7 @@ class ProductSummand(Summand):
         output = self.sign * dot(self.moments.u, y) * dot(self.moments.v, y)
         return weight * (output - self.covariance - self.eps) + self.eps
 
-    def largest(self, part: Rademacher[arb] | Box[arb], slope: arb | fmpq) -> arb:
+    def largest(self, part: BoxPart, slope: arb | fmpq) -> arb:
         """A bound of D = Y + eps on signs or a box, for any slope > 0.
 
         With c = u + v (u - v for the sign -1) the product is at most <c, y>^2 / 4, and x^2 <= 4 e^{slope |x| - 2} /
@@ -170,7 +173,7 @@ class ProductSummand(Summand):
         """tau(a)."""
         return self.law.tilted_mean(self.tilt)
 
-    def _reach(self, part: Rademacher[arb] | Box[arb], shift: Vector) -> arb:
+    def _reach(self, part: BoxPart, shift: Vector) -> arb:
         """max <a + shift, x> - Lambda(a) over the part."""
         return support_function(part, [a + s for a, s in zip(self.tilt, shift, strict=True)]) - self.log_mgf
 
@@ -244,7 +247,7 @@ def bound_of_summands(summand: Summand, parts: Sequence[BoundedPart]) -> arb:
     return reduce(arb.max, found)
 
 
-def least_largest(summand: Summand, part: Rademacher[arb] | Box[arb]) -> arb:
+def least_largest(summand: Summand, part: BoxPart) -> arb:
     """The bound `largest` at about its best slope; any slope gives a bound. The logarithm has one minimum."""
     slope = fmpq(1)
     best = summand.largest(part, slope)

@@ -11,7 +11,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
 from certattn.kernel.theorems.prompts.mathematics import series
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import ProductMoments, product_summand
@@ -22,7 +22,11 @@ SINGULAR = Gaussian([fmpq(0), fmpq(1)], [[fmpq(1, 4), fmpq(1, 4)], [fmpq(1, 4), 
 SIGNS, BOX = Rademacher([fmpq(1), HALF]), Box([fmpq(1), fmpq(0)])
 ATOMS = Atoms([[fmpq(0), fmpq(1)], [fmpq(1), -HALF], [fmpq(2), fmpq(0)]], [HALF, fmpq(1, 4), fmpq(1, 4)])
 MIXTURE = Mixture([GAUSSIAN, SIGNS, ATOMS], [HALF, fmpq(1, 4), fmpq(1, 4)])
-LAWS = {"gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE}
+FAR = Shifted(SIGNS, [HALF, fmpq(-2)])
+LAWS = {
+    "gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
+    "signs about a point": FAR, "boxes about points": Mixture([Shifted(BOX, [fmpq(3), HALF]), FAR], [HALF, HALF]),
+}  # fmt: skip
 TILT, U, V = [fmpq(1, 2), fmpq(-1)], [fmpq(1), fmpq(1, 3)], [fmpq(-1, 2), fmpq(1)]
 
 
@@ -46,6 +50,9 @@ def nodes(law: Law) -> tuple[Any, Any]:
         values, frame = np.linalg.eigh(doubles(law.covariance))
         grid = np.array(list(itertools.product(g, g))) * np.sqrt(np.maximum(values, 0))
         return np.outer(w, w).ravel() / (2 * np.pi), grid @ frame.T + doubles([law.mean])[0]
+    if isinstance(law, Shifted):
+        p, x = nodes(law.law)
+        return p, x + doubles([law.centre])[0]
     sizes = doubles([law.sizes])[0]
     g, w = (np.array([-1.0, 1.0]), np.ones(2)) if isinstance(law, Rademacher) else np.polynomial.legendre.leggauss(60)
     return np.outer(w, w).ravel() / 4, np.array(list(itertools.product(g, g))) * sizes

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 half, third = fmpq(1, 2), fmpq(1, 3)
@@ -33,6 +33,17 @@ def test_covariances_of_the_simple_laws() -> None:
     assert entries(mean_and_covariance(ATOMS)[1]) == [[fmpq(2, 3), third], [third, fmpq(2, 3)]]
     assert entries(mean_and_covariance(POINT)[0]) == [[5, 7]]
     assert mean_and_covariance(POINT)[1].is_zero()
+
+
+def test_a_centre_moves_the_mean_alone() -> None:
+    far = Shifted(BOX, [fmpq(3), half])
+    assert mean_and_covariance(far) == (ExactMatrix.row_vector([fmpq(3), half]), mean_and_covariance(BOX)[1])
+    assert is_centred(far) is False
+    assert is_sub_gaussian(far, fmpq(100)) is False
+    balanced = Mixture([far, Shifted(BOX, [fmpq(-3), -half])], [half, half])
+    assert is_centred(balanced) is True
+    # Its components are not, and nothing else is known of such a mixture.
+    assert is_sub_gaussian(balanced, fmpq(100)) is False
 
 
 def test_a_mixture_adds_the_spread_of_the_means() -> None:

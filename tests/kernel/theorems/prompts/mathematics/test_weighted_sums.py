@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import exp_remainder
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture, Rademacher, Shifted
 from certattn.kernel.theorems.prompts.mathematics.series import (
     linear_exponential,
     mgf_series,
@@ -74,6 +74,12 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
     "signs": (Rademacher([fmpq(1), fmpq(2)]), _SIGNS),
     "atoms": (Atoms([[fmpq(0), fmpq(1)], [fmpq(2), fmpq(-1)]], [fmpq(1, 4), fmpq(3, 4)]), _ATOMS),
     "a box": (Box([fmpq(1), fmpq(2)]), _grid(*np.polynomial.legendre.leggauss(24), (1, 2), (0, 0), 2)),
+    "signs about a point": (
+        Shifted(Rademacher([fmpq(1), fmpq(2)]), [fmpq(1), fmpq(-3)]),
+        _points(list(itertools.product((2, 0), (-1, -5))), [mpf(1) / 4] * 4)),
+    "a box about a point": (
+        Shifted(Box([fmpq(1), fmpq(2)]), [fmpq(1), fmpq(-3)]),
+        _grid(*np.polynomial.legendre.leggauss(24), (1, 2), (1, -3), 2)),
     "a Gaussian": (Gaussian([fmpq(1), fmpq(-1)], [[fmpq(1), fmpq(0)], [fmpq(0), fmpq(1)]]), _NORMAL),
     "a mixture": (
         Mixture(
@@ -87,7 +93,7 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
 }  # fmt: skip
 laws = pytest.mark.parametrize("name", LAWS)
 # Quadrature in doubles.
-DIGITS = {"a box": 11, "a Gaussian": 10}
+DIGITS = {"a box": 11, "a box about a point": 11, "a Gaussian": 10}
 
 
 def near(found: arb, wanted: mpf, digits: int) -> bool:
