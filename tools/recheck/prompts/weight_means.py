@@ -18,7 +18,7 @@ from intervals import I, clip, ends_of, hull, iv, largest, plus_minus, root, sma
 from laws import Law
 from matrices import times, transposed
 from outcomes import NotCovered, NotProved, Rejected
-from vectors import dot, minus, norm2
+from vectors import dot, minus, norm2, plus
 
 
 def collisions(v: Any, L: int) -> Callable[..., Any]:
@@ -126,7 +126,10 @@ def tokens_of(law: Law) -> list[tuple[Fraction, Vector]]:
         if law.d > 10:
             raise NotCovered("signs in more than 10 dimensions")
         every = itertools.product((1, -1), repeat=law.d)
-        return [(Fraction(1, 2**law.d), [s * c for s, c in zip(signs, law.sizes, strict=True)]) for signs in every]
+        return [
+            (Fraction(1, 2**law.d), plus(law.centre, [s * c for s, c in zip(signs, law.sizes, strict=True)]))
+            for signs in every
+        ]
     if law.kind == "mixture":
         return [(w * m, x) for w, part in zip(law.weights, law.parts, strict=True) for m, x in tokens_of(part)]
     raise Rejected("the method is for Gaussian tokens, or for atoms, signs and their mixtures")

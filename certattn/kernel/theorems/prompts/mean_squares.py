@@ -26,9 +26,8 @@ from certattn.kernel.theorems.prompts.mathematics.finite_means import (
     FiniteMeans,
     Groups,
     groups_of,
-    has_finite_scores,
 )
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import TooManyError
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import TooManyError, has_finite_scores
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     GaussianShape,
     bias_factor,

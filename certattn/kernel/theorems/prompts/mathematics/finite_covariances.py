@@ -18,9 +18,15 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Law, Rademacher, dot, leaves
+from certattn.kernel.mathematics.laws import Atoms, Law, dot, leaves
 from certattn.kernel.mathematics.lognormal_laplace import within
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, TooManyError, only
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import (
+    FiniteScores,
+    Rows,
+    TooManyError,
+    only,
+    signs_about,
+)
 
 # So many different tokens; a check of more would take a second and longer.
 MOST_TOKENS = 1024
@@ -38,15 +44,17 @@ def tokens_by_score(law: Law[fmpq], base: ExactMatrix) -> dict[fmpq, list[Token]
     return found
 
 
-def _tokens(law: Law[fmpq]) -> Iterator[Token]:
-    for share, part in leaves(law, fmpq(1)):
+def _tokens(mixed: Law[fmpq]) -> Iterator[Token]:
+    for share, part in leaves(mixed, fmpq(1)):
         if isinstance(part, Atoms):
             for weight, point in zip(part.weights, part.points, strict=True):
                 yield share * weight, ExactMatrix.row_vector(point)
-        elif isinstance(part, Rademacher):
-            mass = share / fmpq(2) ** len(part.sizes)
-            for signs in itertools.product((1, -1), repeat=len(part.sizes)):
-                yield mass, ExactMatrix.row_vector([sign * size for sign, size in zip(signs, part.sizes, strict=True)])
+        elif (signs := signs_about(part)) is not None:
+            law, centre = signs
+            mass = share / fmpq(2) ** law.dimension
+            for each in itertools.product((1, -1), repeat=law.dimension):
+                x = ExactMatrix.row_vector([sign * size for sign, size in zip(each, law.sizes, strict=True)])
+                yield mass, centre + x
         else:
             raise TypeError(f"tokens of {type(part).__name__} are not finitely many")
 

@@ -22,17 +22,18 @@ from certattn.kernel.mathematics.balls import row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Law, Rademacher, dot, leaves
 from certattn.kernel.mathematics.lognormal_laplace import within
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, Rows, TooManyError, only
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import (
+    FiniteScores,
+    Rows,
+    TooManyError,
+    only,
+    signs_about,
+)
 
 # So many different scores; a check of more would take a second and longer.
 MOST_SCORES = 2048
 # The bounds need normalisers of L - 2 tokens.
 FEWEST_TOKENS = 3
-
-
-def has_finite_scores(law: Law[fmpq]) -> bool:
-    """Whether it is made of atoms and signs alone."""
-    return all(isinstance(part, Atoms | Rademacher) for _, part in leaves(law, fmpq(1)))
 
 
 @dataclass
@@ -64,8 +65,8 @@ def groups_of(law: Law[fmpq], base: ExactMatrix, values: ExactMatrix) -> Groups:
     for share, part in leaves(law, fmpq(1)):
         if isinstance(part, Atoms):
             _merge(found, _atom_groups(part, share, base, values))
-        elif isinstance(part, Rademacher):
-            _merge(found, _sign_groups(part, share, base, values))
+        elif (signs := signs_about(part)) is not None:
+            _merge(found, _sign_groups(*signs, share, base, values))
         else:
             raise TypeError(f"scores of {type(part).__name__} are not finitely many")
     return found
@@ -89,12 +90,13 @@ def _atom_groups(law: Atoms[fmpq], share: fmpq, base: ExactMatrix, values: Exact
 
 
 def _sign_groups(
-    law: Rademacher[fmpq], share: fmpq, base: ExactMatrix, values: ExactMatrix
+    law: Rademacher[fmpq], centre: ExactMatrix, share: fmpq, base: ExactMatrix, values: ExactMatrix
 ) -> Iterable[tuple[fmpq, Group]]:
-    """A coordinate after the other: |y + v|^2 = |y|^2 + 2 <y, v> + |v|^2 for y = V x, v = +- c_j V e_j."""
+    """From the centre on by coordinates: |y + v|^2 = |y|^2 + 2 <y, v> + |v|^2 for y = V x, v = +- c_j V e_j."""
     columns, scores = values.T, base.row(0)
-    zero = ExactMatrix.zero(1, values.rows)
-    groups: Groups = {fmpq(0): Group(share, zero, fmpq(0))}
+    y = centre @ values.T
+    start = Group(share, y.scaled(share), share * (y @ y.T).entry(0, 0))
+    groups: Groups = {(base @ centre.T).entry(0, 0): start}
     half = fmpq(1, 2)
     for j, size in enumerate(law.sizes):
         column, longer = columns.take_rows([j]).scaled(size), Groups()

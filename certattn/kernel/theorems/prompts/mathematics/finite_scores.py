@@ -29,7 +29,8 @@ from functools import cached_property
 from flint import arb, arb_mat, ctx, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls
-from certattn.kernel.mathematics.laws import dot
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Atoms, Law, Rademacher, Shifted, dot, leaves
 from certattn.kernel.mathematics.lognormal_laplace import STRIP, strip_error, within
 
 # Nodes times scores, beyond which an answer is no longer worth the wait.
@@ -40,6 +41,20 @@ Rows = list[list[arb]]
 
 class TooManyError(Exception):
     """There are more scores or tokens than are summed over; it says how many may be."""
+
+
+def has_finite_scores(law: Law[fmpq]) -> bool:
+    """Whether it is made of atoms and signs alone."""
+    return all(isinstance(part, Atoms) or signs_about(part) is not None for _, part in leaves(law, fmpq(1)))
+
+
+def signs_about(law: Law[fmpq]) -> tuple[Rademacher[fmpq], ExactMatrix] | None:
+    """Signs and their centre, a row; None of another law."""
+    if isinstance(law, Rademacher):
+        return law, ExactMatrix.zero(1, law.dimension)
+    if isinstance(law, Shifted) and isinstance(law.law, Rademacher):
+        return law.law, ExactMatrix.row_vector(law.centre)
+    return None
 
 
 class FiniteScores:

@@ -14,11 +14,11 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Law, Mixture, Rademacher, Shifted
 from certattn.kernel.theorems.prompts.mathematics import finite_scores
 from certattn.kernel.theorems.prompts.mathematics.finite_covariances import finite_covariance_error, tokens_by_score
-from certattn.kernel.theorems.prompts.mathematics.finite_means import FiniteMeans, groups_of, has_finite_scores
-from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, TooManyError
+from certattn.kernel.theorems.prompts.mathematics.finite_means import FiniteMeans, groups_of
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores, TooManyError, has_finite_scores
 
 
 def q(value: Any) -> fmpq:
@@ -38,6 +38,7 @@ LAWS: dict[str, tuple[Law[fmpq], list[float]]] = {
     "far from the origin": (FAR, [0.5, -1]),
     "signs": (SIGNS, [2, -1]),
     "signs of equal scores": (SIGNS, [1, 2]),
+    "signs about a centre": (Shifted(SIGNS, [q(3), q(-2)]), [1, 0.5]),
     "a mixture": (MIXED, [1, 0]),
     "no tilt": (MIXED, [0, 0]),
     "a rare heavy token": (Atoms(rows([[0, 0], [6, 1]]), [fmpq(999, 1000), fmpq(1, 1000)]), [1, 0]),
@@ -55,6 +56,10 @@ def tokens_of(law: Law[fmpq]) -> Iterator[tuple[Any, list[Any]]]:
             yield from ((number(share) * mass, x) for mass, x in tokens_of(part))
     elif isinstance(law, Atoms):
         yield from ((number(w), [number(x) for x in y]) for w, y in zip(law.weights, law.points, strict=True))
+    elif isinstance(law, Shifted):
+        yield from (
+            (mass, [number(m) + t for m, t in zip(law.centre, x, strict=True)]) for mass, x in tokens_of(law.law)
+        )
     elif isinstance(law, Rademacher):
         for signs in itertools.product((1, -1), repeat=law.dimension):
             yield mpf(2) ** -law.dimension, [s * number(c) for s, c in zip(signs, law.sizes, strict=True)]
@@ -219,6 +224,7 @@ def test_the_error_of_a_few_nodes_is_large(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_other_laws_are_refused() -> None:
     box = Mixture([SIGNS, Box([q(1), q(1)])], [fmpq(1, 2), fmpq(1, 2)])
+    assert not has_finite_scores(Shifted(Box([q(1)]), [q(1)]))
     base, values = ExactMatrix.row_vector([q(1), q(1)]), ExactMatrix.identity(2)
     assert not has_finite_scores(box)
     for find in (lambda: groups_of(box, base, values), lambda: tokens_by_score(box, base)):
