@@ -350,6 +350,8 @@ test_mean_squares_verify = states(
         ([AVERAGED + "tilt: [1, 0]\n", "--method", "logistic", "--digits", "4"], "the mean of |T_L - T|^2"),
         ([AVERAGED + "query: [1, 0]\n", "--method", "general", "--t", "1/2", "--rate", "1/4"], "at most"),
         ([BOX, "--note", "n"], "at most"),
+        ([BOX.replace("box", "rademacher"), "--digits", "12"], "the mean of sum p_i^2"),
+        ([BOX.replace("box", "rademacher").replace("500", "{at_least: 500}")], "at most"),
         ([RANDOM], "and the query"),
         ([RANDOM, "--method", "closed", "--theta", "1/2"], "and the query"),
     ],

@@ -18,6 +18,7 @@ from flint import arb, fmpq
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of, read_given
+from certattn.provers.prompts.output_mean_square import general_parameters
 
 LENGTHS = (100, 1000, 10_000, 1_000_000)
 _TOKENS = 4_000_000
@@ -35,8 +36,8 @@ def upper(given: str, method: str, **parameters: fmpq) -> tuple[arb, float]:
     read, started = prompt(given), time.perf_counter()
     with working_precision(_BITS):
         found = bounds_of(read, Method(method, parameters), ("mean_square",)).ranges["mean_square"].upper
-    assert found is not None
-    return found, time.perf_counter() - started
+        assert found is not None
+        return found(), time.perf_counter() - started
 
 
 def simulated(s: float, length: int) -> str:
@@ -92,6 +93,28 @@ def over_queries() -> None:
         print(f"{length:9} {exact:12.5g} {float(bound) / exact:9.3f} {float(closed) / exact:8.3f} {seconds:8.3f}")
 
 
+def finite_scores() -> None:
+    """Atoms and signs: the bounds by moments and for any law over the exact value."""
+    print(f"\n{'tokens':>14} {'L':>9} {'exact':>12} {'rel. width':>10} {'seconds':>8} {'moments':>9} {'general':>9}")
+    atoms = "{kind: atoms, points: [[0, 1], [1, -1], [3, 2], [0, 2]], weights: [1/2, 1/4, 1/8, 1/8]}"
+    for name, law, tilt in (
+        ("four atoms", atoms, "[1, 1/2]"),
+        ("signs, d = 2", "{kind: rademacher, sizes: [1, 1]}", "[1, 1/2]"),
+        ("signs, d = 4", "{kind: rademacher, sizes: [1, 1, 1, 1]}", "[1, 1, 1, 1]"),
+        ("signs, d = 10", f"{{kind: rademacher, sizes: {[1] * 10}}}", f"[{', '.join(f'1/{k}' for k in range(2, 12))}]"),
+    ):  # fmt: skip
+        for length in LENGTHS:
+            given = f"{{law: {law}, tilt: {tilt}, length: {length}}}"
+            exact, seconds = upper(given, "exact")
+            moments, _ = upper(given, "moments")
+            with working_precision(_BITS):
+                parameters = general_parameters(prompt(given), {})
+            general, _ = upper(given, "general", **parameters)
+            numbers = f"{float(exact):12.5g} {float(exact.rad() / exact.mid()):10.1e} {seconds:8.2f}"
+            print(f"{name:>14} {length:9} {numbers} {float(moments / exact):9.5f} {float(general / exact):9.3f}")
+
+
 if __name__ == "__main__":
     one_query()
+    finite_scores()
     over_queries()

@@ -21,6 +21,7 @@ from scipy.optimize import minimize_scalar
 
 from tools.truth import output_tail as tails
 from tools.truth import random_prompts
+from tools.truth.finite_means import MARGIN, FiniteMeans, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, Law, Points
 from tools.truth.prompt import read_random_prompt
@@ -46,7 +47,7 @@ from tools.truth.reading import (
 _MARGIN = 1e-11
 # What rules say of a norm that they do not bound by eps.
 _NOTHING = (math.inf, math.inf)
-_LOOSE = {"exact": 1e-10, "logistic": 1e-10, "general": 1e-6}
+_LOOSE = {"exact": 1e-10, "logistic": 1e-10, "moments": 1e-8, "general": 1e-6}
 _PROMPTS = 6_000
 _MOST_TOKENS = 1_000_000
 # The grid of log lambda, and steps of the scores.
@@ -100,15 +101,19 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     require(len(stated) > 0, "nothing is stated")
     require_record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
     prompt = _read(given, asserts["gradient"], folder)
-    require(method in ("exact", "logistic", "general"), "the method")
+    require(method in ("exact", "logistic", "moments", "general"), "the method")
     bounds = {side: float(read_number(stated[side])) for side in stated}
     require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
     low, high = _mean_square(prompt, asserts["gradient"])
     shown = {"at_least": (-math.inf, -math.inf), "at_most": _NOTHING}
-    if method == "exact" and isinstance(prompt.law, Gaussian):
+    finite = is_finite(prompt.plain) if not isinstance(prompt.law, Gaussian) else False
+    if method == "exact" and (finite or isinstance(prompt.law, Gaussian)):
         shown = dict.fromkeys(("at_least", "at_most"), (low, high))
     if method == "logistic" and isinstance(prompt.law, Gaussian):
         shown |= _logistic(prompt, asserts["gradient"])
+    if method == "moments" and finite and asserts["gradient"] == "V":
+        means = _finite(prompt)
+        shown["at_most"] = (0.0, math.inf) if means is None else (means.falling()[0],) * 2
     if method == "general":
         t, rate = read_number(witness["t"]), read_number(witness["lambda"])
         require(t > 0 and rate > 0, "t and lambda")
@@ -117,7 +122,7 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     if prompt.onwards:
         # Mean squares tend to 0; of the methods, one alone has a bound that is known to fall.
         shown["at_least"] = (-math.inf, -math.inf)
-        if method != "logistic":
+        if method not in ("logistic", "moments"):
             shown["at_most"] = _NOTHING
         if bounds.get("at_least", 0) > 0:
             return Judgement(Truth.FALSE, 1e-12, "a lower bound", provable=False)
@@ -148,12 +153,21 @@ def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
             found = _gaussian(prompt, gradient, variance)
             error = _cancelled(prompt, gradient, variance)
             return found - error, found + error
+    means = None if isinstance(prompt.law, Gaussian) else _finite(prompt)
+    if means is not None:
+        found = prompt.factor * means.covariance_error() if gradient == "U" else means.mean_square()
+        error = MARGIN * means.size() ** 2 * max(prompt.factor, 1.0)
+        return found - error, found + error
     squares = _simulated(prompt, gradient) ** 2
     if len(squares) < 100:
         return 0.0, math.inf
     error = 6 * float(squares.std()) / math.sqrt(len(squares)) + 1e-9
     # Heavy tails: what the sample has not met is above its mean, never below 0.
     return max(float(squares.mean()) - error, 0.0), math.inf
+
+
+def _finite(prompt: Prompt) -> FiniteMeans | None:
+    return finite_means(prompt.plain, prompt.tilt, in_doubles(prompt.values), prompt.length)
 
 
 def _cancelled(prompt: Prompt, gradient: str, variance: float) -> float:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tools.truth import random_prompts
+from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, read_gaussian, read_law
 from tools.truth.output_tail import law_in_doubles
@@ -45,6 +46,7 @@ _TOKENS = 400_000
 _METHODS = {
     "exact": set(),
     "logistic": set(),
+    "moments": set(),
     "general": {"t", "lambda"},
     "integral": set(),
     "closed": {"theta"},
@@ -113,8 +115,11 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
 
 
 def _method(witness: Any, averaged: bool, law: Any) -> tuple[str, dict[str, float]]:
-    gaussian = isinstance(law, Gaussian)
-    fitting = ["integral", "closed"] if averaged else ["exact", "logistic", "general"] if gaussian else ["general"]
+    if isinstance(law, Gaussian):
+        fitting = ["integral", "closed"] if averaged else ["exact", "logistic", "general"]
+    else:
+        finite = not averaged and is_finite(law_in_doubles(law, 1.0))
+        fitting = ["exact", "moments", "general"] if finite else ["general"]
     if witness == {}:
         require(fitting[0] != "general", "no method")
         return fitting[0], {}
@@ -212,7 +217,7 @@ def _at_a_query(
 ) -> dict[str, Any]:
     values = in_doubles(V)
     if not isinstance(law, Gaussian):
-        return {"mean_square": _simulated(law, tilt, values, length, parameters)}
+        return _of_other_laws(law, tilt, values, length, method, parameters)
     Gamma = in_doubles(law.covariance)
     moved = values @ Gamma @ tilt
     variance, spread = float(tilt @ Gamma @ tilt), float(np.trace(values @ Gamma @ values.T))
@@ -246,6 +251,27 @@ def _at_a_query(
     if s <= 1e-7:
         found["mean"] = (-moved / length, 1e-11 * (1 + abs(moved).max()), known)
     return found
+
+
+def _of_other_laws(
+    law: Any, tilt: Array, values: Array, length: int, method: str, parameters: dict[str, float]
+) -> dict[str, Any]:
+    plain = law_in_doubles(law, 1.0)
+    known = finite_means(plain, tilt, values, length)
+    if known is None:
+        return {"mean_square": _simulated(law, tilt, values, length, parameters)} if method == "general" else {}
+    value, q, error = known.mean_square(), known.collision(), MARGIN * known.size()
+    shown: dict[str, Ends] = {"mean_square": (value, value), "collision": (q, q)}
+    if method == "moments":
+        shown = {name: (None, bound) for name, bound in zip(shown, known.falling(), strict=True)}
+    if method == "general":
+        shown = {"mean_square": (None, _general(law, tilt, values, length, parameters)), "collision": (None, None)}
+    mean = np.array(known.mean()), error, method == "exact"
+    return {
+        "mean_square": _found(value, error, shown["mean_square"]),
+        "collision": _found(q, MARGIN * known.size(), shown["collision"]),
+        "mean": mean,
+    }
 
 
 def _wide(moved: Array, spread: float, shift: float, length: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tools.truth import random_prompts
+from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round
 from tools.truth.prompt import read_random_prompt
@@ -99,10 +100,8 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     if "norm" in asserts and "method" in require_mapping(hint, "the witness of the norm"):
         require_record(hint, "the witness of the norm", {"method"})
         require(hint["method"] == "mean-square", "the method")
-        bound = math.inf
-        if isinstance(law, Gaussian):
-            bound = _mean_square(law, base, float(square), V, length) / eps**2
-        found.append(_tail_judgement((bound, bound), delta, happened))
+        low, high = _mean_square(law, plain, tilt, base, float(square), V, length, prompt.onwards)
+        found.append(_tail_judgement((low / eps**2, high / eps**2), delta, happened))
     elif "norm" in asserts:
         frame, levels, bounded = _frame(item, hint, len(V), folder)
         rules = hint["bounds"]
@@ -132,12 +131,23 @@ def over_ranges(rule: Any, prompt: Any, bound: Callable[[int, float, Any], tuple
     return max(low for low, _ in found), max(high for _, high in found)
 
 
-def _mean_square(law: Gaussian, base: Vector, square: float, V: Table, length: int) -> float:
-    """(S + B) / (1 + (L - 1) e^-v), an upper bound of E|T_L - T|^2 for Gaussian tokens."""
-    moved = times(law.covariance, base)
-    spread = sum(_form(law, row) for row in V)
-    shift = float(sum(x * x for x in times(V, moved))) * square
-    return (float(spread) + shift) / (1 + (length - 1) * math.exp(-float(_form(law, base)) * square))
+def _mean_square(
+    law: Any, plain: Any, tilt: Any, base: Vector, square: float, V: Table, length: int, onwards: bool
+) -> tuple[float, float]:
+    """Between which numbers the checker's bound of E|T_L - T|^2 is."""
+    if isinstance(law, Gaussian):
+        # (S + B) / (1 + (L - 1) e^-v); of one length the mean square itself, at least (S - B/2) / L, at most that.
+        moved = times(law.covariance, base)
+        spread = float(sum(_form(law, row) for row in V))
+        shift = float(sum(x * x for x in times(V, moved))) * square
+        closed = (spread + shift) / (1 + (length - 1) * math.exp(-float(_form(law, base)) * square))
+        return (closed if onwards else max(spread - shift / 2, 0.0) / length), closed
+    means = finite_means(plain, tilt, np.array([[float(x) for x in row] for row in V]), length)
+    if means is None:
+        return (0.0 if is_finite(plain) else math.inf), math.inf
+    bound = means.falling()[0] if onwards else means.mean_square()
+    error = MARGIN * means.size()
+    return bound - error, bound + error
 
 
 def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple[float, float]) -> Judgement:

@@ -8,14 +8,14 @@ from typing import Any
 
 from flint import fmpq
 
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.gradient_mean_square import THEOREM, enclosure_by, read, square_parts
-from certattn.kernel.theorems.prompts.mean_squares import Method
+from certattn.kernel.theorems.prompts.mean_squares import Method, methods_of
 from certattn.kernel.theorems.prompts.random_prompts import GradientError
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
@@ -23,7 +23,7 @@ from certattn.provers.output import Draft
 from certattn.provers.prompts.options import GRADIENT
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 
-METHODS = ("auto", "exact", "logistic", "general")
+METHODS = ("auto", "exact", "logistic", "moments", "general")
 _BITS = (64, 128, 256, 512)
 # Thresholds k / 200 are tried; a rate is written with so many digits, and is no smaller than this.
 _SHARES = 200
@@ -51,9 +51,9 @@ def generate(
         `query` with `U` or `K`, `Q`; `V`, `scale`.
     gradient : {"U", "V"}
         What attention is differentiated with respect to.
-    method : {"auto", "exact", "logistic", "general"}
-        "exact" states the mean square from both sides (Gaussian tokens), "logistic" and "general" from above; "auto"
-        takes the first that applies.
+    method : {"auto", "exact", "logistic", "moments", "general"}
+        "exact" states the mean square from both sides (Gaussian tokens, atoms, signs and mixtures of the last two), the
+        others from above; "auto" takes the first that applies.
     digits : int
         Significant digits to state.
     note : str
@@ -102,18 +102,23 @@ def generate(
 
 
 def _methods(error: GradientError) -> list[str]:
-    gaussian = isinstance(error.prompt.law.law, Gaussian)
-    if error.prompt.onwards:
-        if not gaussian:
-            raise UsageError("a length with at_least is for Gaussian tokens here; expected one length for this law")
-        return ["logistic"]
-    return ["exact", "logistic", "general"] if gaussian else ["general"]
+    known = methods_of(error.prompt.law.law)
+    if not error.prompt.onwards:
+        # No bound of the gradient in U is by moments.
+        return [name for name in known if name != "moments" or error.gradient == "V"]
+    falls = [name for name in known if name == "logistic" or (name == "moments" and error.gradient == "V")]
+    if not falls:
+        raise UsageError(
+            f"a length with at_least is not for this law and the gradient in {error.gradient}; expected one length"
+        )
+    return falls
 
 
 def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]] | None:
     """The bounds and the witness, or None where the method encloses nothing."""
-    if method != "general" and not isinstance(error.prompt.law.law, Gaussian):
-        raise UsageError(f"the method {method} is for Gaussian tokens; expected general")
+    known = methods_of(error.prompt.law.law)
+    if method not in known:
+        raise UsageError(f"the method {method} is not for this law; expected {' or '.join(known)}")
     witness: dict[str, Plain] = {"method": method}
     way, is_exact = Method(method), method == "exact"
     if method == "general":
@@ -122,10 +127,13 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
         way = Method(method, {"t": share, "lambda": rate})
     bound = enclosure_by(way, error).upper
     if bound is None:
-        raise UsageError(f"the method {method} is for one length; expected logistic beside at_least")
+        raise UsageError(f"the method {method} has no bound of what is given; expected another, or auto")
     for bits in _BITS:
-        with working_precision(bits):
-            value, least = bound(), fmpq(0)
+        try:
+            with working_precision(bits):
+                value, least = bound(), fmpq(0)
+        except NoBound:
+            return None
         if value.is_finite() is not True:
             continue
         most = round_up(upper_rational(value), digits)

@@ -7,6 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -42,8 +43,8 @@ DIGITS = 9
 _HINT_DIGITS = 4
 _GRID = 32
 _REFINEMENTS = 3
-# What `auto` falls back to.
-_SECOND = {"exact": "logistic", "integral": "closed"}
+# What `auto` falls back to, the first that fits.
+_FALL_BACKS = {"exact": ("logistic", "general"), "integral": ("closed",), "moments": ("general",)}
 
 
 def generate(
@@ -66,8 +67,8 @@ def generate(
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, `tilt` (or
         `query`, or a law of `queries`, with `U`, or `K` and `Q`, and `scale`), `V`.
-    method : {"auto", "exact", "logistic", "general", "integral", "closed"}
-        `exact`, `logistic`, `general`, `integral` or `closed`; `auto` takes the sharpest that applies.
+    method : {"auto", "exact", "logistic", "moments", "general", "integral", "closed"}
+        How the bounds are proved; `auto` takes the sharpest way that applies.
     digits : int
         Significant digits of the stated bounds, which are rounded to the safe side.
     t, rate : exact number, optional
@@ -145,10 +146,10 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name
-    if name == AUTO and chosen in _SECOND and not _is_sharp(prompt, chosen, digits):
-        chosen = _SECOND[chosen]
+    if name == AUTO and chosen in _FALL_BACKS and not _is_sharp(prompt, chosen, digits):
+        chosen = next(method for method in _FALL_BACKS[chosen] if method in fitting)
     if chosen == "general" and isinstance(prompt, RandomPrompt):
-        return Method(chosen, _general_parameters(prompt, hints))
+        return Method(chosen, general_parameters(prompt, hints))
     if chosen == "closed" and isinstance(prompt, AveragedPrompt):
         return Method(chosen, {"theta": hints["theta"] if "theta" in hints else _best_theta(prompt)})
     if hints:
@@ -157,13 +158,28 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
 
 
 def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -> bool:
-    """Whether quadrature encloses the numbers at all closely: it is not made for scores of huge variance."""
+    """Whether quadrature encloses the numbers at all closely: it is not made for scores of huge variance.
+
+    And whether the bound by moments is below that for any law, which it is but for a few tokens.
+    """
     ranges = bounds_of(prompt, Method(method, {}), ("collision",)).ranges.values()
-    uppers = [found.upper() for found in ranges if found.upper is not None]
-    return all(upper.is_finite() and (upper.rad() < upper.mid() / 1000) is True for upper in uppers)
+    try:
+        uppers = [found.upper() for found in ranges if found.upper is not None]
+    except NoBound:
+        return False
+    if not uppers or not all(upper.is_finite() and (upper.rad() < upper.mid() / 1000) is True for upper in uppers):
+        return False
+    if method != "moments" or not isinstance(prompt, RandomPrompt):
+        return True
+    general = Method("general", general_parameters(prompt, {}))
+    moments, other = (bounds_of(prompt, each, ()).ranges["mean_square"].upper for each in (Method(method), general))
+    try:
+        return moments is not None and other is not None and (other() < moments()) is not True
+    except NoBound:
+        return True
 
 
-def _general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
+def general_parameters(prompt: RandomPrompt, hints: dict[str, fmpq]) -> dict[str, fmpq]:
     """t and lambda that make the bound small: t on a grid, refined, and the best lambda for each."""
     law, a = prompt.law.law.map(arb), prompt.tilt()
     doubled = (law.log_mgf([2 * entry for entry in a]) - 2 * law.log_mgf(a)).exp()
@@ -261,7 +277,7 @@ COMMAND = Command(
     Option(
         "--method",
         "How the bounds are proved; auto takes the sharpest way that applies.",
-        (AUTO, "exact", "logistic", "general", "integral", "closed"),
+        (AUTO, "exact", "logistic", "moments", "general", "integral", "closed"),
     ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),

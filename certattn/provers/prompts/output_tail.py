@@ -123,8 +123,8 @@ def generate(
         "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
         found is one from which on it holds, and one that is given stands for itself.
     method : {"rules", "mean-square"}
-        "rules", the sharpest for each direction; or "mean-square", for a norm and Gaussian tokens: less sharp for small
-        probabilities, and instant in any dimension.
+        "rules", the sharpest for each direction; or "mean-square", for a norm, by its mean square where that is known
+        exactly: less sharp for small probabilities, and fast in any dimension.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -381,7 +381,7 @@ COMMAND = Command(
     OF_LENGTHS,
     Option(
         "--method",
-        "mean-square bounds a norm over Gaussian tokens by Markov's inequality: instant, and less sharp.",
+        "mean-square bounds a norm by Markov's inequality, not for boxes: fast, and less sharp.",
         METHODS,
     ),
     to_plot("Draw the bound against the length."),

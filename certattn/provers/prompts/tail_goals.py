@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from flint import fmpq
 
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import format_rational, square
-from certattn.kernel.theorems.prompts.mathematics.mean_square import GaussianShape
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, methods_of
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import text_rows, texts
@@ -89,14 +93,26 @@ def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[
 
 def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
     """A goal for the norm by its mean square. Raises UsageError."""
-    law = prompt.law.law
     if norm not in NORMS:
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)} for the method mean-square")
-    if not isinstance(law, Gaussian):
-        raise UsageError("the method mean-square is for Gaussian tokens; expected --method rules for this law")
-    known = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
-    family = MeanSquare(as_float(known.variance), as_float(known.spread + known.shift))
-    return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
+    if methods_of(prompt.law.law) == ("general",):
+        raise UsageError(
+            "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two; "
+            "expected --method rules for this law"
+        )
+
+    @cache
+    def log_mean_square(length: int) -> float:
+        # Of one token no bound for every length is known, but the mean square itself.
+        at = replace(prompt, length=length, onwards=prompt.onwards and length > 1)
+        try:
+            with working_precision(DEFAULT_LIMITS.start_bits):
+                found = least_mean_square(at).upper()
+        except NoBound:
+            return math.inf
+        return (float(found.log()) if found > 0 else -math.inf) if found.is_finite() else math.inf
+
+    return Goal(Target([[MeanSquare(log_mean_square)]], [1.0]), norm=norm, whole=True)
 
 
 def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:

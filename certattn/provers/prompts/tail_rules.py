@@ -190,21 +190,16 @@ class UnweightedMean:
 
 @dataclass(frozen=True)
 class MeanSquare:
-    """{method: mean-square} for a norm of the output over Gaussian tokens: (S + B) / (1 + (L - 1) e^-v) / eps^2.
+    """{method: mean-square} for a norm of the output: E|T_L - T|^2 / eps^2, from the logarithm of the mean."""
 
-    variance: v = a'Gamma a. size: S + B.
-    """
-
-    variance: float
-    size: float
+    log_mean_square: Callable[[int], float]
 
     @property
     def deviation(self) -> float:
-        return math.sqrt(self.size) * math.exp(min(self.variance, 600) / 2)
+        return math.exp(min(self.log_mean_square(1), 600) / 2)
 
     def best(self, eps: float, length: float) -> Candidate:
-        known = math.log(self.size) - 2 * math.log(eps) if self.size > 0 else -math.inf
-        log_bound = known - math.log1p((length - 1) * math.exp(-self.variance))
+        log_bound = self.log_mean_square(max(math.floor(length), 1)) - 2 * math.log(eps)
         return Candidate(min(log_bound, 0.0), {"method": "mean-square"})
 
 

@@ -119,7 +119,12 @@ def test_each_of_the_three_numbers_is_found(tmp_path: Path) -> None:
     [
         ("gradient-mean-square", {"method": "markov"}, "expected one of auto"),
         ("gradient-mean-square", {"digits": 0}, "expected 1 to 100"),
-        ("gradient-mean-square", {"method": "exact", "law": SIGNS}, "is for Gaussian tokens"),
+        (
+            "gradient-mean-square",
+            {"method": "logistic", "law": SIGNS},
+            "is not for this law; expected exact or moments",
+        ),
+        ("gradient-mean-square", {"method": "moments", "law": SIGNS}, "no bound of what is given"),
         ("gradient-tail", {}, "expected two of"),
         ("gradient-tail", {"exceeds": "0", "probability": "0.1"}, "expected a positive number"),
         ("gradient-tail", {"exceeds": "1", "probability": "1"}, "above 0 and below 1"),

@@ -14,6 +14,10 @@ from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, "1/2"], ["1/2", 1]]}
 ONE: dict[str, Any] = {"law": GAUSSIAN, "tilt": [1, "1/2"], "V": [[1, 0], [1, 1]], "length": 1000}
 SIGNS: dict[str, Any] = {"law": {"kind": "rademacher", "sizes": [1, 2]}, "query": ["1/2", "1/4"], "length": 400}
+# Of 2^12 scores, more than are listed.
+MANY: dict[str, Any] = {
+    "law": {"kind": "rademacher", "sizes": [1] * 12}, "tilt": [f"1/{2**k}" for k in range(12)], "length": 400
+}  # fmt: skip
 BOX: dict[str, Any] = {"law": {"kind": "box", "sizes": [1, 2]}, "tilt": [1, 0], "length": 400}
 QUERIES: dict[str, Any] = {
     "law": GAUSSIAN,
@@ -38,7 +42,17 @@ def made(folder: Path, given: dict[str, Any], **options: Any) -> dict[str, Any]:
         (ONE, {"digits": 30}, "exact"),
         (ONE, {"method": "logistic"}, "logistic"),
         (ONE, {"method": "general"}, "general"),
-        (SIGNS, {}, "general"),
+        (SIGNS, {}, "exact"),
+        (SIGNS, {"method": "moments"}, "moments"),
+        (SIGNS, {"method": "general"}, "general"),
+        (SIGNS, {"method": "general", "t": "1/4"}, "general"),
+        ({**SIGNS, "length": {"at_least": 400}}, {}, "moments"),
+        ({**SIGNS, "length": {"at_least": 4}}, {}, "general"),
+        ({**SIGNS, "length": {"at_least": 2}}, {}, "general"),
+        ({**SIGNS, "length": 1}, {}, "exact"),
+        ({**SIGNS, "query": [0, 0]}, {}, "exact"),
+        ({**SIGNS, "scale": 10**6}, {}, "general"),
+        (MANY, {}, "general"),
         (BOX, {"t": "1/4"}, "general"),
         (BOX, {"t": "1/4", "rate": "1/4"}, "general"),
         (QUERIES, {}, "integral"),
@@ -75,7 +89,7 @@ def _fraction(text: str) -> tuple[int, int]:
 
 def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
     def bound(**options: Any) -> float:
-        return float(made(tmp_path, SIGNS, **options)["asserts"]["mean_square"]["at_most"])
+        return float(made(tmp_path, BOX, **options)["asserts"]["mean_square"]["at_most"])
 
     best = bound()
     assert all(best <= bound(t=t) * 1.001 for t in ("1/10", "1/4", "1/3", "1/2", "3/4"))
@@ -86,7 +100,10 @@ def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
     ("given", "options", "error", "words"),
     [
         (ONE, {"method": "integral"}, UsageError, "expected exact or logistic or general"),
-        (SIGNS, {"method": "exact"}, UsageError, "expected general"),
+        (BOX, {"method": "exact"}, UsageError, "expected general"),
+        (SIGNS, {"method": "logistic"}, UsageError, "expected exact or moments or general"),
+        ({**SIGNS, "length": {"at_least": 400}}, {"method": "exact"}, UsageError, "expected moments or general"),
+        (SIGNS, {"t": "1/2"}, UsageError, "no parameters, found t"),
         (QUERIES, {"method": "exact"}, UsageError, "expected integral or closed"),
         (ONE, {"t": "1/2"}, UsageError, "no parameters, found t"),
         (SIGNS, {"t": "2"}, UsageError, "t is 2, expected 0 < t < 1"),

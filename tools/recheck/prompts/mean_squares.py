@@ -3,113 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import intervals
-from algebra import partitions
 from arrays import Matrix, Vector, vector
 from decisions import at_most, below, bounded, bounds, close, within, within_bounds
 from fields import fields, one_of, optional, refuse, some, witness_of
 from functions import Complex, arctan, cdiv, cmul, csub, exp, log, pi, turn
-from intervals import I, absolute, clip, ends_of, hull, iv, plus_minus, root, smallest, square, summed
+from intervals import I, absolute, iv, plus_minus, root, smallest, square, summed
 from laws import Law, series
 from matrices import around, flat, frobenius, gram, identity, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
 from prompts.tails import Tails, lengths
+from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import positive, probability, rational
 from softmax import bilinear, scale_of
 from vectors import dot, norm2, plus
-
-
-def collisions(v: Any, L: int) -> Callable[..., Any]:
-    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
-
-    By (3) of
-    docs/claims/prompts/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
-    integrals of Psi_k1(t) ... phi(t)^(L-b)/(K-1)!, by the trapezoid rule with the errors of that page. What is left
-    out on the right is bounded otherwise: x^k e^-x <= ((k+m)/e)^(k+m) x^-m, so that
-    Psi_k(t) <= ((k+m)/e)^(k+m) e^(-mt) E w^-m; E w^-m = e^(m(m+1)v/2); the other factors are at most (k/e)^k and 1.
-    """
-    if L == 1 or (isinstance(v, Fraction) and v == 0):
-        return lambda *ks: Fraction(1, L ** (sum(ks) - len(ks)))
-    x, P = iv(v), intervals.P
-    if x.b > 25 << P or x.a * 1000 < 1 << P:
-        raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
-    size, sd = x.about(), math.sqrt(x.about())
-    fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
-    h, d = Fraction(1, 8), Fraction(1, 2**fine)
-    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * P + 60)
-    low = -math.ceil(math.log(L) + 0.36 * P + 12)
-    high = math.ceil(sd * math.sqrt(1.4 * P) + size + 6 + P / 48)
-    ends = math.floor(-size / 2 - wide * sd), math.ceil(wide * sd)
-    nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
-    rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
-    grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
-    decay = {n: exp(-y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
-    z2 = smallest([square(end + x / 2) for end in ends])  # the squared distance of the ends from the mean
-    left_out = 2 * (1 + d / root(x)) * exp(-ends_of(z2)[0] / (2 * x))
-    beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
-    cosine = 1 - iv(beta) ** 2 / 2 + iv(beta) ** 4 / 24 - iv(beta) ** 6 / 720  # a lower bound of cos(beta), above 0
-    strip = 2 * exp(iv(beta * beta) / (2 * x)) / (exp(2 * pi() * (beta / d)) - 1)
-    cos_out = iv(Fraction(707, 10000))  # below cos(3/2) = 0.070737...
-    table: dict[int, list[I]] = {}
-
-    def psi(k: int) -> list[I]:
-        """Psi_k at all outer nodes."""
-        if k not in table:
-            e = {n: (grid[n] ** k * y if k else y) for n, y in decay.items()}
-            most = iv(Fraction(k)) ** k * exp(iv(-k)) if k else iv(1)
-            error = strip * (most / cosine**k) + left_out * most
-            lows, highs = [y.a for y in rho], [y.b for y in rho]
-            found = []
-            for t in range(low * 8, high * 8 + 1):
-                part = [e[t * ratio + n] for n in nodes]
-                a, b = dot(lows, [y.a for y in part]) >> P, -(-dot(highs, [y.b for y in part]) >> P)
-                found.append(I(max(a - error.b, 0), b + error.b))
-            table[k] = found
-        return table[k]
-
-    @cache
-    def powers(n: int) -> list[I]:
-        """phi^n at all outer nodes; phi is at most 1."""
-        return [clip(y, None, 1) ** n for y in psi(0)]
-
-    @cache
-    def mean(*ks: int) -> I:
-        """One mean."""
-        K, total = sum(ks), iv(0)
-        for partition in partitions(len(ks)):
-            b = max(partition) + 1
-            if b > L:
-                continue
-            sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
-            s = iv(0)
-            for parts in zip(powers(L - b), *(psi(k) for k in sizes), strict=True):
-                s += math.prod(parts[1:], start=parts[0])
-            s = s * h
-            grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
-            s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
-            others = math.prod((iv(Fraction(k)) ** k * exp(iv(-k)) for k in sizes[1:]), start=iv(1))
-            best = None
-            for m in range(1, 200):
-                k = sizes[0] + m
-                edge = exp(log(iv(k)) * k - k - iv(m * (high + h)) + x * Fraction(m * (m + 1), 2))
-                edge = edge * others * h / (1 - exp(iv(-m * h)))
-                if best is not None and edge.b > best.b:
-                    break
-                best = edge
-            s += hull(0, best)
-            off = 2 / (cos_out**K * (exp(2 * pi() * (Fraction(3, 2) / h)) - 1))
-            below(off, 1, "the step of the trapezoid rule")
-            s = I((s / (1 + off)).a, (s / (1 - off)).b)
-            total += s * math.perm(L, b) / math.factorial(K - 1)
-        return clip(total, Fraction(1, L ** (K - len(ks))), 1)
-
-    return mean
 
 
 def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any, theta: Fraction | None) -> None:
@@ -248,8 +160,9 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             raise NotProved("of random queries nothing but the mean square is proved")
         over_queries(given, law, L, low, high, None if method == "integral" else rational(hint["theta"], "theta"))
         return
-    tilt, _, V, _, _ = tilt_of(given, law)
-    method = one_of("exact" if hint["method"] is None else hint["method"], "method", "exact", "logistic", "general")
+    tilt, _, V, _, base = tilt_of(given, law)
+    method = "exact" if hint["method"] is None else hint["method"]
+    one_of(method, "method", "exact", "logistic", "moments", "general")
     if method == "general":
         fields(w, "witness", "method t lambda")
         if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
@@ -257,7 +170,11 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         at_most(general(law, tilt, V, L, hint, onwards), high, "mean_square.at_most")
         return
     witness_of(w, "", "method")
-    refuse(law.kind != "gaussian", "method: for Gaussian tokens")
+    if law.kind != "gaussian":
+        refuse(method == "logistic", "method: for Gaussian tokens")
+        finite_mean_square(FiniteMeans(law, tilt, base, L), V, asserts, low, high, method)
+        return
+    refuse(method == "moments", "method: not for Gaussian tokens")
     b = times(law.cov, tilt)
     v, Vb = squared(given, law, tilt, dot(tilt, b)), times(V, b)
     S, B = trace(around(V, law.cov)), norm2(Vb)
@@ -280,6 +197,27 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             close(iv(-q * x), y, rational(f["radius"], "radius"), "mean")
 
 
+def finite_mean_square(
+    means: FiniteMeans, V: Matrix, asserts: dict[str, Any], low: Any, high: Any, method: str
+) -> None:
+    """What is asserted of atoms and signs, by `exact` or `moments`."""
+    if method == "moments":
+        if low is not None or asserts["mean"] is not None:
+            raise NotProved("moments proves upper bounds only")
+        most, q = means.falling(V)
+        at_most(most, high, "mean_square.at_most") if high is not None else None
+        if asserts["collision"] is not None:
+            within_bounds(Fraction(0), q, *bounds(asserts["collision"], "collision"), "collision")
+        return
+    bounded(asserts, "collision", means.collision)
+    if asserts["mean_square"] is not None:
+        within(means.mean_square(V), low, high, "mean_square")
+    if asserts["mean"] is not None:
+        f = fields(asserts["mean"], "mean", "value radius")
+        for x, y in zip(means.mean(V), vector(f["value"], "mean.value", len(V)), strict=True):
+            close(x, y, rational(f["radius"], "radius"), "mean")
+
+
 def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
     """a' Gamma a, exactly also where the scale is a root."""
     if isinstance(v, Fraction):
@@ -287,16 +225,6 @@ def squared(given: dict[str, Any], law: Law, tilt: list[Any], v: Any) -> Any:
     U, _ = bilinear(given, law.d)
     y = times(U, vector(given["query"], "query"))
     return scale_of(given["scale"])[0] * dot(y, times(law.cov, y))
-
-
-def logistic(v: Any, L: int) -> I:
-    """An upper bound of E P_2 for scores of variance v."""
-    return 1 / (1 + (L - 1) * exp(-iv(v)))
-
-
-def exactly(E: Callable[..., Any], S: Any, B: Any) -> Any:
-    """The mean square of an output with S = tr V Gamma V' and B = |V b|^2."""
-    return E(2) * (S + B) - 6 * (E(3) - E(2, 2)) * B
 
 
 def rare(law: Law, tilt: list[Any], L: int, tokens: int, hint: dict[str, Any]) -> tuple[Tails, Any, Fraction, I]:
@@ -351,21 +279,31 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/gradient-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM)
     law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
-    tilt, z, V, scale, _ = tilt_of(given, law)
+    tilt, z, V, scale, base = tilt_of(given, law)
     f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
     kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
-    method = one_of(hint["method"], "method", "exact", "logistic", "general")
+    method = one_of(hint["method"], "method", "exact", "logistic", "moments", "general")
     if onwards:
         upper_bounds_only([low])
-        if method != "logistic":
-            raise NotProved("for every length from one on the method is logistic")
+        if method not in ("logistic", "moments"):
+            raise NotProved("for every length from one on the method is logistic or moments")
     refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
-    if method != "general" and (law.kind != "gaussian" or len(w) > 1):
-        raise Rejected("exact and logistic are for Gaussian tokens and have no parameters")
+    finite = law.kind != "gaussian" and method in ("exact", "moments")
+    if method != "general" and (len(w) > 1 or not (finite or (law.kind == "gaussian" and method != "moments"))):
+        raise Rejected("the method: for other tokens, or with parameters that it has not")
     factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)
     if method == "general":
         refuse(low is not None, "general has no lower bound")
         at_most(general_gradient(law, tilt, V, L, hint, kind) * factor, high, "mean_square.at_most")
+        return
+    if finite:
+        means = FiniteMeans(law, tilt, base, L)
+        if method == "moments":
+            refuse(low is not None or kind == "U", "moments has no lower bound, and none for U")
+            at_most(means.falling(identity(law.d))[0], high, "mean_square.at_most")
+            return
+        found = means.covariance(V) * factor if kind == "U" else means.mean_square(identity(law.d))
+        within(found, low, high, "mean_square")
         return
     C, b = law.cov, times(law.cov, tilt)
     v = squared(given, law, tilt, dot(tilt, b))

@@ -18,6 +18,7 @@ from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of
+from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import natural, positive, probability, rational
 from softmax import Prompt, length_of, means, scale_iv
 from vectors import dot, minus, norm2, plus
@@ -115,12 +116,17 @@ class Tails:
         self.value, self.tau = law.tilted(a)
         self.known: dict[Any, tuple[I, I]] = {}
 
-    def mean_square(self, V: Matrix) -> Any:
-        """An upper bound of E|T_L - T|^2 for Gaussian tokens, q (S + B) as the method logistic has it."""
-        refuse(self.law.kind != "gaussian", "method: mean-square is for Gaussian tokens")
+    def mean_square(self, V: Matrix, most: Fraction) -> Any:
+        """E|T_L - T|^2, or a bound of it: for all lengths from L on one that falls."""
+        if self.law.kind != "gaussian":
+            means = FiniteMeans(self.law, self.a, self.base, self.L)
+            return means.falling(V)[0] if self.last is None else means.mean_square(V)
         b = times(self.law.cov, self.a)
         S, B = trace(around(V, self.law.cov)), norm2(times(V, b))
-        return (S + B) / (1 + (self.L - 1) * exp(-iv(dot(self.a, b))))
+        closed = (S + B) * logistic(dot(self.a, b), self.L)
+        if self.last is None or closed.b <= iv(most).a:
+            return closed
+        return exactly(collisions(dot(self.a, b), self.L), S, B)
 
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
         """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
@@ -438,8 +444,8 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
             one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
             refuse(eps <= 0, "norm.exceeds: positive")
-            top = tails.mean_square(V) / (eps * eps)
-            at_most(top, probability(f["probability"], "probability"), "norm")
+            most = probability(f["probability"], "probability") * eps * eps
+            at_most(tails.mean_square(V, most), most, "norm")
             return
         if norm == "linf":
             rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")

@@ -9,7 +9,9 @@ about the gradients of attention in V or in U at that query, over L independent 
 The witness names the method:
 
     exact      Gaussian tokens: the mean itself, from moments of softmax weights (`covariance_error`,
-               `softmax_powers`); bounds from above and from below
+               `softmax_powers`); atoms, signs and mixtures of them (`finite_scores`, `finite_covariances`); bounds
+               from above and from below
+    moments    atoms, signs and mixtures of them, in V: by negative moments of the normaliser, from above
     logistic   Gaussian tokens: a polynomial times q <= e^v / (e^v + L - 1), v = a'Gamma a; from above
     general    any law: `gradient_bounds`, with a share t and a rate; from above
 """
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from flint import arb, ctx, fmpq
 
@@ -26,7 +29,7 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Choice, Field, Record, Values
 from certattn.kernel.given.bounds import NONNEGATIVE
-from certattn.kernel.mathematics.balls import row_of_balls
+from certattn.kernel.mathematics.balls import row_of_balls, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
@@ -37,6 +40,7 @@ from certattn.kernel.theorems.prompts.mathematics.covariance_error import (
     covariance_shape,
     covariance_square_bound,
 )
+from certattn.kernel.theorems.prompts.mathematics.finite_covariances import finite_covariance_error, tokens_by_score
 from certattn.kernel.theorems.prompts.mathematics.gradient_bounds import (
     SquareParts,
     TiltedMoments,
@@ -50,16 +54,19 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     SHARE,
     Enclosure,
     Method,
-    exact_bounds,
+    all_listed,
+    closed_bounds,
     for_every_length,
     keeps,
-    logistic_bounds,
+    methods_of,
     read_method,
 )
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 
 MEAN_SQUARE = Field("mean_square", NONNEGATIVE, "bounds of the mean square of the norm")
-METHOD = Field("method", Choice(("exact", "logistic", "general")), "how the mean square is enclosed or bounded")
+METHOD = Field(
+    "method", Choice(("exact", "logistic", "moments", "general")), "how the mean square is enclosed or bounded"
+)
 ASSERTS = Record(GRADIENT, MEAN_SQUARE)
 WITNESS = Record(METHOD, SHARE, RATE)
 
@@ -87,23 +94,34 @@ def obligations(stated: StatedGradientError) -> Iterator[Obligation | NoProof]:
 
 
 def enclosure_by(method: Method, error: GradientError) -> Enclosure:
-    """The mean square, or the method's bounds of it; for every length from one on the logistic bound, which falls."""
+    """The mean square, or the method's bounds of it; for every length from one on those bounds that fall."""
     if error.prompt.onwards:
-        return for_every_length(_enclosure_at(method, error)) if method.name == "logistic" else NOTHING
+        falls = method.name in ("logistic", "moments")
+        return for_every_length(_enclosure_at(method, error)) if falls else NOTHING
     return _enclosure_at(method, error)
 
 
 def _enclosure_at(method: Method, error: GradientError) -> Enclosure:
-    law, exact = error.prompt.law.law, method.name == "exact"
-    if method.name == "general":
+    law, name = error.prompt.law.law, method.name
+    if name == "general":
         return Enclosure(None, lambda: _general(method, error))
-    if not isinstance(law, Gaussian):
+    if name not in methods_of(law):
         return NOTHING
     if error.gradient == "V":
-        prompt = error.prompt_without_values
-        known = exact_bounds(prompt, law, [MEAN_SQUARE.name]) if exact else logistic_bounds(prompt, law)
-        return known.ranges[MEAN_SQUARE.name]
-    return _in_U(error, law, exact)
+        known = closed_bounds(name, error.prompt_without_values, [MEAN_SQUARE.name])
+        return known.ranges.get(MEAN_SQUARE.name, NOTHING)
+    if isinstance(law, Gaussian):
+        return _in_U(error, law, name == "exact")
+    return Enclosure.of(Shared(partial(_finite_in_U, error))) if name == "exact" else NOTHING
+
+
+def _finite_in_U(error: GradientError) -> arb:  # noqa: N802 - U is a matrix
+    """s^2 |z|^2 E |V (C_L - C)|_F^2 for tokens of finitely many scores."""
+    prompt = error.prompt
+    with all_listed():
+        tokens = tokens_by_score(prompt.law.law, prompt.base)
+    found = finite_covariance_error(tokens, scale_ball(prompt.scale), error.values, prompt.length)
+    return error.factor * found
 
 
 def _general(method: Method, error: GradientError) -> arb:

@@ -6,8 +6,9 @@ Formulas of `mathematics`, at the numbers that are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from flint import arb, ctx, fmpq
 
@@ -17,9 +18,16 @@ from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.law_moments import form, fourth, minus, product_trace, tilted_covariance
-from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.laws import Gaussian, Law
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.theorems.prompts.mathematics.finite_means import (
+    FEWEST_TOKENS,
+    FiniteMeans,
+    Groups,
+    groups_of,
+)
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import TooManyError, has_finite_scores
 from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     GaussianShape,
     bias_factor,
@@ -121,8 +129,91 @@ def _shape(prompt: RandomPrompt, tokens: Gaussian[fmpq]) -> GaussianShape:
     return GaussianShape.of(tokens, prompt.values(), prompt.base, square(prompt.scale))
 
 
-def exact_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq], wanted: Collection[str]) -> Bounds:
-    """The numbers themselves, from enclosures of the power sums; kappa only where it is asked for."""
+def methods_of(law: Law[fmpq]) -> tuple[str, ...]:
+    """The methods for one query that can prove something of these tokens; the sharpest comes first."""
+    if isinstance(law, Gaussian):
+        return ("exact", "logistic", "general")
+    return ("exact", "moments", "general") if has_finite_scores(law) else ("general",)
+
+
+def closed_bounds(method: str, prompt: RandomPrompt, wanted: Collection[str]) -> Bounds:
+    """Those of a method without parameters, which is one of `methods_of` the law."""
+    law = prompt.law.law
+    if method == "exact":
+        return exact_bounds(prompt, wanted)
+    if method == "logistic" and isinstance(law, Gaussian):
+        return logistic_bounds(prompt, law)
+    if method == "moments":
+        return moment_bounds(prompt)
+    raise ValueError(f"the method {method} for kind: {prompt.law.kind}")
+
+
+def least_mean_square(prompt: RandomPrompt) -> arb:
+    """E|T_L - T|^2 itself, or for every length from one on a bound that falls, at the working precision.
+
+    Raises NoBound where neither is known.
+    """
+    methods = methods_of(prompt.law.law)
+    if methods == ("general",):
+        raise NoBound(
+            "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two, "
+            f"not for kind: {prompt.law.kind}; use rules"
+        )
+    # Of Gaussian tokens the closed bound is the smaller one where quadrature is not made for the scores.
+    names = methods[1:2] if prompt.onwards else methods[:2] if "logistic" in methods else methods[:1]
+    uppers = [closed_bounds(name, prompt, ["mean_square"]).ranges.get("mean_square", NOTHING).upper for name in names]
+    found = [upper() for upper in uppers if upper is not None]
+    if not found:
+        raise NoBound(f"no bound that falls with the length is known from {prompt.length} tokens on; use rules")
+    least = found[0]
+    for other in found[1:]:
+        least = least.min(other)
+    return least
+
+
+def exact_bounds(prompt: RandomPrompt, wanted: Collection[str]) -> Bounds:
+    """The numbers themselves, of Gaussian tokens or of those whose scores take finitely many values."""
+    law = prompt.law.law
+    if isinstance(law, Gaussian):
+        return _gaussian_bounds(prompt, law, wanted)
+    means = _finite_means(prompt)
+    ranges = {
+        "mean_square": Enclosure.of(lambda: means().mean_square),
+        "collision": Enclosure.of(lambda: means().collision),
+    }
+    return Bounds(ranges, lambda: means().mean())
+
+
+def moment_bounds(prompt: RandomPrompt) -> Bounds:
+    """Upper bounds by negative moments of the normaliser, for tokens whose scores take finitely many values."""
+    means = _finite_means(prompt)
+    ranges = {
+        "mean_square": Enclosure(None, lambda: means().falling_mean_square()),
+        "collision": Enclosure(None, lambda: means().falling_collision()),
+    }
+    return Bounds(ranges) if prompt.length >= FEWEST_TOKENS else Bounds()
+
+
+def _finite_means(prompt: RandomPrompt) -> Shared[FiniteMeans]:
+    @cache
+    def groups() -> Groups:
+        with all_listed():
+            return groups_of(prompt.law.law, prompt.base, prompt.values())
+
+    return Shared(lambda: FiniteMeans.of(groups(), scale_ball(prompt.scale), prompt.length))
+
+
+@contextmanager
+def all_listed() -> Iterator[None]:
+    """Where there are too many tokens or scores to be listed, nothing bounds the mean square."""
+    try:
+        yield
+    except TooManyError as error:
+        raise NoBound(f"{error}; use the method general") from None
+
+
+def _gaussian_bounds(prompt: RandomPrompt, tokens: Gaussian[fmpq], wanted: Collection[str]) -> Bounds:
+    """From enclosures of the power sums; kappa only where it is asked for."""
     shape, base = _shape(prompt, tokens), prompt.base @ ExactMatrix.rational(tokens.covariance) @ prompt.values().T
     degree = 4 if "mean_square" in wanted else 2
     powers = Shared(lambda: PowerSums(prompt.length, shape.variance, degree, ctx.prec))

@@ -12,6 +12,11 @@ The witness names the method. For Gaussian tokens and a = s U z or a tilt
     exact     q and kappa by quadrature: the numbers themselves, to any accuracy
     logistic  1/L <= q <= 1/(1 + (L-1) e^(-v)) and 0 <= kappa <= q/4, v = a'Gamma a: closed bounds
 
+for atoms, signs and mixtures of them, whose scores take finitely many values (`finite_scores`)
+
+    exact     the numbers themselves, by quadrature
+    moments   q <= L E w^2 E Z_(L-1)^(-2) and a bound of the mean square like it, Z_n the sum of n weights w
+
 for any law
 
     general   R_2 (S + B) / (L (1-t)^2) + (L M_4 P)^(1/2): an upper bound, with 0 < t < 1 and lambda > 0
@@ -57,11 +62,11 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     Bounds,
     Enclosure,
     Method,
-    exact_bounds,
+    closed_bounds,
     for_every_length,
     general_bounds,
     keeps,
-    logistic_bounds,
+    methods_of,
     no_bound,
     read_method,
 )
@@ -84,7 +89,7 @@ RADIUS = Field("radius", Rational(minimum=0), "largest error of a coordinate")
 MEAN = Field("mean", Record(VALUE, RADIUS), "the mean error E(T_L - T)", required=False)
 RANGES = (MEAN_SQUARE, COLLISION)
 
-ONE_QUERY = ("exact", "logistic", "general")
+ONE_QUERY = ("exact", "logistic", "moments", "general")
 OVER_QUERIES = ("integral", "closed")
 METHOD = Field("method", Choice(ONE_QUERY + OVER_QUERIES), "how the bounds are proved")
 
@@ -180,7 +185,7 @@ def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
     """The methods that can prove something of what is given; the first is the one without a witness."""
     if isinstance(prompt, AveragedPrompt):
         return OVER_QUERIES
-    return ONE_QUERY if isinstance(prompt.law.law, Gaussian) else ("general",)
+    return methods_of(prompt.law.law)
 
 
 def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
@@ -199,11 +204,9 @@ def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bou
 def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     if isinstance(prompt, AveragedPrompt):
         return averaged_bounds(prompt, method.parameters.get(THETA.name))
-    if isinstance(prompt.law.law, Gaussian) and method.name == "exact":
-        return exact_bounds(prompt, prompt.law.law, wanted)
-    if isinstance(prompt.law.law, Gaussian) and method.name == "logistic":
-        return logistic_bounds(prompt, prompt.law.law)
-    return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
+    if method.name == "general":
+        return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
+    return closed_bounds(method.name, prompt, wanted)
 
 
 def averaged_bounds(prompt: AveragedPrompt, theta: fmpq | None) -> Bounds:

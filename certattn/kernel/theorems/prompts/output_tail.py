@@ -10,9 +10,9 @@ asserts one or both of
 In token space u acts as v = V'u, and {<v, tau_L - tau> > eps} = {sum_i w_i (<v, x_i - tau> - eps) > 0}.
 The witness names a rule for every such tail (`tail_rules`). For the norm it does so for both signs of
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
-e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Of Gaussian tokens it may
-name the method mean-square instead: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the
-bound E|T_L - T|^2 <= q (S + B), q = 1/(1 + (L-1) e^(-v)), of `output-mean-square`; |.|_inf <= |.|_2.
+e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Or it names the method
+mean-square: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the exact mean square of
+`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2.
 """
 
 from __future__ import annotations
@@ -23,19 +23,13 @@ from functools import partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part
+from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
-from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import square
-from certattn.kernel.theorems.prompts.mathematics.mean_square import (
-    GaussianShape,
-    gaussian_mean_square,
-    logistic,
-    markov,
-)
+from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
+from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -64,7 +58,7 @@ NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a nor
 DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
-METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, for Gaussian tokens")
+METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, where it is known exactly")
 NORM_FORMS = ByKey({METHOD.name: Record(METHOD), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
@@ -94,12 +88,7 @@ class StatedNorm:
         """A bound of the probability, at the working precision. Raises NoBound where nothing bounds it."""
         if self.rules is not None:
             return sum_of_bounds(self.rules)
-        law = prompt.law.law
-        if not isinstance(law, Gaussian):
-            raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
-        shape = GaussianShape.of(law, prompt.values(), prompt.base, square(prompt.scale))
-        q = logistic(prompt.length, arb(shape.variance))
-        return markov(gaussian_mean_square(q, arb(0), shape.spread, shape.shift), self.stated[EXCEEDS])
+        return markov(least_mean_square(prompt), self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from certattn.kernel.theorems.prompts import (
 )
 from certattn.kernel.theorems.prompts.mathematics import (
     covariance_error,
+    finite_covariances,
     gradient_bounds,
     series,
     weighted_sums,
@@ -73,6 +74,9 @@ SABOTAGE: dict[str, Sabotage] = {
     "the bound without its largest part": (covariance_error, "MOST_TWO_SHIFTS", 0),
     "the bound without the mixed part": (covariance_error, "MOST_MIXED", fmpq(0)),
     "power sums of one token": (softmax_powers.PowerSums, "mean", lambda self, *exponents: arb(1)),
+    "no covariance of pairs": (finite_covariances, "_dots", lambda left, right: [arb(0)] * len(left)),
+    "no sum of three": (finite_covariances, "_sandwich", lambda z, M, y: arb(0)),
+    "tokens are not centred": (finite_covariances, "_about_mean", lambda shares, rows: rows),
     "the normaliser is never small": (gradient_bounds, "small_normaliser", lambda *others: arb(0)),
     "the query does not count": (random_prompts, "square", lambda scale: fmpq(1)),
     "every tail is that of the plus sign": (tail_rules, "product_summand", of_one_sign),

@@ -21,6 +21,8 @@ from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.theorems.prompts import mean_squares as BOUNDS  # noqa: N812
 from certattn.kernel.theorems.prompts import output_mean_square
+from certattn.kernel.theorems.prompts.mathematics import finite_means
+from certattn.kernel.theorems.prompts.mathematics.finite_scores import FiniteScores
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of
 
 cases = Cases("mean_square_cases")
@@ -71,6 +73,15 @@ SABOTAGE: dict[str, Sabotage] = {
     "no fourth moment": (BOUNDS, "fourth", zero, cases.GENERAL),
     "no spread": (BOUNDS, "product_trace", zero, cases.GENERAL),
     "scales are not squared": (BOUNDS, "square", lambda scale: fmpq(1), cases.EXACT),
+    "tokens do not meet themselves": (FiniteScores, "psi", lambda self, k, parts: [[zero()] * len(parts[0])] * len(
+        self._rates), cases.FINITE),
+    "no two tokens": (FiniteScores, "centred", lambda self, parts: [[zero()] * len(parts[0])] * len(self._rates),
+                      cases.FINITE),
+    "no powers of the transform": (FiniteScores, "_powers", lambda self, n: [arb(1)] * len(self._rates), cases.FINITE),
+    "the last of equal scores": (finite_means.Group, "add", lambda self, other: None, cases.FINITE),
+    "no normaliser": (FiniteScores, "inverse_power", lambda self, tokens, degree: arb(0), cases.FINITE_ONWARDS),
+    "normalisers of all tokens": (finite_means.FiniteMeans, "_inverse", lambda self, fewer, degree:
+        self.sums.inverse_power(self.sums.length, degree), cases.FINITE_ONWARDS),
     "queries do not tilt": (QueryAverage, "exponential", lambda self, theta: arb(self.plain()), cases.CLOSED),
     "half of the integral": (QueryAverage, "integral", lambda self, L, bits: arb(self.plain()) / 2 / L, cases.INTEGRAL),
 }  # fmt: skip
