@@ -109,8 +109,9 @@ def _of_a_class(proposition: str, stated: StatedClass) -> str:
     return (
         f"{_constants(proposition, stated)}: for every centred sigma-sub-Gaussian law of tokens in dimension "
         f"{about[DIMENSION]}, that is E e^<u, x> <= e^(sigma^2 |u|^2 / 2) for all u, every centred "
-        f"{queries}-sub-Gaussian law of queries in dimension {about[QUERY_DIMENSION]}, and {_for_every_length(stated)}, for scores "
-        f"{scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with {_weights(setting)} and "
+        f"{queries}-sub-Gaussian law of queries in dimension {about[QUERY_DIMENSION]}, and "
+        f"{_for_every_length(stated)}, for scores {scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with "
+        f"{_weights(setting)} and "
         f"sigma = {describe(setting.sigma)}."
     )
 

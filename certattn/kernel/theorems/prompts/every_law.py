@@ -95,6 +95,12 @@ class ClassSetting:
     def squared_scale(self) -> fmpq:
         return square(self.scale)
 
+    @property
+    def rank(self) -> int:
+        """U has at most so many singular values that are not 0."""
+        about = self.about
+        return int(min(about[DIMENSION], about[QUERY_DIMENSION]))
+
     def queries(self) -> Queries:
         """How queries are scored."""
         about, square_of = self.about, self.squared_scale * self.sigma * self.sigma
@@ -102,7 +108,7 @@ class ClassSetting:
         if self.weights is not None:
             U = self.weights.bilinear()
             return QueriesOfMatrix((U.T @ U).scaled(square_of), variance)
-        return QueriesOfNorm(square_of * self.values[NORMS][U_NORM] ** 2, variance, size, min(size, about[DIMENSION]))
+        return QueriesOfNorm(square_of * self.values[NORMS][U_NORM] ** 2, variance, size, self.rank)
 
     def values_matrix(self, error: Error) -> ExactMatrix | None:
         """V where it matters and is stated."""
@@ -170,7 +176,7 @@ def obligations(stated: StatedClass) -> Iterator[Obligation | NoProof]:
         )
         return
     steps = witness[STEPS]
-    queries, tokens = setting.queries(), tokens_of(stated)
+    queries, tokens = setting.queries(), tokens_of(setting, stated.error, witness.get(NORM))
     stops = [step[FROM] for step in steps[1:]]
     for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
         name, start = f"{STEPS.name}[{index}]", step[FROM]
@@ -208,26 +214,23 @@ def is_norm(V: ExactMatrix, norm: fmpq) -> bool:
     return (ExactMatrix.identity(gram.rows).scaled(norm * norm) - gram).is_positive_semidefinite()
 
 
-def tokens_of(stated: StatedClass) -> Tokens:
-    """What the error says of tokens; of |V| no more is known than |V|_F, where the witness does not say it."""
-    setting, error = stated.setting, stated.error
+def tokens_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> Tokens:
+    """What the error says of tokens."""
     d, variance = setting.about[DIMENSION], setting.sigma * setting.sigma
     if error is Error.GRADIENT_U:
         return Covariance(variance, d)
     if error is Error.GRADIENT_V:
         return Mean(variance, fmpq(1), fmpq(d))
+    V, squared_norm = setting.values_matrix(error), squared_norm_of(setting, error, norm)
+    return Mean(variance, squared_norm, V.inner(V) if V is not None else d * squared_norm)
+
+
+def squared_norm_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> fmpq:
+    """|V|^2, or more: by `norm` where V is stated, and by |V|_F if that is None."""
     V = setting.values_matrix(error)
     if V is None:
-        return Mean(variance, _squared_norm(stated), d * _squared_norm(stated))
-    return Mean(variance, _squared_norm(stated), V.inner(V))
-
-
-def _squared_norm(stated: StatedClass) -> fmpq:
-    """|V|^2, or more."""
-    V = stated.setting.values_matrix(stated.error)
-    if V is None:
-        return stated.setting.values[NORMS][V_NORM] ** 2
-    return stated.witness[NORM] ** 2 if NORM in stated.witness else V.inner(V)
+        return setting.values[NORMS][V_NORM] ** 2
+    return V.inner(V) if norm is None else norm * norm
 
 
 def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: arb) -> arb:
@@ -235,4 +238,5 @@ def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values,
     found = class_bound(length, tokens, weighted, step[THETA], step[FALL], step[ETA])
     if stated.error is not Error.GRADIENT_U:
         return found
-    return found * stated.setting.squared_scale * _squared_norm(stated) / (step[DELTA] * arb(1).exp())
+    squared_norm = squared_norm_of(stated.setting, stated.error, stated.witness.get(NORM))
+    return found * stated.setting.squared_scale * squared_norm / (step[DELTA] * arb(1).exp())

@@ -1,0 +1,173 @@
+"""Witnesses of repaired propositions for a class: of each step theta, and the numbers with which its bound is least.
+
+The search asks the checker's own formula at a few lengths, with floats for the determinants of queries; what it finds
+is proved by the checker.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certattn.kernel.document.tree import Plain
+from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.every_law import (
+    NORMS,
+    QUERY_DIMENSION,
+    QUERY_SIGMA,
+    U_NORM,
+    ClassSetting,
+    is_norm,
+)
+from certattn.kernel.theorems.prompts.mathematics.class_bounds import Tokens, Weighted, class_bound
+from certattn.kernel.theorems.prompts.propositions import Error
+from certattn.provers.prompts.repaired_search import choose_steps
+from certattn.provers.rounding import round_down, round_up
+
+_BITS = 64
+_DIGITS = 3
+# Exponents that are tried, as parts of the largest one, and lengths for which the other numbers are made best.
+_GRID = 20
+_ANCHORS = (2, 5, 20, 100, 1000)
+_LENGTHS = [*range(2, 40), *(round(40 * 1.12**k) for k in range(40))]
+# In logits.
+_MOVES = (1.0, 0.4, 0.15)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The eigenvalues of sigma^2 scale^2 U'U as floats: `Queries` for the search."""
+
+    eigenvalues: np.ndarray[Any, Any]
+    variance: fmpq
+
+    def factor(self, rate: fmpq, size: fmpq) -> fmpq | None:
+        factors = 1 - 2 * _double(self.variance) * (_double(rate) * self.eigenvalues + _double(size))
+        product = float(np.prod(factors))
+        return fmpq(*product.as_integer_ratio()) if factors.min() > 0 and 0 < product < math.inf else None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """theta, and logits of t, of eta, and of the shares of what theta leaves that delta takes, and then the gap."""
+
+    theta: fmpq
+    logits: tuple[float, ...]
+
+    def numbers(self, largest: fmpq, variance: fmpq) -> tuple[fmpq, fmpq, fmpq, fmpq]:
+        """t, eta, gap and delta, short; `largest` >= 2 rho^2 sigma^2 |scale U|^2."""
+        t, eta, first, second = (fmpq(*(1 / (1 + math.exp(-x))).as_integer_ratio()) for x in self.logits)
+        left = 1 - 2 * self.theta * largest
+        delta, rest = left * first / (2 * variance), left * (1 - first)
+        gap = rest * second / largest if largest > 0 else fmpq(1000)
+        t, eta, gap, delta = (round_down(x, _DIGITS) for x in (t, eta, gap, delta))
+        return t, eta, gap, delta
+
+
+class _Search:
+    def __init__(self, setting: ClassSetting, error: Error, tokens: Tokens) -> None:
+        about = setting.about
+        self.tokens, self.is_u = tokens, error is Error.GRADIENT_U
+        self.variance = about[QUERY_SIGMA] ** 2
+        self.queries = _Scored(_eigenvalues(setting), self.variance)
+        top = float(self.queries.eigenvalues.max())
+        self.largest = round_up(2 * self.variance * fmpq(*top.as_integer_ratio()), 12) if top > 0 else fmpq(0)
+
+    def written(self, row: _Row) -> dict[str, Plain]:
+        """The numbers of a step."""
+        t, eta, gap, delta = map(format_rational, row.numbers(self.largest, self.variance))
+        found: dict[str, Plain] = {"theta": format_rational(row.theta), "t": t, "eta": eta, "gap": gap}
+        return {**found, "delta": delta} if self.is_u else found
+
+    def log_bound(self, row: _Row, length: int) -> float:
+        """ln of the bound, but for a constant factor."""
+        t, eta, gap, delta = row.numbers(self.largest, self.variance)
+        if min(t, eta, gap, delta) <= 0 or max(t, eta) >= 1:
+            return math.inf
+        weighted = Weighted.of(self.queries, 2 * row.theta, gap, delta if self.is_u else fmpq(0))
+        if weighted is None:
+            return math.inf
+        bound = float(class_bound(arb(length), self.tokens, weighted, row.theta, t, eta).log())
+        bound -= math.log(_double(delta)) if self.is_u else 0.0
+        return bound if not math.isnan(bound) else math.inf
+
+    def best(self, row: _Row, length: int) -> _Row:
+        """The row moved to where its bound is about least."""
+        least = self.log_bound(row, length)
+        for move, index in itertools.product(_MOVES, (0, 1, 2, 3) if self.is_u else (0, 1, 3)):
+            for sign in (move, -move):
+                while abs(row.logits[index]) < 8:
+                    logits = list(row.logits)
+                    logits[index] += sign
+                    moved = replace(row, logits=tuple(logits))
+                    found = self.log_bound(moved, length)
+                    if found >= least - 1e-6:
+                        break
+                    row, least = moved, found
+        return row
+
+    def rows(self, exponents: list[fmpq]) -> Iterator[_Row]:
+        for theta in exponents:
+            row = _Row(theta, (0.0, 0.0, -1.0 if self.is_u else -50.0, 0.0))
+            for length in _ANCHORS:
+                row = self.best(row, length)
+                yield row
+
+
+def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: fmpq) -> list[Plain]:
+    """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
+    largest = largest_exponent(setting)
+    if (rho <= largest) is not True:
+        raise NotProvedError(
+            f"c2/sigma^2 = {format_rational(rho)} is too large for this class; expected at most "
+            f"{format_rational(largest)}: below 1/(4 rho^2 sigma^2 |scale U|^2), and at most 1"
+        )
+    grid = {round_down(largest * fmpq(k, _GRID), _DIGITS) for k in range(1, _GRID + 1)} | {rho, fmpq(0)}
+    with working_precision(_BITS):
+        search = _Search(setting, error, tokens)
+        rows = list(search.rows(sorted(theta for theta in grid if theta <= largest)))
+        lengths = np.array(_LENGTHS)
+        ratios = np.array([[search.log_bound(row, length) for length in _LENGTHS] for row in rows])
+    ratios += _double(rho) * np.log(lengths) - error.power * np.log(np.log(lengths))
+    last = np.array([row.theta >= rho for row in rows])
+    return [{"from": str(_LENGTHS[at]), **search.written(rows[i])} for at, i in choose_steps(ratios, last)]
+
+
+def largest_exponent(setting: ClassSetting) -> fmpq:
+    """About the largest theta <= 1 whose bound is finite, from below."""
+    top = float(_eigenvalues(setting).max()) * _double(setting.about[QUERY_SIGMA] ** 2)
+    return round_down(fmpq(*(0.999 / (4 * top)).as_integer_ratio()), _DIGITS) if 4 * top > 0.999 else fmpq(1)
+
+
+def find_norm(V: ExactMatrix) -> fmpq:
+    """|V| rounded up."""
+    floats = np.array([[_double(x) for x in row] for row in V.to_rows()])
+    norm = fmpq(*float(np.linalg.norm(floats, 2)).as_integer_ratio())
+    found = round_up(norm, 6)
+    while found > 0 and is_norm(V, found) is not True:
+        found = round_up(found * fmpq(100001, 100000), 6)
+    return found
+
+
+def _eigenvalues(setting: ClassSetting) -> np.ndarray[Any, Any]:
+    about, square_of = setting.about, _double(setting.squared_scale * setting.sigma**2)
+    if setting.weights is None:
+        rank = setting.rank
+        found = np.zeros(about[QUERY_DIMENSION])
+        found[:rank] = _double(setting.values[NORMS][U_NORM]) ** 2
+        return found * square_of
+    U = np.array([[_double(x) for x in row] for row in setting.weights.bilinear().to_rows()])
+    return np.maximum(np.linalg.eigvalsh(U.T @ U), 0.0) * square_of
+
+
+def _double(value: fmpq) -> float:
+    return int(value.p) / int(value.q)
