@@ -187,5 +187,5 @@ FAMILIES = [
     of_class(NORMS_TEXT, "the gradient in U for every law of a class, by norms", "7167.7096", "7167.7095", "U"),
     of_class(MATRICES_TEXT, "every law of a class", "13.128073", "13.128072"),
     of_class(MATRICES_TEXT, "the gradient in V for every law of a class", "6.9821247", "6.9821246", "V"),
-    of_class(MATRICES_TEXT, "the gradient in U for every law of a class", "179.26423", "179.26422", "U"),
+    of_class(MATRICES_TEXT, "the gradient in U for every law of a class", "179.26424", "179.26422", "U"),
 ]
