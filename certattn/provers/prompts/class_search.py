@@ -64,7 +64,7 @@ class _Row:
     logits: tuple[float, ...]
 
     def numbers(self, largest: fmpq, variance: fmpq) -> tuple[fmpq, fmpq, fmpq, fmpq]:
-        """t, eta, gap and delta, short; `largest` >= 2 rho^2 sigma^2 |scale U|^2."""
+        """t, eta, gap and delta, short; `largest` >= 2 sigma_nu^2 sigma^2 |scale U|^2."""
         t, eta, first, second = (fmpq(*(1 / (1 + math.exp(-x))).as_integer_ratio()) for x in self.logits)
         left = 1 - 2 * self.theta * largest
         delta, rest = left * first / (2 * variance), left * (1 - first)
@@ -129,7 +129,7 @@ def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: f
     if (rho <= largest) is not True:
         raise NotProvedError(
             f"c2/sigma^2 = {format_rational(rho)} is too large for this class; expected at most "
-            f"{format_rational(largest)}: below 1/(4 rho^2 sigma^2 |scale U|^2), and at most 1"
+            f"{format_rational(largest)}: below 1/(4 query_sigma^2 sigma^2 |scale U|^2), and at most 1"
         )
     grid = {round_down(largest * fmpq(k, _GRID), _DIGITS) for k in range(1, _GRID + 1)} | {rho, fmpq(0)}
     with working_precision(_BITS):

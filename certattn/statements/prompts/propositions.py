@@ -136,11 +136,11 @@ def _latex_of_a_class(stated: StatedClass) -> str:
     constants, about = stated.asserts[REPAIRED], stated.setting.about
     return (
         rf"{_latex_sides(stated, _AT_MOST)}, \quad c_1 = {describe(constants[C1])}, c_2 = {describe(constants[C2])}, "
-        rf"\sigma = {describe(stated.setting.sigma)}, \rho = {describe(about[QUERY_SIGMA])}, \forall L \ge 2, "
+        rf"\sigma = {describe(stated.setting.sigma)}, \sigma_\nu = {describe(about[QUERY_SIGMA])}, \forall L \ge 2, "
         rf"\forall \mu \text{{ on }} \mathbb R^{{{about[DIMENSION]}}}: "
         r"\mathbb E_\mu e^{\langle u, x \rangle} \le e^{\sigma^2 |u|^2 / 2}, "
         rf"\forall \nu \text{{ on }} \mathbb R^{{{about[QUERY_DIMENSION]}}}: "
-        r"\mathbb E_\nu e^{\langle u, z \rangle} \le e^{\rho^2 |u|^2 / 2}"
+        r"\mathbb E_\nu e^{\langle u, z \rangle} \le e^{\sigma_\nu^2 |u|^2 / 2}"
     )
 
 

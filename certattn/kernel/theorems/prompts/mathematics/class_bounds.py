@@ -1,6 +1,6 @@
 """Errors of attention for every law of a class: tokens and queries that are centred and sub-Gaussian.
 
-Tokens x in R^d with E e^{<u, x>} <= e^{sigma^2 |u|^2 / 2}, queries z in R^k with E e^{<u, z>} <= e^{rho^2 |u|^2 / 2},
+Tokens x in R^d with E e^{<u, x>} <= e^{sigma^2 |u|^2 / 2}, queries z in R^k with E e^{<u, z>} <= e^{sigma_nu^2 |u|^2 / 2},
 for every u. Of the tilt a = scale U z of a query only s = sigma |a| matters, of what reads the tokens out only |V| and
 |V|_F. With the weights w = e^{<a, x> - Lambda(a)}, y = x - tau and 0 < eta < 1 (proofs: docs, proposition-3-1)
 
@@ -34,12 +34,12 @@ from certattn.kernel.theorems.prompts.mathematics.over_queries import determinan
 
 
 class Queries(Protocol):
-    """The centred rho-sub-Gaussian queries, and how they are scored."""
+    """The centred sigma_nu-sub-Gaussian queries, and how they are scored."""
 
     def factor(self, rate: fmpq, size: fmpq) -> fmpq | None:
-        """det(I - 2 rho^2 (rate sigma^2 scale^2 U'U + size I)), or less; None where an eigenvalue is not seen > 0.
+        """det(I - 2 sigma_nu^2 (rate sigma^2 scale^2 U'U + size I)), or less; None where an eigenvalue is not seen > 0.
 
-        Its power -1/2 bounds E e^{rate s^2 + size |z|^2}: E_z E_g e^{<Bg, z>} is at most E_g e^{rho^2 |Bg|^2 / 2}, g
+        Its power -1/2 bounds E e^{rate s^2 + size |z|^2}: E_z E_g e^{<Bg, z>} is at most E_g e^{sigma_nu^2 |Bg|^2 / 2}, g
         standard normal and BB' = 2 (rate sigma^2 scale^2 U'U + size I).
         """
 
