@@ -1,8 +1,8 @@
 """Errors of attention for every law of a class: tokens and queries that are centred and sub-Gaussian.
 
-Tokens x in R^d with E e^{<u, x>} <= e^{sigma^2 |u|^2 / 2}, queries z in R^k with E e^{<u, z>} <= e^{sigma_nu^2 |u|^2 / 2},
-for every u. Of the tilt a = scale U z of a query only s = sigma |a| matters, of what reads the tokens out only |V| and
-|V|_F. With the weights w = e^{<a, x> - Lambda(a)}, y = x - tau and 0 < eta < 1 (proofs: docs, proposition-3-1)
+Tokens x in R^d with E e^{<u, x>} <= e^{sigma^2 |u|^2 / 2} for every u, queries z in R^k likewise with sigma_nu. Of the
+tilt a = scale U z of a query only s = sigma |a| matters, of what reads the tokens out only |V| and |V|_F. With the
+weights w = e^{<a, x> - Lambda(a)}, y = x - tau and 0 < eta < 1 (proofs: docs, proposition-3-1)
 
     E w^2 <= e^{2 s^2},      E w^2 |Vy|^2 <= sigma^2 (|V|_F^2 + 2 |V|^2 + 4 |V|^2 s^2) e^{2 s^2},
     |tau| <= 2 sigma s,      E w^2 |y|^4  <= sigma^4 (d + 4 + 4 s^2)^2 e^{2 s^2},
@@ -39,8 +39,8 @@ class Queries(Protocol):
     def factor(self, rate: fmpq, size: fmpq) -> fmpq | None:
         """det(I - 2 sigma_nu^2 (rate sigma^2 scale^2 U'U + size I)), or less; None where an eigenvalue is not seen > 0.
 
-        Its power -1/2 bounds E e^{rate s^2 + size |z|^2}: E_z E_g e^{<Bg, z>} is at most E_g e^{sigma_nu^2 |Bg|^2 / 2}, g
-        standard normal and BB' = 2 (rate sigma^2 scale^2 U'U + size I).
+        Its power -1/2 bounds E e^{rate s^2 + size |z|^2}: E_z E_g e^{<Bg, z>} is at most E_g e^{sigma_nu^2 |Bg|^2 / 2},
+        g standard normal and BB' = 2 (rate sigma^2 scale^2 U'U + size I).
         """
 
 
