@@ -39,6 +39,7 @@ _DIGITS = 3
 _GRID = 20
 _ANCHORS = (2, 5, 20, 100, 1000)
 _LENGTHS = [*range(2, 40), *(round(40 * 1.12**k) for k in range(40))]
+_NEARLY_SINGULAR = 1e-3
 # In logits.
 _MOVES = (1.0, 0.4, 0.15)
 
@@ -125,7 +126,9 @@ class _Search:
 
 def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: fmpq) -> list[Plain]:
     """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
-    largest = largest_exponent(setting)
+    limit = limit_exponent(setting)
+    # Of a class whose limit is above 1 theta may be 1.
+    largest = limit if _is_finite(setting, limit) else round_down(limit * fmpq(999, 1000), _DIGITS)
     if (rho <= largest) is not True:
         raise NotProvedError(
             f"c2/sigma^2 = {format_rational(rho)} is too large for this class; expected at most "
@@ -142,10 +145,15 @@ def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: f
     return [{"from": str(_LENGTHS[at]), **search.written(rows[i])} for at, i in choose_steps(ratios, last)]
 
 
-def largest_exponent(setting: ClassSetting) -> fmpq:
-    """About the largest theta <= 1 whose bound is finite, from below."""
-    top = float(_eigenvalues(setting).max()) * _double(setting.about[QUERY_SIGMA] ** 2)
-    return round_down(fmpq(*(0.999 / (4 * top)).as_integer_ratio()), _DIGITS) if 4 * top > 0.999 else fmpq(1)
+def limit_exponent(setting: ClassSetting) -> fmpq:
+    """1/(4 query_sigma^2 sigma^2 |scale U|^2), below which theta has a finite bound; at most 1."""
+    top = 4 * float(_eigenvalues(setting).max()) * _double(setting.about[QUERY_SIGMA] ** 2)
+    return fmpq(*(1 / top).as_integer_ratio()) if top > 1 else fmpq(1)
+
+
+def _is_finite(setting: ClassSetting, theta: fmpq) -> bool:
+    factors = 1 - 4 * _double(setting.about[QUERY_SIGMA] ** 2 * theta) * _eigenvalues(setting)
+    return bool(factors.min() > _NEARLY_SINGULAR)
 
 
 def find_norm(V: ExactMatrix) -> fmpq:

@@ -33,7 +33,7 @@ from certattn.kernel.theorems.prompts.propositions import (
 from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
-from certattn.provers.prompts.class_search import find_class_steps, find_norm, largest_exponent
+from certattn.provers.prompts.class_search import find_class_steps, find_norm, limit_exponent
 from certattn.provers.prompts.repaired_search import best_exponent, exponent_to_state, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
@@ -89,9 +89,11 @@ def _for_a_class(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain]
     """The same for every law of a class."""
     setting, error = draft.read(every_law.read_given), _error(asserts)
     variance = setting.sigma * setting.sigma
-    rho = exponent_to_state(largest_exponent(setting)) if c2 is None else positive(c2, "c2") / variance
+    rho = exponent_to_state(limit_exponent(setting)) if c2 is None else positive(c2, "c2") / variance
     V = setting.values_matrix(error)
     norm = None if V is None else find_norm(V)
+    if norm == 0:
+        raise UsageError("V is 0, and so is the error of every law; expected a V that is not 0")
     steps = find_class_steps(setting, error, tokens_of(setting, error, norm), rho)
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     witness: dict[str, Plain] = {NORM.name: format_rational(norm)} if norm is not None else {}
