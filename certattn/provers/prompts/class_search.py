@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from certattn.kernel.theorems.prompts.every_law import (
     ClassSetting,
     is_norm,
 )
-from certattn.kernel.theorems.prompts.mathematics.class_bounds import Tokens, Weighted, class_bound
+from certattn.kernel.theorems.prompts.mathematics.class_bounds import Product, Tokens, Weighted, class_bound
 from certattn.kernel.theorems.prompts.propositions import Error
 from certattn.provers.prompts.repaired_search import choose_steps
 from certattn.provers.rounding import round_down, round_up
@@ -46,15 +46,17 @@ _MOVES = (1.0, 0.4, 0.15)
 
 @dataclass(frozen=True)
 class _Scored:
-    """The eigenvalues of sigma^2 scale^2 U'U as floats: `Queries` for the search."""
+    """The eigenvalues of sigma^2 scale^2 U'U as floats, and how often each occurs: `Queries` for the search."""
 
     eigenvalues: np.ndarray[Any, Any]
+    counts: Sequence[int]
     variance: fmpq
 
-    def factor(self, rate: fmpq, size: fmpq) -> fmpq | None:
+    def factors(self, rate: fmpq, size: fmpq) -> Product | None:
         factors = 1 - 2 * _double(self.variance) * (_double(rate) * self.eigenvalues + _double(size))
-        product = float(np.prod(factors))
-        return fmpq(*product.as_integer_ratio()) if factors.min() > 0 and 0 < product < math.inf else None
+        if not factors.min() > 0:
+            return None
+        return [(_exactly(factor), count) for factor, count in zip(factors.tolist(), self.counts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class _Row:
 
     def numbers(self, largest: fmpq, variance: fmpq) -> tuple[fmpq, fmpq, fmpq, fmpq]:
         """t, eta, gap and delta, short; `largest` >= 2 sigma_nu^2 sigma^2 |scale U|^2."""
-        t, eta, first, second = (fmpq(*(1 / (1 + math.exp(-x))).as_integer_ratio()) for x in self.logits)
+        t, eta, first, second = (_exactly(1 / (1 + math.exp(-x))) for x in self.logits)
         left = 1 - 2 * self.theta * largest
         delta, rest = left * first / (2 * variance), left * (1 - first)
         gap = rest * second / largest if largest > 0 else fmpq(1000)
@@ -79,9 +81,9 @@ class _Search:
         about = setting.about
         self.tokens, self.is_u = tokens, error is Error.GRADIENT_U
         self.variance = about[QUERY_SIGMA] ** 2
-        self.queries = _Scored(_eigenvalues(setting), self.variance)
+        self.queries = _Scored(*_eigenvalues(setting), self.variance)
         top = float(self.queries.eigenvalues.max())
-        self.largest = round_up(2 * self.variance * fmpq(*top.as_integer_ratio()), 12) if top > 0 else fmpq(0)
+        self.largest = round_up(2 * self.variance * _exactly(top), 12) if top > 0 else fmpq(0)
 
     def written(self, row: _Row) -> dict[str, Plain]:
         """The numbers of a step."""
@@ -147,34 +149,37 @@ def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: f
 
 def limit_exponent(setting: ClassSetting) -> fmpq:
     """1/(4 query_sigma^2 sigma^2 |scale U|^2), below which theta has a finite bound; at most 1."""
-    top = 4 * float(_eigenvalues(setting).max()) * _double(setting.about[QUERY_SIGMA] ** 2)
-    return fmpq(*(1 / top).as_integer_ratio()) if top > 1 else fmpq(1)
+    top = 4 * float(_eigenvalues(setting)[0].max()) * _double(setting.about[QUERY_SIGMA] ** 2)
+    return _exactly(1 / top) if top > 1 else fmpq(1)
 
 
 def _is_finite(setting: ClassSetting, theta: fmpq) -> bool:
-    factors = 1 - 4 * _double(setting.about[QUERY_SIGMA] ** 2 * theta) * _eigenvalues(setting)
+    factors = 1 - 4 * _double(setting.about[QUERY_SIGMA] ** 2 * theta) * _eigenvalues(setting)[0]
     return bool(factors.min() > _NEARLY_SINGULAR)
 
 
 def find_norm(V: ExactMatrix) -> fmpq:
     """|V| rounded up."""
     floats = np.array([[_double(x) for x in row] for row in V.to_rows()])
-    norm = fmpq(*float(np.linalg.norm(floats, 2)).as_integer_ratio())
-    found = round_up(norm, 6)
+    found = round_up(_exactly(float(np.linalg.norm(floats, 2))), 6)
     while found > 0 and is_norm(V, found) is not True:
         found = round_up(found * fmpq(100001, 100000), 6)
     return found
 
 
-def _eigenvalues(setting: ClassSetting) -> np.ndarray[Any, Any]:
-    about, square_of = setting.about, _double(setting.squared_scale * setting.sigma**2)
+def _eigenvalues(setting: ClassSetting) -> tuple[np.ndarray[Any, Any], Sequence[int]]:
+    """Of sigma^2 scale^2 U'U, as far as it is known, and how often each occurs."""
+    square_of = _double(setting.squared_scale * setting.sigma**2)
     if setting.weights is None:
-        rank = setting.rank
-        found = np.zeros(about[QUERY_DIMENSION])
-        found[:rank] = _double(setting.values[NORMS][U_NORM]) ** 2
-        return found * square_of
+        found = np.array([_double(setting.values[NORMS][U_NORM]) ** 2, 0.0])
+        return found * square_of, [setting.rank, setting.about[QUERY_DIMENSION] - setting.rank]
     U = np.array([[_double(x) for x in row] for row in setting.weights.bilinear().to_rows()])
-    return np.maximum(np.linalg.eigvalsh(U.T @ U), 0.0) * square_of
+    found = np.maximum(np.linalg.eigvalsh(U.T @ U), 0.0) * square_of
+    return found, [1] * len(found)
+
+
+def _exactly(value: float) -> fmpq:
+    return fmpq(*value.as_integer_ratio())
 
 
 def _double(value: fmpq) -> float:

@@ -98,7 +98,8 @@ def check_bound(kernel: Kernel) -> Iterator[Check]:
     depth = L * T**2 * sympy.exp(-2 * score) / 2
     yield equal("1/(e h)", 1 / (sympy.E * depth), 2 * sympy.exp(2 * score) / (sympy.E * T**2 * L))
     theta, gap, plain_, raised = (positive_symbol(name) for name in ("theta", "gamma", "P", "R"))
-    weighted = kernel.class_bounds.Weighted(*(SymbolicNumber(number) for number in (plain_, raised, gap)))
+    factors = ([(SymbolicNumber(number), 1)] for number in (plain_, raised))
+    weighted = kernel.class_bounds.Weighted(*factors, SymbolicNumber(gap))
     coefficients = [positive_symbol(f"c{j}") for j in range(3)]
     mean = plain(weighted.mean([SymbolicNumber(c) for c in coefficients]))
     means = [1 / sympy.sqrt(plain_), 1 / (sympy.E * gap * sympy.sqrt(raised)),

@@ -54,7 +54,8 @@ def of_a_class(given: dict[str, Any], w: Any, kind: str, holds: Callable[[int, I
         if rest - rate * u2 <= 0:
             raise NotProved("theta, gap or delta is too large for the norm of U")
         m = min(d, k)
-        return 1 / root((rest - rate * u2) ** m * rest ** (k - m))
+        # Dimensions can be too large to multiply it out.
+        return exp((log(rest - rate * u2) * m + log(rest) * (k - m)) * Fraction(-1, 2))
 
     names = "from theta t eta gap" + (" delta" if kind == "U" else "")
     steps = [fields(x, "steps", names) for x in listed(hint["steps"], "steps")]

@@ -101,8 +101,8 @@ TYPICAL_SABOTAGE: dict[str, Sabotage] = {
 }  # fmt: skip
 
 
-def anywhere(self: Any, rate: fmpq, size: fmpq) -> fmpq:
-    return fmpq(1)
+def anywhere(self: Any, rate: fmpq, size: fmpq) -> list[tuple[fmpq, int]]:
+    return []
 
 
 def of_no_logarithm(self: Any, log_length: arb, t: fmpq, eta: fmpq) -> list[arb]:
@@ -117,14 +117,14 @@ CLASS_SABOTAGE: dict[str, Sabotage] = {
     "any numbers of a step do": (every_law, "_no_bound", lambda step: None),
     "any norm is one of V": (every_law, "is_norm", lambda V, norm: True),
     "the norm of V is 0": (every_law, "squared_norm_of", lambda setting, error, norm: fmpq(0)),
-    "queries are not weighted, by norms": (class_bounds.QueriesOfNorm, "factor", anywhere),
-    "queries are not weighted": (class_bounds.QueriesOfMatrix, "factor", anywhere),
+    "queries are not weighted, by norms": (class_bounds.QueriesOfNorm, "factors", anywhere),
+    "queries are not weighted": (class_bounds.QueriesOfMatrix, "factors", anywhere),
     "the largest error is 1": (class_bounds.Mean, "always", of_no_logarithm),
     "the largest covariance is 1": (class_bounds.Covariance, "always", of_no_logarithm),
     "errors vanish while the normaliser is kept": (class_bounds.Mean, "kept", lambda self: [fmpq(0)]),
     "covariances are exact while the normaliser is kept": (class_bounds.Covariance, "kept", lambda self: [fmpq(0)]),
     "powers of the score are left out": (
-        class_bounds.Weighted, "mean", lambda self, polynomial: polynomial[0] / arb(self.plain).sqrt()),
+        class_bounds.Weighted, "mean", lambda self, polynomial: polynomial[0] * class_bounds._inverse_root(self.plain)),
     "the last length is the worst": (propositions.Display, "worst", one_length),
     "scales are one": (every_law.ClassSetting, "squared_scale", fmpq(1)),
     "sigma is one": (propositions, "display", lambda n, rho, sigma, power: every_length.display(n, rho, arb(1), power)),
