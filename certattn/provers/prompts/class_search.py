@@ -36,12 +36,15 @@ from certattn.provers.rounding import round_down, round_up
 _BITS = 64
 _DIGITS = 3
 # Exponents that are tried, as parts of the largest one, and lengths for which the other numbers are made best.
-_GRID = 20
-_ANCHORS = (2, 5, 20, 100, 1000)
+_GRID = 24
+_ANCHORS = (2, 6, 18, 50, 200, 2000)
 _LENGTHS = [*range(2, 40), *(round(40 * 1.12**k) for k in range(40))]
 _NEARLY_SINGULAR = 1e-3
-# In logits.
+# In logits: how far a number is moved at once, and how far at most. Many dimensions leave delta and the gap little.
 _MOVES = (1.0, 0.4, 0.15)
+_FARTHEST = (6, 6, 45, 45)
+# What a move has to take off the logarithm of the bound.
+_WORTH = 1e-4
 
 
 @dataclass(frozen=True)
@@ -104,19 +107,27 @@ class _Search:
         return bound if not math.isnan(bound) else math.inf
 
     def best(self, row: _Row, length: int) -> _Row:
-        """The row moved to where its bound is about least."""
+        """The row moved to where its bound is about least: the exponents first, by which it varies most."""
         least = self.log_bound(row, length)
-        for move, index in itertools.product(_MOVES, (0, 1, 2, 3) if self.is_u else (0, 1, 3)):
-            for sign in (move, -move):
-                while abs(row.logits[index]) < 8:
-                    logits = list(row.logits)
-                    logits[index] += sign
-                    moved = replace(row, logits=tuple(logits))
-                    found = self.log_bound(moved, length)
-                    if found >= least - 1e-6:
-                        break
-                    row, least = moved, found
+        for move in _MOVES:
+            before = math.inf
+            while least < before - _WORTH:
+                before = least
+                for index, sign in itertools.product((3, 2, 1, 0) if self.is_u else (3, 1, 0), (1, -1)):
+                    row, least = self._along(row, least, index, sign * move, length)
         return row
+
+    def _along(self, row: _Row, least: float, index: int, move: float, length: int) -> tuple[_Row, float]:
+        """The row after as many moves of one number as pay, and its bound."""
+        while abs(row.logits[index] + move) < _FARTHEST[index]:
+            logits = list(row.logits)
+            logits[index] += move
+            moved = replace(row, logits=tuple(logits))
+            found = self.log_bound(moved, length)
+            if found >= least - _WORTH:
+                break
+            row, least = moved, found
+        return row, least
 
     def rows(self, exponents: list[fmpq]) -> Iterator[_Row]:
         for theta in exponents:
