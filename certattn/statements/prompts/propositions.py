@@ -108,7 +108,7 @@ def _of_a_class(proposition: str, stated: StatedClass) -> str:
     queries = describe(about[QUERY_SIGMA])
     return (
         f"{_constants(proposition, stated)}: for every centred sigma-sub-Gaussian law of tokens in dimension "
-        f"{about[DIMENSION]}, that is E e^<u, x> <= e^(sigma^2 |u|^2 / 2) for all u, every centred "
+        f"{about[DIMENSION]}, that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u, every centred "
         f"{queries}-sub-Gaussian law of queries in dimension {about[QUERY_DIMENSION]}, and "
         f"{_for_every_length(stated)}, for scores {scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with "
         f"{_weights(setting)} and "

@@ -267,7 +267,7 @@ def test_the_sentence_names_no_law_but_the_class() -> None:
     said = words.WORDING.statement(read(next(family.cases()).text)).words
     for piece in (
         "for every centred sigma-sub-Gaussian law of tokens in dimension 2",
-        "E e^<u, x> <= e^(sigma^2 |u|^2 / 2) for all u",
+        "E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u",
         "every centred 1-sub-Gaussian law of queries in dimension 3",
         "for every number L >= 2 of tokens",
         "any U of operator norm at most 0.5 and any V of operator norm at most 1.5 and sigma = 1",
