@@ -20,7 +20,7 @@ The proof of a repaired form. Gaussian tokens and queries: by the logistic bound
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
 length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
-largest error there is.
+largest error there is. Of every law of a class see `every_law`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _of_one_kind(witness: Values) -> None:
     there = [field.name for field in (STEPS, T, START, NORM) if field in witness]
     if there not in ([STEPS.name], [STEPS.name, NORM.name], [T.name, START.name]):
         found = " and ".join(there) or "nothing"
-        raise witness.at.malformed("steps alone, for Gaussian laws, or t and from alone, for box laws", found)
+        raise witness.at.malformed("steps alone, for Gaussian laws (for a class with norm), or t and from alone, for box laws", found)
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
     starts = [step[FROM] for step in witness.items(STEPS)]
