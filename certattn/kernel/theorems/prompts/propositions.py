@@ -106,7 +106,8 @@ def _of_one_kind(witness: Values) -> None:
     there = [field.name for field in (STEPS, T, START, NORM) if field in witness]
     if there not in ([STEPS.name], [STEPS.name, NORM.name], [T.name, START.name]):
         found = " and ".join(there) or "nothing"
-        raise witness.at.malformed("steps alone, for Gaussian laws (for a class with norm), or t and from alone, for box laws", found)
+        expected = "steps alone, for Gaussian laws (for a class with norm), or t and from alone, for box laws"
+        raise witness.at.malformed(expected, found)
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
     starts = [step[FROM] for step in witness.items(STEPS)]
