@@ -19,6 +19,9 @@ length: 1
 """
 LAWS = INSTANCE.replace("K: [[0]]\nlength: 1", "sigma: 1")
 BOXES = "law: {kind: box, sizes: [1]}\nqueries: {kind: box, sizes: [1]}\nsigma: 1\n"
+CLASS = """class: {dimension: 2, sigma: 1, query_dimension: 3, query_sigma: 1}
+norms: {U: 1/2, V: 1}
+"""
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def law(folder: Path) -> Callable[[str], Path]:
     return write
 
 
-TEXTS = (INSTANCE, LAWS, BOXES)
+TEXTS = (INSTANCE, LAWS, BOXES, CLASS)
 test_bounds_verify = states("proposition-3-1", [([text, "--note", "for you"], "") for text in TEXTS])
 test_bounds_of_gradients_verify = states("proposition-3-4", [([text], "") for text in TEXTS])
 test_bounds_of_gradients_in_u_verify = states("proposition-3-4", [([text, "--gradient", "U"], "") for text in TEXTS])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
+from tools.truth.class_display import judge_class
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Box, Gaussian, Law, Mixture, Points, Signs, read_law
 from tools.truth.prompt import read_weights
@@ -71,6 +72,8 @@ class _Setting:
 
 def judge_proposition(first: bool, given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """`first`: proposition 3.1, and 3.4 otherwise."""
+    if isinstance(given, dict) and "class" in given:
+        return judge_class(first, given, asserts, witness, folder)
     named = {"U"} if isinstance(given, dict) and "U" in given else {"K", "Q"}
     optional = (named - {"U"}) | {"V", "scale", "sigma", "length", "constants"}
     require_record(given, "given", {"law", "queries"} | (named & {"U"}), optional)

@@ -16,20 +16,25 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.laws import Box
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts import every_law
+from certattn.kernel.theorems.prompts.every_law import CLASS, tokens_of
+from certattn.kernel.theorems.prompts.proposition_forms import Stated
 from certattn.kernel.theorems.prompts.propositions import (
     GRADIENT,
     LENGTH,
+    NORM,
     PUBLISHED,
     REPAIRED,
+    STEPS,
     Error,
     Setting,
-    StatedDisplay,
     read_given,
 )
 from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
-from certattn.provers.prompts.repaired_search import best_exponent, find_box_witness, find_steps
+from certattn.provers.prompts.class_search import find_class_steps, find_norm, limit_exponent
+from certattn.provers.prompts.repaired_search import best_exponent, exponent_to_state, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
@@ -38,7 +43,7 @@ C2 = Option("--c2", "The constant c2 of a repaired form; by default nearly the l
 
 
 def generate(
-    claim: Theorem[StatedDisplay],
+    claim: Theorem[Stated],
     out: Path,
     given: dict[str, Any],
     asserts: dict[str, Plain],
@@ -47,6 +52,8 @@ def generate(
 ) -> Certificate:
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
     draft = Draft(claim, out, exact(given, "given"), note)
+    if CLASS.name in given:
+        return _for_a_class(claim, draft, asserts, c2)
     setting = draft.read(read_given)
     if LENGTH in setting.values:
         if c2 is not None:
@@ -55,7 +62,7 @@ def generate(
     return _repaired(claim, draft, setting, asserts, c2)
 
 
-def _published(claim: Theorem[StatedDisplay], draft: Draft, asserts: dict[str, Plain]) -> Certificate:
+def _published(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain]) -> Certificate:
     """The display at the instance: fails or holds, whichever is proved."""
     proof = _proof(claim, draft, {**asserts, PUBLISHED.name: "fails"})
     outcome = proof.answers[PUBLISHED.name].outcome
@@ -66,7 +73,7 @@ def _published(claim: Theorem[StatedDisplay], draft: Draft, asserts: dict[str, P
 
 
 def _repaired(
-    claim: Theorem[StatedDisplay], draft: Draft, setting: Setting, asserts: dict[str, Plain], c2: Number | None
+    claim: Theorem[Stated], draft: Draft, setting: Setting, asserts: dict[str, Plain], c2: Number | None
 ) -> Certificate:
     """The smallest c1 that the search finds, rounded up."""
     if setting.sigma is None:
@@ -75,14 +82,37 @@ def _repaired(
     rho = best_exponent(setting) if c2 is None else positive(c2, "c2") / variance
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     find = find_box_witness if setting.are_both(Box) else find_steps
-    witness = find(setting, error, rho)
+    return _least(claim, draft, asserts, stated, find(setting, error, rho))
+
+
+def _for_a_class(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None) -> Certificate:
+    """The same for every law of a class."""
+    setting, error = draft.read(every_law.read_given), _error(asserts)
+    variance = setting.sigma * setting.sigma
+    rho = exponent_to_state(limit_exponent(setting)) if c2 is None else positive(c2, "c2") / variance
+    V = setting.values_matrix(error)
+    norm = None if V is None else find_norm(V)
+    if norm == 0:
+        raise UsageError("V is 0, and so is the error of every law; expected a V that is not 0")
+    steps = find_class_steps(setting, error, tokens_of(setting, error, norm), rho)
+    stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
+    witness: dict[str, Plain] = {NORM.name: format_rational(norm)} if norm is not None else {}
+    return _least(claim, draft, asserts, stated, {**witness, STEPS.name: steps})
+
+
+def _least(
+    claim: Theorem[Stated],
+    draft: Draft,
+    asserts: dict[str, Plain],
+    stated: dict[str, Plain],
+    witness: dict[str, Plain],
+) -> Certificate:
+    """The certificate with the smallest c1 that this witness proves."""
     proof = _proof(claim, draft, {**asserts, REPAIRED.name: stated}, witness)
     return draft.write({**asserts, REPAIRED.name: {**stated, "c1": format_rational(_least_c1(proof))}}, witness)
 
 
-def _proof(
-    claim: Theorem[StatedDisplay], draft: Draft, asserts: dict[str, Plain], witness: Mapping[str, Plain] = {}
-) -> Proof:
+def _proof(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], witness: Mapping[str, Plain] = {}) -> Proof:
     """The obligations of a draft, asked for at `_BITS`. Raises NotProvedError where one has no proof."""
     listed = list(claim.obligations(draft.read(claim.read, asserts, witness)))
     for each in listed:

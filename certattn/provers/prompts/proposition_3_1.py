@@ -22,7 +22,9 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `queries`, any of `K`,
         `Q`, `V` (or `U`, `V`), `scale`, and either `length` (with `constants` and `sigma` above length 1), for the
-        published form, or `sigma`, for a repaired one.
+        published form, or `sigma`, for a repaired one. With `class` (`dimension`, `sigma`, `query_dimension`,
+        `query_sigma`) in the place of laws and sigma the repaired form is for every law of the class, and `norms` (`U`,
+        `V`) may stand in the place of the matrices.
     c2 : exact number, optional
         The constant of the repaired form; by default nearly the largest for which there is a proof.
     note : str

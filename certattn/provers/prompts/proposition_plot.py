@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from flint import fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.prompts import every_law
+from certattn.kernel.theorems.prompts.proposition_forms import names_a_class
 from certattn.kernel.theorems.prompts.propositions import (
     C1,
     C2,
     GRADIENT,
     REPAIRED,
-    SIGMA,
     Display,
     Error,
     read_given,
@@ -25,14 +27,15 @@ _BITS, _LONGEST, _POINTS = 64, 10**6, 60
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
     """Draw the figure. Raises UsageError for a published form, which is about one length."""
-    setting, reading = read_given(certificate), certificate.reading
+    reading = certificate.reading
+    sigma = _sigma(certificate)
     asserts = certificate.asserts.value
-    if not isinstance(asserts, dict) or REPAIRED.name not in asserts:
+    if not isinstance(asserts, dict) or REPAIRED.name not in asserts or sigma is None:
         raise UsageError("a figure shows a repaired form; this certificate says whether the published one holds")
     constants = REPAIRED.kind.read(asserts[REPAIRED.name], reading)
     gradient = asserts.get(GRADIENT.name)
     error = Error.OUTPUT if gradient is None else Error(gradient.value)
-    display = Display.of(constants, setting.values[SIGMA], error)
+    display = Display.of(constants, sigma, error)
     lengths = sorted({round(at) for at in np.geomspace(2, _LONGEST, _POINTS)})
     with working_precision(_BITS):
         bounds = [as_float(display.c1) * float(display.at(length).mid()) for length in lengths]
@@ -47,3 +50,9 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
         axes.set_title(f"{what} over $L$ tokens against the law, $\\sigma$ = {as_float(display.sigma):.3g}")
         axes.grid(True)
         axes.legend(loc="lower left")
+
+
+def _sigma(certificate: Certificate) -> fmpq | None:
+    if names_a_class(certificate):
+        return every_law.read_given(certificate).sigma
+    return read_given(certificate).sigma

@@ -38,7 +38,12 @@ def best_exponent(setting: Setting) -> fmpq:
     """c2 / sigma^2 to state where none is asked for: most of the largest exponent that can be proved."""
     if isinstance(setting.law.law, Box):
         return fmpq(1)
-    return max((_largest_theta(setting) * _SHARE * 1000).floor() / fmpq(1000), fmpq(1, 1000))
+    return exponent_to_state(_largest_theta(setting))
+
+
+def exponent_to_state(largest: fmpq) -> fmpq:
+    """Most of the largest exponent, with few digits."""
+    return max((largest * _SHARE * 1000).floor() / fmpq(1000), fmpq(1, 1000))
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,11 @@ def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
     constants = np.array([exponent.log_constant for exponent in exponents])
     form = _double(rho) * np.log(lengths) - np.log(np.log(lengths))
     ratios = constants[:, None] - theta[:, None] * np.log(lengths - 1) + form
-    return _written([(start, exponents[i].theta) for start, i in _steps(ratios, np.array(last))])
+    return _written([(at + 2, exponents[i].theta) for at, i in choose_steps(ratios, np.array(last))])
 
 
-def _steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
-    """First lengths and rows of ln(ratio), one column per length from 2 on, with the smallest maximum.
+def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
+    """First columns and rows of ln(ratio), one column per length from 2 on, with the smallest maximum.
 
     The first column of a last step stands for all that follow; before it each column needs some row.
     """
@@ -84,9 +89,9 @@ def _steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tup
         above = ratios[:, at:end] > most
         lasts = np.where(above.any(axis=1), above.argmax(axis=1), count)
         row = int(np.argmax(lasts))
-        steps.append((at + 2, row))
+        steps.append((at, row))
         at = min(end, at + int(lasts[row]))
-    return [*steps, (end + 2, int(np.argmin(onwards[:, end])))]
+    return [*steps, (end, int(np.argmin(onwards[:, end])))]
 
 
 def _double(value: fmpq) -> float:

@@ -6,6 +6,17 @@ from functools import partial
 
 from certattn.kernel.mathematics.laws import Box
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.every_law import (
+    DIMENSION,
+    NORMS,
+    QUERY_DIMENSION,
+    QUERY_SIGMA,
+    U_NORM,
+    V_NORM,
+    ClassSetting,
+    StatedClass,
+)
+from certattn.kernel.theorems.prompts.proposition_forms import Stated
 from certattn.kernel.theorems.prompts.propositions import (
     C1,
     C2,
@@ -34,6 +45,7 @@ _LATEX = {
     Error.GRADIENT_V: r"\nabla_V T[\hat\mu_L] - \nabla_V T[\mu]",
     Error.GRADIENT_U: r"\nabla_U T[\hat\mu_L] - \nabla_U T[\mu]",
 }
+_AT_MOST = r"\le"
 # Where both displays are quoted.
 _SOURCE = "arXiv 2512.11784 (as quoted by the public audit icml26-repro-MvuCgK0Qns)"
 
@@ -43,8 +55,10 @@ def display(error: Error) -> str:
     return "c1 sigma^12 (ln L)^2 / L^(c2/sigma^2)" if error.power == 2 else "c1 sigma^6 ln L / L^(c2/sigma^2)"
 
 
-def statement(proposition: str, stated: StatedDisplay) -> Statement:
+def statement(proposition: str, stated: Stated) -> Statement:
     """`proposition` as sentences name it."""
+    if isinstance(stated, StatedClass):
+        return Statement(_of_a_class(proposition, stated), _latex_of_a_class(stated))
     words = _published(proposition, stated) if PUBLISHED in stated.asserts else _repaired(proposition, stated)
     return Statement(words, _latex(stated))
 
@@ -67,13 +81,47 @@ def _published(proposition: str, stated: StatedDisplay) -> str:
 
 
 def _repaired(proposition: str, stated: StatedDisplay) -> str:
-    constants, boxes = stated.asserts[REPAIRED], isinstance(stated.setting.queries.law, Box)
+    boxes = isinstance(stated.setting.queries.law, Box)
     return (
-        f"In the form of {proposition} of Boursier and Boyer 2026, with c1 = {describe(constants[C1])} and "
-        f"c2 = {describe(constants[C2])}: for every number L >= 2 of tokens, the mean square, over prompts and "
-        f"queries, of {_ERRORS[stated.error]} is at most {display(stated.error)}, for "
+        f"{_constants(proposition, stated)}: {_for_every_length(stated)}, for "
         f"{_setting(stated.setting)}{' (and for queries of any other law on that box)' if boxes else ''}."
     )
+
+
+def _constants(proposition: str, stated: Stated) -> str:
+    constants = stated.asserts[REPAIRED]
+    return (
+        f"In the form of {proposition} of Boursier and Boyer 2026, with c1 = {describe(constants[C1])} and "
+        f"c2 = {describe(constants[C2])}"
+    )
+
+
+def _for_every_length(stated: Stated) -> str:
+    return (
+        f"for every number L >= 2 of tokens, the mean square, over prompts and "
+        f"queries, of {_ERRORS[stated.error]} is at most {display(stated.error)}"
+    )
+
+
+def _of_a_class(proposition: str, stated: StatedClass) -> str:
+    setting, about = stated.setting, stated.setting.about
+    queries = describe(about[QUERY_SIGMA])
+    return (
+        f"{_constants(proposition, stated)}: for every centred sigma-sub-Gaussian law of tokens in dimension "
+        f"{about[DIMENSION]}, that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u, every centred "
+        f"{queries}-sub-Gaussian law of queries in dimension {about[QUERY_DIMENSION]}, and "
+        f"{_for_every_length(stated)}, for scores {scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with "
+        f"{_weights(setting)} and "
+        f"sigma = {describe(setting.sigma)}."
+    )
+
+
+def _weights(setting: ClassSetting) -> str:
+    if setting.weights is not None:
+        return weights_words(setting.weights)
+    norms = setting.values[NORMS]
+    most = "of operator norm at most"
+    return f"any U {most} {describe(norms[U_NORM])} and any V {most} {describe(norms[V_NORM])}"
 
 
 def _setting(setting: Setting) -> str:
@@ -84,17 +132,32 @@ def _setting(setting: Setting) -> str:
     )
 
 
-def _latex(stated: StatedDisplay) -> str:
+def _latex_of_a_class(stated: StatedClass) -> str:
+    constants, about = stated.asserts[REPAIRED], stated.setting.about
+    return (
+        rf"{_latex_sides(stated, _AT_MOST)}, \quad c_1 = {describe(constants[C1])}, c_2 = {describe(constants[C2])}, "
+        rf"\sigma = {describe(stated.setting.sigma)}, \sigma_\nu = {describe(about[QUERY_SIGMA])}, \forall L \ge 2, "
+        rf"\forall \mu \text{{ on }} \mathbb R^{{{about[DIMENSION]}}}: "
+        r"\mathbb E_\mu e^{\langle u, x \rangle} \le e^{\sigma^2 |u|^2 / 2}, "
+        rf"\forall \nu \text{{ on }} \mathbb R^{{{about[QUERY_DIMENSION]}}}: "
+        r"\mathbb E_\nu e^{\langle u, z \rangle} \le e^{\sigma_\nu^2 |u|^2 / 2}"
+    )
+
+
+def _latex_sides(stated: Stated, relation: str) -> str:
     right = r"c_1 \sigma^{12} (\ln L)^2" if stated.error.power == 2 else r"c_1 \sigma^6 \ln L"
-    right += r" / L^{c_2 / \sigma^2}"
     left = rf"\mathbb E \| {_LATEX[stated.error]} \|^2_{{L^2(\nu)}}"
+    return rf"{left} {relation} {right} / L^{{c_2 / \sigma^2}}"
+
+
+def _latex(stated: StatedDisplay) -> str:
     if PUBLISHED in stated.asserts:
-        relation = ">" if stated.asserts[PUBLISHED] == "fails" else r"\le"
-        return rf"{left} {relation} {right}, \quad L = {stated.setting.values[LENGTH]}"
+        relation = ">" if stated.asserts[PUBLISHED] == "fails" else _AT_MOST
+        return rf"{_latex_sides(stated, relation)}, \quad L = {stated.setting.values[LENGTH]}"
     constants, sigma = stated.asserts[REPAIRED], stated.setting.sigma
     assert sigma is not None
     return (
-        rf"{left} \le {right}, \quad c_1 = {describe(constants[C1])}, "
+        rf"{_latex_sides(stated, _AT_MOST)}, \quad c_1 = {describe(constants[C1])}, "
         rf"c_2 = {describe(constants[C2])}, \sigma = {describe(sigma)}, \forall L \ge 2"
     )
 
@@ -105,10 +168,11 @@ _CONDITIONS = {
     "queries": "the law of the queries is 1-sub-Gaussian",
     "repaired": "the laws are of the kind that the witness is about",
     "t": "t < 1",
+    "norm": "the operator norm of V is at most that of the witness",
 }
 
 
-def sentence(stated: StatedDisplay, name: str) -> str:
+def sentence(stated: Stated, name: str) -> str:
     if name in _CONDITIONS:
         return _CONDITIONS[name]
     if name == PUBLISHED.name:
@@ -121,7 +185,7 @@ def sentence(stated: StatedDisplay, name: str) -> str:
     return f"bound * L^(c2/sigma^2) / {over} <= c1 for {lengths}"
 
 
-def _lengths(stated: StatedDisplay, name: str) -> str:
+def _lengths(stated: Stated, name: str) -> str:
     """The lengths that an obligation of a repaired form is about."""
     assert stated.witness is not None
     if name == "before":
@@ -133,5 +197,5 @@ def _lengths(stated: StatedDisplay, name: str) -> str:
     return f"{first} <= L < {later[0]}" if later else f"every L >= {first}"
 
 
-def wording(proposition: str) -> Wording[StatedDisplay]:
+def wording(proposition: str) -> Wording[Stated]:
     return Wording(partial(statement, proposition), sentence)

@@ -91,6 +91,69 @@ def test_a_c2_that_is_too_large_is_not_proved(given: dict[str, Any], tmp_path: P
     assert not (tmp_path / "a.yaml").exists()
 
 
+# -- every law of a class
+
+CLASS = {"dimension": "2", "sigma": "1", "query_dimension": "2", "query_sigma": "1"}
+BY_NORMS = {"class": CLASS, "norms": {"U": "1/2", "V": "1"}}
+BY_MATRICES = {"class": {**CLASS, "sigma": "3/2"}, "U": [["1/4", "0"], ["1/8", "1/4"]], "V": [["1", "-2"]]}
+
+
+@pytest.mark.parametrize(("claim", "options"), CLAIMS, ids=IDS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        BY_NORMS,
+        BY_MATRICES,
+        {**BY_NORMS, "scale": "1/sqrt(2)"},
+        {"class": {**CLASS, "query_sigma": "1/3"}},
+        {"class": {**CLASS, "dimension": "64", "query_dimension": "32"}, "norms": {"U": "1/8", "V": "2"}},
+        {"class": CLASS, "K": [["0", "0"]], "Q": [["1", "1"]]},
+    ],
+    ids=["norms", "matrices", "scale", "identity", "many dimensions", "no scores"],
+)
+def test_forms_for_a_class_verify_and_c1_is_the_least(
+    claim: str, options: dict[str, Any], given: dict[str, Any], tmp_path: Path
+) -> None:
+    test_repaired_forms_verify_and_c1_is_the_least(claim, options, given, {}, tmp_path)
+
+
+@pytest.mark.parametrize("c2", ["1/100", "1/2", "0.99"])
+def test_every_c2_below_the_limit_of_a_class_is_proved(c2: str, tmp_path: Path) -> None:
+    made: Any = certattn.generate("proposition-3-1", tmp_path / "a.yaml", given=BY_NORMS, c2=c2).plain
+    verify(tmp_path / "a.yaml")
+    assert made["witness"]["steps"][-1]["from"].isdigit()
+
+
+def test_a_law_of_the_class_alone_allows_a_smaller_c1(tmp_path: Path) -> None:
+    law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
+    half = [["1/2", "0"], ["0", "1/2"]]
+    found = []
+    for given in (BY_NORMS, {"law": law, "queries": law, "sigma": "1", "U": half}):
+        made: Any = certattn.generate("proposition-3-1", tmp_path / "a.yaml", given=given, c2="1/2").plain
+        found.append(float(made["asserts"]["repaired"]["c1"]))
+    assert found[1] < found[0] < 50 * found[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "kind", "words"),
+    [
+        (BY_NORMS, {"c2": "1"}, NotProvedError, "c2/sigma\\^2 = 1 is too large for this class; expected at most 0.99"),
+        (BY_NORMS, {"c2": "0"}, UsageError, "expected a positive number"),
+        ({**BY_NORMS, "length": "3"}, {}, MalformedError, "unknown key 'length'"),
+        ({"class": {**CLASS, "sigma": "1/2"}}, {}, MalformedError, "a number >= 1"),
+        ({"class": {**CLASS, "query_dimension": "3"}}, {}, MalformedError, "query_dimension 2"),
+        ({**BY_MATRICES, "V": [["0", "0"]]}, {}, UsageError, "V is 0"),
+    ],
+    ids=["c2 too large", "c2 of 0", "a length", "sigma below 1", "another dimension", "no values"],
+)
+def test_bad_classes(
+    given: dict[str, Any], options: dict[str, Any], kind: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(kind, match=words):
+        certattn.generate("proposition-3-1", tmp_path / "a.yaml", given=given, **options)
+    assert not (tmp_path / "a.yaml").exists()
+
+
 # -- the published form
 
 

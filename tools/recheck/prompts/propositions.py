@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -17,6 +18,7 @@ from intervals import I, iv, root, smallest, square, summed
 from laws import Law, second_moments
 from matrices import around, combined, frobenius, gram, identity, less_unit, matmul, scaled, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected
+from prompts.classes import of_a_class
 from prompts.gaussians import peak, reweighted
 from scalars import natural, positive, probability, rational
 from softmax import bilinear, scale_of
@@ -64,8 +66,30 @@ def proposition_3_4(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     proposition(g, {k: v for k, v in a.items() if k != "gradient"}, w, kind)
 
 
+def below_display(c1: Fraction, rho: Fraction, sigma2: Fraction, power: int, L: int, bound: Any, what: str) -> None:
+    """bound L^rho/(sigma^6 ln L)^power <= c1"""
+    x = log(Fraction(L))
+    at_most(bound * exp(x * rho) / ((x * x if power == 2 else x) * sigma2 ** (3 * power)), c1, f"{what}, at {L}")
+
+
+def for_a_class(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None:
+    """The repaired form for every law of a class."""
+    c1, c2 = numbers(fields(a, "asserts", "repaired")["repaired"], "repaired", "c1 c2")
+    refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
+    about = fields(g["class"], "class", "sigma", "dimension query_dimension query_sigma")
+    sigma2 = positive(about["sigma"], "sigma") ** 2
+    refuse(sigma2 < 1, "sigma: at least 1")
+    steps = listed(fields(w, "witness", "steps", "norm")["steps"], "steps")
+    last = fields(steps[-1], "steps", "from theta t eta gap", "delta")
+    at_most(c2 / sigma2, rational(last["theta"], "theta"), "steps: the last theta is at least c2/sigma^2")
+    of_a_class(g, w, kind, partial(below_display, c1, c2 / sigma2, sigma2, 2 if kind == "U" else 1))
+
+
 def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None:
     """Both propositions; kind T is the output, V and U the gradients."""
+    if isinstance(g, dict) and "class" in g:
+        for_a_class(g, a, w, kind)
+        return
     given = fields(g, "given", "law queries", "K Q U V scale sigma length constants")
     law, queries, (s2, _) = Law(given["law"], "law"), Law(given["queries"], "queries"), scale_of(given["scale"])
     U, V = bilinear(given, law.d)
@@ -114,10 +138,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     rho = c2 / sigma2
     refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
 
-    def holds(L: int, bound: Any, what: str) -> None:
-        """bound L^rho/(sigma^6 ln L)^power <= c1"""
-        x = log(Fraction(L))
-        at_most(bound * exp(x * rho) / ((x * x if power == 2 else x) * sigma2 ** (3 * power)), c1, f"{what}, at {L}")
+    holds = partial(below_display, c1, rho, sigma2, power)
 
     if law.kind == queries.kind == "gaussian":
         steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]

@@ -20,7 +20,7 @@ The proof of a repaired form. Gaussian tokens and queries: by the logistic bound
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
 length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
-largest error there is.
+largest error there is. Of every law of a class see `every_law`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
-from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import (
     Choice,
@@ -45,8 +44,6 @@ from certattn.kernel.document.schema import (
     Rational,
     Record,
     Values,
-    at_most_one_of,
-    some_of,
 )
 from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_scale, read_weights, weighted_forms
 from certattn.kernel.given.token_laws import LAW, StatedLaw
@@ -86,7 +83,17 @@ REPAIRED = Field("repaired", Record(C1, C2), "constants with which the display h
 
 FROM = Field("from", Count(2), "the first length for which it is used")
 THETA = Field("theta", Rational(minimum=0), "the exponent of L - 1 in the bound, between 0 and 1")
-STEPS = Field("steps", Listing(Record(FROM, THETA)), "for Gaussian laws: the exponents used, by length", required=False)
+FALL = Field("t", Rational(above=0), "for a class: how far the normaliser may fall below 1, below 1", required=False)
+ETA = Field("eta", Rational(above=0), "for a class: the share of a square in an exponent, below 1", required=False)
+GAP = Field("gap", Rational(above=0), "for a class: the exponent that powers of the score take", required=False)
+DELTA = Field("delta", Rational(above=0), "for a class, gradient U: the exponent that |z|^2 takes", required=False)
+STEPS = Field(
+    "steps",
+    Listing(Record(FROM, THETA, FALL, ETA, GAP, DELTA)),
+    "for Gaussian laws and for a class: the exponents used, by length",
+    required=False,
+)
+NORM = Field("norm", Rational(minimum=0), "for a class: the operator norm of V, or more", required=False)
 T = Field("t", Rational(above=0), "for box laws: how far the normaliser may fall below 1, below 1", required=False)
 START = Field("from", Count(2), "for box laws: the length from which the bound is monotone", required=False)
 
@@ -96,10 +103,11 @@ _MOST_LENGTHS = 100000
 
 def _of_one_kind(witness: Values) -> None:
     """Steps in their order, or t and a length: what Gaussian laws need, or boxes. Raises MalformedError."""
-    there = [field.name for field in (STEPS, T, START) if field in witness]
-    if there not in ([STEPS.name], [T.name, START.name]):
+    there = [field.name for field in (STEPS, T, START, NORM) if field in witness]
+    if there not in ([STEPS.name], [STEPS.name, NORM.name], [T.name, START.name]):
         found = " and ".join(there) or "nothing"
-        raise witness.at.malformed("steps alone, for Gaussian laws, or t and from alone, for box laws", found)
+        expected = "steps alone, for Gaussian laws (for a class with norm), or t and from alone, for box laws"
+        raise witness.at.malformed(expected, found)
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
     starts = [step[FROM] for step in witness.items(STEPS)]
@@ -108,7 +116,7 @@ def _of_one_kind(witness: Values) -> None:
         raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
 
 
-WITNESS = Record(STEPS, T, START, rules=[_of_one_kind])
+WITNESS = Record(STEPS, T, START, NORM, rules=[_of_one_kind])
 
 
 # -- what is stated
@@ -229,7 +237,17 @@ def read_display(record: Record, certificate: Certificate) -> StatedDisplay:
         raise given.at.malformed("sigma, which the display is about", "no 'sigma'")
     if hint is None:
         raise asserts.at.malformed("a witness beside it, for a repaired form", "no witness")
-    return StatedDisplay(setting, error, asserts, WITNESS.read(hint, reading))
+    witness = WITNESS.read(hint, reading)
+    _refuse_what_is_of_a_class(witness)
+    return StatedDisplay(setting, error, asserts, witness)
+
+
+def _refuse_what_is_of_a_class(witness: Values) -> None:
+    """Raises MalformedError."""
+    of_steps = [(step, field) for step in witness.items(STEPS) for field in (FALL, ETA, GAP, DELTA)]
+    for values, field in [(witness, NORM), *of_steps]:
+        if field in values:
+            raise values.node(field).malformed(f"no '{field.name}' beside stated laws: it is for a class")
 
 
 def _require_instance(given: Values) -> None:
@@ -426,19 +444,3 @@ def _size_of_mixed(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactM
 def balanced(left: ExactMatrix, right: ExactMatrix, total: fmpq) -> ExactMatrix:
     """(total |left z|^2 + |right z|^2 / total) / 2 as a form."""
     return (left.T @ left).scaled(total / 2) + (right.T @ right).scaled(1 / (2 * total))
-
-
-def proposition(name: str, title: str, *which: Field[str]) -> Theorem[StatedDisplay]:
-    """The theorem of a proposition; `which` names the error that it bounds, where there are several."""
-    asserts = Record(
-        *which, PUBLISHED, REPAIRED, rules=[some_of(PUBLISHED, REPAIRED), at_most_one_of(PUBLISHED, REPAIRED)]
-    )
-    return Theorem(
-        name=name,
-        title=title,
-        given=GIVEN,
-        asserts=asserts,
-        witness=WITNESS,
-        read=partial(read_display, asserts),
-        obligations=obligations,
-    )

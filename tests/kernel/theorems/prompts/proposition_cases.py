@@ -62,6 +62,8 @@ REPAIRED_REJECTS: dict[str, Change] = {
         "law: {kind: rademacher, sizes: [1, 1]}", REJECTED, "the witness is for Gaussian laws"),
     "no witness": (REPAIRED_TEXT[REPAIRED_TEXT.index("witness"):], "", MALFORMED, "a witness beside it"),
     "a witness for boxes": (STEPS, "  {t: 1/2, from: 20}\n", REJECTED, "the witness is for Gaussian laws"),
+    "a number of a class in a step": ("theta: 0.2", "theta: 0.2, eta: 1/2", MALFORMED, "no 'eta' beside stated laws"),
+    "a norm": ("  steps:", "  norm: 2\n  steps:", MALFORMED, "no 'norm' beside stated laws"),
     "both witnesses": ("  steps:", "  t: 1/2\n  steps:", MALFORMED, "steps alone"),
     "steps that begin at 3": ("from: 2,", "from: 3,", MALFORMED, "steps from 2 on"),
     "steps that begin at 1": ("from: 2,", "from: 1,", MALFORMED, "an integer >= 2"),

@@ -12,12 +12,13 @@ from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.mathematics import every_length
-from certattn.kernel.theorems.prompts import output_tail, propositions, typical_prompt
-from certattn.kernel.theorems.prompts.mathematics import over_queries
+from certattn.kernel.theorems.prompts import every_law, output_tail, propositions, typical_prompt
+from certattn.kernel.theorems.prompts.mathematics import class_bounds, over_queries
 from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
 proposition_cases = Cases("proposition_cases")
+class_cases = Cases("class_cases")
 typical_cases = Cases("typical_cases")
 
 # -- sabotaged kernels
@@ -100,5 +101,35 @@ TYPICAL_SABOTAGE: dict[str, Sabotage] = {
 }  # fmt: skip
 
 
+def anywhere(self: Any, rate: fmpq, size: fmpq) -> list[tuple[fmpq, int]]:
+    return []
+
+
+def of_no_logarithm(self: Any, log_length: arb, t: fmpq, eta: fmpq) -> list[arb]:
+    return [arb(1), arb(1), arb(1)]
+
+
+CLASS_SABOTAGE: dict[str, Sabotage] = {
+    "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
+    "the bound is not compared with c1": (every_law, "Obligation", holding("steps <=")),
+    "what is unproved passes": (every_law, "NoProof", true),
+    "the last theta need not last": (every_law, "_does_not_last", lambda step, claimed: None),
+    "any numbers of a step do": (every_law, "_no_bound", lambda step: None),
+    "any norm is one of V": (every_law, "is_norm", lambda V, norm: True),
+    "the norm of V is 0": (every_law, "squared_norm_of", lambda setting, error, norm: fmpq(0)),
+    "queries are not weighted, by norms": (class_bounds.QueriesOfNorm, "factors", anywhere),
+    "queries are not weighted": (class_bounds.QueriesOfMatrix, "factors", anywhere),
+    "the largest error is 1": (class_bounds.Mean, "always", of_no_logarithm),
+    "the largest covariance is 1": (class_bounds.Covariance, "always", of_no_logarithm),
+    "errors vanish while the normaliser is kept": (class_bounds.Mean, "kept", lambda self: [fmpq(0)]),
+    "covariances are exact while the normaliser is kept": (class_bounds.Covariance, "kept", lambda self: [fmpq(0)]),
+    "powers of the score are left out": (
+        class_bounds.Weighted, "mean", lambda self, polynomial: polynomial[0] * class_bounds._inverse_root(self.plain)),
+    "the last length is the worst": (propositions.Display, "worst", one_length),
+    "scales are one": (every_law.ClassSetting, "squared_scale", fmpq(1)),
+    "sigma is one": (propositions, "display", lambda n, rho, sigma, power: every_length.display(n, rho, arb(1), power)),
+}  # fmt: skip
+
 test_a_sabotaged_kernel_fails = noticed(proposition_cases.CASES, PROPOSITION_SABOTAGE)
+test_a_sabotaged_kernel_fails_classes = noticed(class_cases.CASES, CLASS_SABOTAGE)
 test_a_sabotaged_kernel_fails_the_typical_prompt = noticed(typical_cases.CASES, TYPICAL_SABOTAGE)
