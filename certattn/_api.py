@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certattn._certificate import Certificate
-from certattn._inputs import inputs_of, unknown
+from certattn._inputs import hint_for, inputs_of, unknown
 from certattn._notebook import register
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.floating_point import default_floating_point
@@ -240,12 +240,12 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
         with default_floating_point():
             return Certificate.of(prover(place, **passed), folder)
     except BaseException as error:
-        if folder is None:
-            raise
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, MalformedError) and error.place.file.startswith(str(place)):
-            # A person has never heard of that file.
-            raise MalformedError(Place(claim, 0, error.place.path), error.found, error.expected, error.hint) from None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, MalformedError):
+            unheard_of = folder is not None and error.place.file.startswith(str(place))
+            at = Place(claim, 0, error.place.path) if unheard_of else error.place
+            raise MalformedError(at, error.found, error.expected, error.hint or hint_for(error)) from None
         raise
 
 

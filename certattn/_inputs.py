@@ -8,8 +8,8 @@ from typing import Any
 
 from certattn.input_fields import fields_of
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.errors import UsageError
-from certattn.provers.exact_inputs import did_you_mean
+from certattn.kernel.errors import MalformedError, UsageError
+from certattn.provers.exact_inputs import did_you_mean, number_hint
 
 
 def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
@@ -41,6 +41,11 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
     if missing:
         raise UsageError(f"{claim}: {', '.join(missing)} missing; its inputs are {', '.join(named)}")
     return inputs
+
+
+def hint_for(error: MalformedError) -> str:
+    """What to write for a number as other programs would read it; "" where that is not clear."""
+    return number_hint(error.found.strip("'")) if "an exact number" in error.expected else ""
 
 
 def _together(given: Any, fields: Mapping[str, Any]) -> Any:

@@ -34,7 +34,7 @@ from certattn.kernel.theorems import CHAPTER_OF, CHAPTERS
 from certattn.provers import matrix_words
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, InMemory, Source, file_and_array, placed
-from certattn.provers.exact_inputs import exact_number, number_hint
+from certattn.provers.exact_inputs import exact_number
 
 # Fields that no certificate has, or not that of this claim, and that provers make others of.
 _PROVERS_OWN: Final[Mapping[str, Collection[str]]] = {"flow-trajectory": ("training",)}
@@ -93,10 +93,7 @@ class InputFile:
                 raise
             where = where.removeprefix(self.section).removeprefix(".")
             place = Place(str(self.path), self._line(where), where)
-            hint = error.hint
-            if not hint and "an exact number" in error.expected:
-                hint = number_hint(error.found.strip("'"))
-            raise MalformedError(place, error.found, error.expected, hint) from None
+            raise MalformedError(place, error.found, error.expected, error.hint) from None
 
     def _line(self, where: str) -> int:
         """The line of what stands there, or of what holds it; 0 for the whole file."""
