@@ -177,8 +177,8 @@ def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> S
         raise UsageError(f"{archives[0]}: an archive is checked by itself; name only the archive")
     if strict:
         raise UsageError(
-            f"{archives[0]}: --strict takes files and folders, as the second checker does not read archives; unpack it, "
-            f"and then: certattn check DIR --strict"
+            f"{archives[0]}: --strict takes files and folders, as the second checker reads no archive; unpack it, and "
+            "then: certattn check DIR --strict"
         )
     return members_of(archives[0], SUFFIXES, options)
 

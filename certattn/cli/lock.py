@@ -100,7 +100,7 @@ def path_below(file: Path, folder: Path) -> str:
 
 
 def _changes(old: Mapping[str, Promise], new: Mapping[str, Promise], limits: Limits) -> list[str]:
-    """For each file of an earlier lock that promises something else now, or nothing, what; and a line for each new one."""
+    """What has changed of each file of an earlier lock, and a line for each new one."""
     from certattn.bundle.lock import between, told
 
     if not old:

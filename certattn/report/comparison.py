@@ -29,8 +29,8 @@ _SAID = {
     WEAKER: "a weaker statement: the old one implies it",
     DIFFERENT: "another statement",
 }
-# Fields of `asserts` that are bounds in whatever claim has them: with less of these a statement says more, and with more
-# of those. What is `exceeded` with a probability of at most so much is exceeded by less no more rarely.
+# Fields of `asserts` that are bounds in whatever claim has them: with less of these a statement says more, and with
+# more of those. What is `exceeded` with a probability of at most so much is exceeded by less no more rarely.
 LESS: Final = frozenset({"at_most", "relative_at_most", "probability", "exceeds"})
 MORE: Final = frozenset({"at_least", "at_least_everywhere"})
 # Of what is given, a length from which on all lengths are meant.
