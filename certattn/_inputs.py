@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from certattn.input_fields import fields_of
 from certattn.kernel.decide.checker import CLAIMS
+from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.theorems import Claims, attribute_of
+from certattn.provers.commands import Arrays, Command, Yaml
 from certattn.provers.exact_inputs import did_you_mean, number_hint
 
 
@@ -17,12 +23,16 @@ def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
     return UsageError(f"no {what} {word!r}{did_you_mean(word, known) or '; expected ' + ', '.join(known)}")
 
 
-def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any]) -> dict[str, Any]:
+_PROVERS = Claims(attribute_of("provers", "generate"))
+_COMMANDS = Claims[Command](attribute_of("provers", "COMMAND"))
+
+
+def inputs_of(claim: str, passed: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of a prover; fields of the certificate's `given` that were passed as keywords stand in its `given`.
 
     A name that is also an input is that. Raises UsageError for unknown names, and for missing ones.
     """
-    parameters = {name: of for name, of in inspect.signature(prover).parameters.items() if name != "out"}
+    parameters = _parameters(claim)
     named = [name for name, of in parameters.items() if of.kind is not of.VAR_KEYWORD]
     takes_arrays = len(named) < len(parameters)
     packs = "given" in named and not takes_arrays
@@ -43,9 +53,43 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
     return inputs
 
 
-def hint_for(error: MalformedError) -> str:
-    """What to write for a number as other programs would read it; "" where that is not clear."""
-    return number_hint(error.found.strip("'")) if "an exact number" in error.expected else ""
+def _parameters(claim: str) -> dict[str, inspect.Parameter]:
+    with default_floating_point():
+        prover = _PROVERS[claim]
+    return {name: of for name, of in inspect.signature(prover).parameters.items() if name != "out"}
+
+
+@contextmanager
+def spelt_out(claim: str, passed: Mapping[str, Any], out: Path) -> Iterator[dict[str, Any]]:
+    """The inputs with what texts in sections of the certificate stand for, as in files."""
+    from certattn.provers import input_files
+
+    read = dict(passed)
+    with ExitStack() as held:
+        for kind in (taken.kind for taken in _COMMANDS[claim].takes):
+            section = passed.get(kind.input) if isinstance(kind, Yaml | Arrays) and kind.section else None
+            if isinstance(kind, Yaml | Arrays) and isinstance(section, Mapping):
+                read[kind.input] = held.enter_context(input_files.spelt_out(claim, kind.section, section, out))
+        yield read
+
+
+def prove(claim: str, out: Path, inputs: Mapping[str, Any]) -> Certificate:
+    """What a prover makes of its inputs. Errors in numbers say what to write instead, where that is clear."""
+    try:
+        with default_floating_point():
+            return _PROVERS[claim](out, **inputs)
+    except MalformedError as error:
+        hint = error.hint or (number_hint(error.found.strip("'")) if "an exact number" in error.expected else "")
+        raise MalformedError(error.place, error.found, error.expected, hint) from None
+
+
+def doubts_of(claim: str, certificate: Certificate, passed: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should know who has made a certificate by these inputs: where it says little."""
+    from certattn.provers.doubts import doubts, scale_left_out
+
+    yield from doubts(_COMMANDS[claim].doubts, certificate)
+    if "scale" in _parameters(claim) and "scale" not in passed:
+        yield from scale_left_out(certificate, default=passed.get("given") is None, said="scale='{}', or scale=1")
 
 
 def _together(given: Any, fields: Mapping[str, Any]) -> Any:

@@ -112,6 +112,10 @@ class Option:
         return self.sets or self.flags.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
+class DoubtWarning(UserWarning):
+    """A certificate was made that says little, or probably not what was meant."""
+
+
 class Command:
     """A command. All have `--out`, and `--note` for the input `note`.
 

@@ -42,7 +42,7 @@ def exact(value: Any, what: str) -> Plain:
     if isinstance(value, list | tuple):
         return [exact(item, f"{what}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, dict):
-        return {_key(key, what): exact(item, f"{what}.{key}") for key, item in value.items()}
+        return {key_text(key, what): exact(item, f"{what}.{key}") for key, item in value.items()}
     return _number(value, what)
 
 
@@ -116,7 +116,7 @@ def _in_other_words(value: float) -> str:
     )
 
 
-def _key(key: Any, what: str) -> str:
+def key_text(key: Any, what: str) -> str:
     if isinstance(key, str):
         return key
     raise UsageError(f"{what} has the key {_shown(key)}, expected keys that are texts")
