@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
     return UsageError(f"no {what} {word!r}{did_you_mean(word, known) or '; expected ' + ', '.join(known)}")
 
 
-_PROVERS = Claims(attribute_of("provers", "generate"))
+_PROVERS = Claims[Callable[..., Certificate]](attribute_of("provers", "generate"))
 _COMMANDS = Claims[Command](attribute_of("provers", "COMMAND"))
 
 

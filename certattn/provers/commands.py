@@ -112,6 +112,10 @@ class Option:
         return self.sets or self.flags.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
+# Where a certificate says little, in sentences.
+Rule = Callable[[Certificate], Iterator[str]]
+
+
 class DoubtWarning(UserWarning):
     """A certificate was made that says little, or probably not what was meant."""
 
@@ -131,7 +135,7 @@ class Command:
         *takes: Argument | Option,
         inputs: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         finding: Callable[[Certificate, Mapping[str, Any]], str] = lambda certificate, inputs: "",
-        doubts: Iterable[Callable[[Certificate], Iterator[str]]] = (),
+        doubts: Iterable[Rule] = (),
         progress: str = "",
     ) -> None:
         self.inputs, self.finding, self.doubts, self.progress = inputs, finding, tuple(doubts), progress

@@ -7,7 +7,7 @@ and in Python it is a `DoubtWarning`. Rules look at numbers in doubles: nothing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,9 @@ from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.commands import Rule
 from certattn.provers.exact_inputs import exact_number
 from certattn.provers.rounding import decimal_exponent
-
-Rule = Callable[[Certificate], Iterator[str]]
 
 # A number with more digits before the point is astronomic, and so is a prompt of more tokens.
 _ASTRONOMIC = 20

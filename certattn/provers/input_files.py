@@ -155,10 +155,10 @@ def _tree(passed: Any, file: str, what: str, parent: Node | None, key: str | int
         return Node(file, 0, exact_text(passed, what), parent, key)
     value: list[Node] | dict[str, Node] = {} if isinstance(passed, Mapping) else []
     node = Node(file, 0, value, parent, key)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and isinstance(passed, Mapping):
         for name, item in passed.items():
             value[key_text(name, what)] = _tree(item, file, f"{what}.{name}", node, name)
-    else:
+    elif isinstance(value, list):
         value.extend(_tree(item, file, f"{what}[{index}]", node, index) for index, item in enumerate(passed))
     return node
 

@@ -14,6 +14,7 @@ import click
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError
+from certattn.provers.commands import Rule
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
 from certattn.report.text import on_one_line, paragraph, printable
@@ -24,7 +25,7 @@ def make_certificate(
     out: Path,
     inputs: Mapping[str, Any],
     finding: Callable[[Certificate], str],
-    doubts: Iterable[Callable[[Certificate], Iterable[str]]],
+    doubts: Iterable[Rule],
     drawing: Callable[[Certificate], str] | None,
 ) -> Certificate:
     """Generate, and say what was written; `finding` is a sentence about what was found, said first, or "".
@@ -71,7 +72,7 @@ def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict
         yield given
 
 
-def _tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
+def _tell_doubts(certificate: Certificate, rules: Iterable[Rule]) -> None:
     """Say where a certificate says little, by the rules of its command and by that of all."""
     from certattn.provers.doubts import doubts
 
