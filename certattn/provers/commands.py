@@ -235,6 +235,7 @@ ARRAY = Option(
     parse=array_name,
     gather=dict,
 )
+HEAD = Option("--head", "Which head of arrays with several, counted from 0; in a batch, as 0,2.", metavar="H")
 DATA = Option("--data", "Copy the arrays beside the certificate, or refer to them where they are.", DATA_MODES)
 DATA_OR_AUTO = replace(
     DATA,

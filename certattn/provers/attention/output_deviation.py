@@ -37,6 +37,7 @@ from certattn.provers.attention.region_options import (
 from certattn.provers.commands import (
     ARRAY,
     DATA_OR_AUTO,
+    HEAD,
     QUERY_ROWS,
     SCORE_SCALE,
     Argument,
@@ -49,6 +50,7 @@ from certattn.provers.commands import (
 )
 from certattn.provers.doubts import relative, spread
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import round_up
@@ -59,6 +61,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     scale: Number = "1",
     query_rows: str | None = None,
     region: dict[str, Any] | list[dict[str, Any]] | None = None,
@@ -87,6 +90,8 @@ def generate(
         `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     scale : exact number
         Factor of the scores, such as "1/sqrt(64)".
     query_rows : str, optional
@@ -167,7 +172,7 @@ def generate(
     of_queries = {"per_query": per_query, "relative": relative}
     _require_options(over, cells, lower_bound, [name for name, there in of_queries.items() if there], arithmetic, rows)
     require_place(out, source)
-    sources = prompt_sources(source, names or {}, arrays, queries=over is None or over.needs_queries)
+    sources = prompt_sources(source, names or {}, arrays, head, queries=over is None or over.needs_queries)
     with placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
@@ -276,6 +281,7 @@ COMMAND = Command(
         "N",
     ),
     ARRAY,
+    HEAD,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,

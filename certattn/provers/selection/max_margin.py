@@ -23,11 +23,10 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
+from certattn.provers.array_inputs import InFile, Source, by_fields, changed, found_arrays, placed, shape_of
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft, require_place, texts
-from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 
@@ -84,7 +83,7 @@ def generate(
         A line for the certificate's readers, kept under `provenance`.
     **arrays : array_like
         What `source` would hold, by keyword; arrays, and lists with floats, are written beside the certificate. Keys or
-        tokens of inputs of one length may have three axes: (inputs, tokens, dimension).
+        tokens of inputs of one length may have three axes, here and there: (inputs, tokens, dimension).
 
     Returns
     -------
@@ -119,7 +118,7 @@ def generate(
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
         return _write(out, exact(given, "given"), form, digits, note)
-    require_known({*arrays, *(names or {})}, ARRAYS)
+    arrays = by_fields(arrays, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
         return _write(out, exact(arrays, "given"), form, digits, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
@@ -139,18 +138,16 @@ def _arrays(
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
     file = None if source is None else open_array_file(Path(source))
-    found: dict[str, Any] = {**by_field(file, ARRAYS, names), **arrays}
+    found = found_arrays(file, ARRAYS, names, arrays)
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(ARRAYS)}")
     matrices: dict[str, Source] = {}
     for field in MATRICES:
         if field in found:
-            array = matrices[field] = (
-                found[field] if isinstance(found[field], InFile) else array_of(field, found[field])
-            )
-            if isinstance(array, np.ndarray) and array.ndim == 3 and field in STACKED:
-                matrices[field] = array.reshape(-1, array.shape[2])
-                found.setdefault("lengths", [array.shape[1]] * array.shape[0])
+            matrices[field], shape = found[field], shape_of(found[field])
+            if len(shape) == 3 and field in STACKED:
+                matrices[field] = changed(found[field], lambda rows: rows.reshape(-1, rows.shape[2]))
+                found.setdefault("lengths", np.full(shape[0], shape[1]))
     return matrices, {field: _written_out(found[field], field) for field in VECTORS if field in found}
 
 
