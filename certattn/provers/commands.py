@@ -42,13 +42,13 @@ class _File:
 class Yaml(_File):
     """A YAML file with a section of the certificate: errors in the section are errors in the file.
 
-    A `word` in the place of a file stands for itself.
+    Some `words` in the place of a file stand for themselves.
     """
 
-    word: str = ""
+    words: Collection[str] = ()
 
     def is_yaml(self, typed: str) -> bool:
-        return typed != self.word
+        return typed not in self.words
 
 
 @dataclass(frozen=True)

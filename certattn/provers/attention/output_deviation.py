@@ -24,7 +24,7 @@ from certattn.kernel.theorems.attention.output_deviation import AT_MOST, THEOREM
 from certattn.provers.array_inputs import placed
 from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.attention.long_runs import Said
-from certattn.provers.attention.region_certificates import Wanted, over_regions
+from certattn.provers.attention.region_certificates import Wanted, output_there, over_regions
 from certattn.provers.attention.region_options import (
     BOX,
     CELLS,
@@ -55,6 +55,9 @@ from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import round_up
 
+# Limits that are words; the second is none of certificates.
+EMPIRICAL, CONSTANT = "empirical", "constant"
+
 
 def generate(
     out: Path,
@@ -67,7 +70,7 @@ def generate(
     region: dict[str, Any] | list[dict[str, Any]] | None = None,
     cells: int = CELLS,
     lower_bound: bool = False,
-    limit: str | dict[str, Any] = "empirical",
+    limit: str | dict[str, Any] = EMPIRICAL,
     norm: str = "l2",
     at_most: Number | None = None,
     per_query: bool = False,
@@ -104,8 +107,9 @@ def generate(
         Cut each region into at most so many cells.
     lower_bound : bool
         Over a region, also state that some query deviates by as much as the search found.
-    limit : "empirical" or mapping
-        "empirical", or a mapping as certificates write it under `given.limit`.
+    limit : "empirical", "constant" or mapping
+        "empirical"; "constant" for the output at the middle of the region, rounded, so that the bound says how far the
+        output moves; or a mapping as certificates write it under `given.limit`.
     norm : {"l2", "linf"}
         The norm that is bounded.
     at_most : exact number, optional
@@ -161,12 +165,18 @@ def generate(
     if norm not in tuple(NORMS):
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "limit": exact(limit, "limit")}
-    if stated["limit"] == "empirical":
-        stated["limit"] = {"kind": "empirical"}
+    if stated["limit"] in (EMPIRICAL, CONSTANT):
+        # What is constant is known when the region is.
+        stated["limit"] = {"kind": EMPIRICAL}
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
     require_one_of(ARITHMETICS, arithmetic, "arithmetic")
     over = Wanted.stated(region) if region is not None else None
+    if limit == CONSTANT and over is None:
+        raise UsageError(
+            "how far does the output move, when the query moves how far? expected a region beside --limit constant, "
+            "such as --radius 1/4"
+        )
     if causal is not None and over is None:
         stated["causal"] = str(causal)
     of_queries = {"per_query": per_query, "relative": relative}
@@ -181,6 +191,8 @@ def generate(
             draft = Draft(THEOREM, out, given, note)
             return draft.write(*_listed(draft, norm, bound, (per_query, relative), arithmetic, said))
         draft = Draft(THEOREM, out, over.placed(given, causal), note)
+        if limit == CONSTANT:
+            draft = draft.about({**over.placed(given, causal), "limit": output_there(draft)})
         return draft.write(*over_regions(draft, norm, bound, cells, lower_bound))
 
 
@@ -267,7 +279,11 @@ COMMAND = Command(
     REGION_FILE,
     MOST_CELLS_OF_EACH,
     Option("--lower-bound", "Also state, as at_least, the largest deviation found in the region.", bool),
-    Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
+    Option(
+        "--limit",
+        "`empirical`; `constant`, the output at the middle of the region; or a YAML file with a limit.",
+        Yaml("given.limit", words=(EMPIRICAL, CONSTANT)),
+    ),
     Option("--norm", "", tuple(NORMS)),
     Option(
         "--at-most", "The bound to state; by default the smallest that is proved, rounded up to 6 digits.", metavar="R"
