@@ -161,11 +161,12 @@ def by_field(file: ArrayFile | None, fields: Iterable[str], names: Mapping[str, 
             if elsewhere is None:
                 holds = f"{file.path}: no array {name!r}; it holds {file.listed()}" if file else f"no array {name!r}"
                 raise UsageError(holds)
-            found[field] = _array_in(*elsewhere)
+            found[field] = array_in(*elsewhere)
     return found
 
 
-def _array_in(name: str, array: str | None) -> InFile:
+def array_in(name: str, array: str | None) -> InFile:
+    """The array of a file by that name; that of a .npy file has none. Raises UsageError."""
     file = open_array_file(Path(name))
     if array is None and ONLY not in file.headers:
         raise UsageError(f"{name} holds {file.listed()}; expected the name of one, as in {name}[NAME]")
