@@ -137,7 +137,7 @@ def _blaming_options(described: Command, typed: Mapping[str, Any]) -> Iterator[N
         for option in described.options:
             # Rows are those of the queries.
             field = "queries.rows" if option.input == "query_rows" else option.input
-            if error.place.path == f"given.{field}" and typed[option.input] is not None:
+            if error.place.path in (field, f"given.{field}") and typed[option.input] is not None:
                 place = Place(f"{option.flags.partition('/')[0]} {typed[option.input]}")
                 raise MalformedError(place, error.found, error.expected, error.hint) from None
         raise
