@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from numbers import Integral
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from certattn.input_fields import fields_of
 from certattn.kernel.decide.checker import CLAIMS
@@ -23,6 +26,7 @@ def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
     return UsageError(f"no {what} {word!r}{did_you_mean(word, known) or '; expected ' + ', '.join(known)}")
 
 
+_MOST_SHOWN = 40
 _PROVERS = Claims[Callable[..., Certificate]](attribute_of("provers", "generate"))
 _COMMANDS = Claims[Command](attribute_of("provers", "COMMAND"))
 
@@ -50,7 +54,40 @@ def inputs_of(claim: str, passed: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in named if parameters[name].default is inspect.Parameter.empty and name not in inputs]
     if missing:
         raise UsageError(f"{claim}: {', '.join(missing)} missing; its inputs are {', '.join(named)}")
+    _require_kinds(claim, inputs)
     return inputs
+
+
+# What an input is to be, where its type says so; the rest the provers see to.
+_KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
+    int: ((Integral,), "a whole number"),
+    Path: ((str, PathLike), "the name of a file"),
+    Mapping: ((Mapping,), "a mapping"),
+    dict: ((Mapping,), "a mapping"),
+    Sequence: ((Iterable,), "a list"),
+}
+
+
+def _require_kinds(claim: str, inputs: Mapping[str, Any]) -> None:
+    """Raises UsageError for an input that is nothing of what its type says."""
+    for name, hint in get_type_hints(_PROVERS[claim]).items():
+        value = inputs.get(name)
+        parts = get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
+        kinds = {get_origin(part) or part for part in parts} - {NoneType}
+        if Path in kinds:
+            kinds.discard(str)
+        (kind, *others) = kinds or {NoneType}
+        if value is None or others or kind not in _KINDS:
+            continue
+        fitting, expected = _KINDS[kind]
+        one = isinstance(value, str | bytes | Mapping) and kind is Sequence
+        if not isinstance(value, fitting) or one:
+            raise UsageError(f"{name} is {_shown(value)}, expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_SHOWN else f"a {type(value).__name__}"
 
 
 def _parameters(claim: str) -> dict[str, inspect.Parameter]:

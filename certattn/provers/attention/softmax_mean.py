@@ -153,7 +153,7 @@ def generate(
         return _write(out, dict(given), wanted, arithmetic, note)
     with placed(out, prompt_sources(source, names or {}, arrays, head), data) as references:
         if query_rows is not None:
-            references["queries"]["rows"] = query_rows
+            references["queries"]["rows"] = exact_text(query_rows, "query_rows")
         return _write(out, {**references, "scale": exact_text(scale, "scale")}, wanted, arithmetic, note)
 
 

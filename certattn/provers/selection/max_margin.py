@@ -175,8 +175,9 @@ def _arrays(
 def _written_out(values: Any, field: str) -> Plain:
     """A vector of integers as certificates write it."""
     array = np.asarray(values.file.read(values.name) if isinstance(values, InFile) else values)
-    if array.ndim != 1 or array.size == 0 or not np.all(array == np.trunc(array)):
-        raise UsageError(f"{field} has the shape {array.shape}, expected a vector of integers")
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf" or not np.all(array == np.trunc(array)):
+        found = f"{field} has the shape {array.shape} and the number type {array.dtype}"
+        raise UsageError(f"{found}, expected a vector of integers")
     return [str(int(entry)) for entry in array]
 
 
