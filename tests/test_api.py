@@ -233,6 +233,12 @@ def test_other_arrays_are_refused(tilt: object, words: str) -> None:
         ),
         ("output-deviation", {"sclae": 1}, "no input of output-deviation 'sclae' (did you mean scale?)"),
         ("normalizer-bound", {"beta": 1}, "normalizer-bound: d missing"),
+        ("softmax-mean", {"source": 1}, "source is 1, expected the name of a file"),
+        ("softmax-mean", {"digits": "3"}, "digits is '3', expected a whole number"),
+        ("softmax-mean", {"names": ["keys"]}, "names is ['keys'], expected a mapping"),
+        ("cache-error", {"scale": 1, "keep": 5}, "keep is 5, expected a list"),
+        ("cache-error", {"scale": 1, "states": "mass"}, "states is 'mass', expected a list"),
+        ("max-margin", {"points": np.eye(2), "labels": ["a", "b"]}, "expected a vector of integers"),
         ("normalizer-bound", {"beta": 1, "d": 64, "law": LAW}, "no input of normalizer-bound 'law'; expected beta"),
     ],
 )

@@ -260,7 +260,7 @@ BAD: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
     "no queries": (bad_shape("queries", (0, 2)), "at least one row"),
     "no dimensions": (bad_shape("queries", (3, 0)), "at least one row and one column"),
     "one dimension": (bad_shape("keys", (6,)), "two dimensions"),
-    "three dimensions": (bad_shape("values", (1, 6, 3)), "two dimensions"),
+    "three dimensions": (bad_shape("values", (2, 6, 3)), "2 heads; expected one head, such as --head 0"),
     "a number": (bad_shape("values", ()), "two dimensions"),
     "queries of another dimension": (bad_shape("queries", (3, 5)), "queries of the keys' dimension"),
     "another number of values": (bad_shape("values", (7, 3)), "one value per key"),
