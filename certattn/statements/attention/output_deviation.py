@@ -58,7 +58,7 @@ def _limit_words(kind: str, values: Values, masked: bool) -> str:
         offset, matrix, scale = values[LIMIT_OFFSET], values[LIMIT_MATRIX], read_scale(values)
         if matrix.written_out and matrix.load().is_zero():
             numbers = offset.words()
-            return f"the constant vector {numbers if numbers.startswith('(') else f'({numbers})'}"
+            return f"the constant vector T_inf(q) = {numbers if numbers.startswith('(') else f'({numbers})'}"
         factor = "" if scale == 1 else f"{describe(scale)} * "
         return f"the affine map {offset.words()} + {factor}A q with A = {matrix.words()}"
     if kind == "law":

@@ -512,7 +512,7 @@ def test_the_constant_limit_is_the_output_at_the_middle(tmp_path: Path, form: st
     assert 0 < low <= high
     assert most <= high
     assert low <= most * 1.02
-    assert "the constant vector (" in made.statement
+    assert "the constant vector T_inf(q) = (" in made.statement
     assert certattn.check(made).verdict is Verdict.VERIFIED
 
 
