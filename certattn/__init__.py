@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from certattn.kernel.limits import Limits
     from certattn.provers import PROVERS
+    from certattn.provers.commands import DoubtWarning
     from certattn.statements.enclosures import Enclosure
     from certattn.statements.reports import Obligation, Report, exit_status
 
@@ -56,6 +57,7 @@ _MODULES = {
     "certattn.kernel.decide.proof": ("Outcome", "Verdict"),
     "certattn.isolation.sandbox": ("active_layers",),
     "certattn.provers": ("PROVERS",),
+    "certattn.provers.commands": ("DoubtWarning",),
     "certattn.statements.enclosures": ("Enclosure",),
     "certattn.statements.reports": ("Obligation", "Report", "exit_status"),
 }
@@ -65,6 +67,7 @@ __all__ = [
     "PROVERS",
     "CertattnError",
     "Certificate",
+    "DoubtWarning",
     "Enclosure",
     "LimitExceededError",
     "Limits",

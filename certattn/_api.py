@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certattn._certificate import Certificate
-from certattn._inputs import inputs_of, unknown
+from certattn._inputs import doubts_of, inputs_of, prove, spelt_out, unknown
 from certattn._notebook import register
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.floating_point import default_floating_point
@@ -18,6 +19,8 @@ from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document import certificate as kernel
 from certattn.kernel.errors import MalformedError, NotProvedError, Place, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits
+from certattn.kernel.theorems import CHAPTER_OF
+from certattn.provers.commands import DoubtWarning
 from certattn.statements.checking import check_certificate, check_file, malformed_report
 from certattn.statements.reports import Report
 
@@ -195,7 +198,8 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
         gone; `Certificate.save` keeps them.
     **inputs
         The inputs of the prover (``help(certattn.PROVERS["output-tail"])``), and what the certificate is about: the
-        fields of its `given`. Arrays may be those of numpy, or whatever numpy makes arrays of.
+        fields of its `given`. Arrays may be those of numpy, or whatever numpy makes arrays of. Within fields, texts may
+        be what files for ``certattn generate`` hold: ``covariance="2*I"``, ``mean="data.npz[mean]"``.
 
     Returns
     -------
@@ -211,6 +215,11 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
     NotProvedError
         What is to be stated is false, or no proof was found.
 
+    Warns
+    -----
+    DoubtWarning
+        The certificate says little, or probably something else than was meant: no scale is given, a bound says nothing.
+
     Examples
     --------
     How far is the output of a prompt of 1000 Gaussian tokens from that of an infinite prompt, but for a chance of 1 %?
@@ -225,20 +234,16 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
     >>> certattn.check(certificate).verdict
     <Verdict.VERIFIED: 'verified'>
     """
-    with default_floating_point():
-        from certattn.provers import PROVERS
-
-    if claim not in PROVERS:
-        raise unknown(claim, "claim", [*PROVERS])
+    if claim not in CHAPTER_OF:
+        raise unknown(claim, "claim", sorted(CHAPTER_OF))
     if out is not None and not isinstance(out, str | Path):
         raise UsageError(f"out is a {type(out).__name__}, expected the name of a file; arrays are passed by keyword")
-    prover = PROVERS[claim]
-    passed = inputs_of(claim, prover, inputs)
+    passed = inputs_of(claim, inputs)
     folder = Path(tempfile.mkdtemp(prefix="certattn-")) if out is None else None
     place = Path(out) if out is not None else Path(str(folder), f"{claim}.yaml")
     try:
-        with default_floating_point():
-            return Certificate.of(prover(place, **passed), folder)
+        with spelt_out(claim, passed, place) as read:
+            made = Certificate.of(prove(claim, place, read), folder)
     except BaseException as error:
         if folder is None:
             raise
@@ -247,6 +252,9 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
             # A person has never heard of that file.
             raise MalformedError(Place(claim, 0, error.place.path), error.found, error.expected, error.hint) from None
         raise
+    for doubt in doubts_of(claim, made, passed):
+        warnings.warn(doubt, DoubtWarning, stacklevel=2)
+    return made
 
 
 def plot(

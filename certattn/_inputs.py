@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from certattn.input_fields import fields_of
 from certattn.kernel.decide.checker import CLAIMS
-from certattn.kernel.errors import UsageError
-from certattn.provers.exact_inputs import did_you_mean
+from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.theorems import Claims, attribute_of
+from certattn.provers.commands import Arrays, Command, Yaml
+from certattn.provers.exact_inputs import did_you_mean, number_hint
 
 
 def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
@@ -17,12 +26,17 @@ def unknown(word: str, what: str, known: Collection[str]) -> UsageError:
     return UsageError(f"no {what} {word!r}{did_you_mean(word, known) or '; expected ' + ', '.join(known)}")
 
 
-def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any]) -> dict[str, Any]:
+_MOST_SHOWN = 40
+_PROVERS = Claims[Callable[..., Certificate]](attribute_of("provers", "generate"))
+_COMMANDS = Claims[Command](attribute_of("provers", "COMMAND"))
+
+
+def inputs_of(claim: str, passed: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of a prover; fields of the certificate's `given` that were passed as keywords stand in its `given`.
 
     A name that is also an input is that. Raises UsageError for unknown names, and for missing ones.
     """
-    parameters = {name: of for name, of in inspect.signature(prover).parameters.items() if name != "out"}
+    parameters = _parameters(claim)
     named = [name for name, of in parameters.items() if of.kind is not of.VAR_KEYWORD]
     takes_arrays = len(named) < len(parameters)
     packs = "given" in named and not takes_arrays
@@ -40,7 +54,79 @@ def inputs_of(claim: str, prover: Callable[..., Any], passed: Mapping[str, Any])
     missing = [name for name in named if parameters[name].default is inspect.Parameter.empty and name not in inputs]
     if missing:
         raise UsageError(f"{claim}: {', '.join(missing)} missing; its inputs are {', '.join(named)}")
+    _require_kinds(claim, inputs)
     return inputs
+
+
+# What an input is to be, where its type says so; the rest the provers see to.
+_KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
+    int: ((Integral,), "a whole number"),
+    Path: ((str, PathLike), "the name of a file"),
+    Mapping: ((Mapping,), "a mapping"),
+    dict: ((Mapping,), "a mapping"),
+    Sequence: ((Iterable,), "a list"),
+}
+
+
+def _require_kinds(claim: str, inputs: Mapping[str, Any]) -> None:
+    """Raises UsageError for an input that is nothing of what its type says."""
+    for name, hint in get_type_hints(_PROVERS[claim]).items():
+        value = inputs.get(name)
+        parts = get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
+        kinds = {get_origin(part) or part for part in parts} - {NoneType}
+        if Path in kinds:
+            kinds.discard(str)
+        (kind, *others) = kinds or {NoneType}
+        if value is None or others or kind not in _KINDS:
+            continue
+        fitting, expected = _KINDS[kind]
+        one = isinstance(value, str | bytes | Mapping) and kind is Sequence
+        if not isinstance(value, fitting) or one:
+            raise UsageError(f"{name} is {_shown(value)}, expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_SHOWN else f"a {type(value).__name__}"
+
+
+def _parameters(claim: str) -> dict[str, inspect.Parameter]:
+    with default_floating_point():
+        prover = _PROVERS[claim]
+    return {name: of for name, of in inspect.signature(prover).parameters.items() if name != "out"}
+
+
+@contextmanager
+def spelt_out(claim: str, passed: Mapping[str, Any], out: Path) -> Iterator[dict[str, Any]]:
+    """The inputs with what texts in sections of the certificate stand for, as in files."""
+    from certattn.provers import input_files
+
+    read = dict(passed)
+    with ExitStack() as held:
+        for kind in (taken.kind for taken in _COMMANDS[claim].takes):
+            section = passed.get(kind.input) if isinstance(kind, Yaml | Arrays) and kind.section else None
+            if isinstance(kind, Yaml | Arrays) and isinstance(section, Mapping):
+                read[kind.input] = held.enter_context(input_files.spelt_out(claim, kind.section, section, out))
+        yield read
+
+
+def prove(claim: str, out: Path, inputs: Mapping[str, Any]) -> Certificate:
+    """What a prover makes of its inputs. Errors in numbers say what to write instead, where that is clear."""
+    try:
+        with default_floating_point():
+            return _PROVERS[claim](out, **inputs)
+    except MalformedError as error:
+        hint = error.hint or (number_hint(error.found.strip("'")) if "an exact number" in error.expected else "")
+        raise MalformedError(error.place, error.found, error.expected, hint) from None
+
+
+def doubts_of(claim: str, certificate: Certificate, passed: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should know who has made a certificate by these inputs: where it says little."""
+    from certattn.provers.doubts import doubts, scale_left_out
+
+    yield from doubts(_COMMANDS[claim].doubts, certificate)
+    if "scale" in _parameters(claim) and "scale" not in passed:
+        yield from scale_left_out(certificate, default=passed.get("given") is None, said="scale='{}', or scale=1")
 
 
 def _together(given: Any, fields: Mapping[str, Any]) -> Any:

@@ -46,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     # There are as many processes as processors: threads of linear algebra would wait for each other, busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # What little certificates of tests say is no matter; what is warned of has tests of its own.
+    config.addinivalue_line("filterwarnings", "ignore::certattn.DoubtWarning")
     # Ten thousand tests are collected and stay: nothing of them is garbage.
     gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.

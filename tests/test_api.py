@@ -9,6 +9,7 @@ import inspect
 import json
 import pickle
 import tempfile
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,12 @@ def test_other_arrays_are_refused(tilt: object, words: str) -> None:
         ),
         ("output-deviation", {"sclae": 1}, "no input of output-deviation 'sclae' (did you mean scale?)"),
         ("normalizer-bound", {"beta": 1}, "normalizer-bound: d missing"),
+        ("softmax-mean", {"source": 1}, "source is 1, expected the name of a file"),
+        ("softmax-mean", {"digits": "3"}, "digits is '3', expected a whole number"),
+        ("softmax-mean", {"names": ["keys"]}, "names is ['keys'], expected a mapping"),
+        ("cache-error", {"scale": 1, "keep": 5}, "keep is 5, expected a list"),
+        ("cache-error", {"scale": 1, "states": "mass"}, "states is 'mass', expected a list"),
+        ("max-margin", {"points": np.eye(2), "labels": ["a", "b"]}, "expected a vector of integers"),
         ("normalizer-bound", {"beta": 1, "d": 64, "law": LAW}, "no input of normalizer-bound 'law'; expected beta"),
     ],
 )
@@ -245,6 +252,62 @@ def test_what_is_wrong_with_a_certificate_without_a_file_names_none() -> None:
     with pytest.raises(MalformedError) as caught:
         certattn.generate("output-tail", law=LAW, tilt=[1, 0, 0], **TAIL)
     assert str(caught.value).startswith("output-tail: given.tilt\n  found:    3 numbers")
+
+
+def test_texts_in_fields_mean_what_they_mean_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("law.npz", mean=np.zeros(2), covariance=2 * np.eye(2))
+    written = certattn.generate(
+        "output-tail", law={**LAW, "mean": [0, 0], "covariance": [[2, 0], [0, 2]]}, tilt=[1, 0], **TAIL
+    )
+    for mean, covariance in (
+        (np.zeros(2), "2*I"),
+        ([0, 0], "diag(2, 2)"),
+        ([0, 0], "2*I(2)"),
+        ((0, 0), np.diag([2, 2])),
+    ):
+        law = {"kind": "gaussian", "mean": mean, "covariance": covariance}
+        assert certattn.generate("output-tail", law=law, tilt=[1, 0], **TAIL).digest == written.digest
+        assert certattn.generate("output-tail", given={"law": law, "tilt": [1, 0]}, **TAIL).digest == written.digest
+    law = {"kind": "gaussian", "mean": "law.npz[mean]", "covariance": "law.npz[covariance]"}
+    by_file = certattn.generate("output-tail", "by-file.yaml", law=law, tilt=[1, 0], **TAIL)
+    assert by_file.plain["given"]["law"]["covariance"]["file"] == "law.npz"
+    assert certattn.check(by_file).verdict is Verdict.VERIFIED
+    beside = {"tokens": np.eye(2), "queries": np.eye(2)[:1], "norm": "l2", "exceeds": 9}
+    within = certattn.generate("typical-prompt", law={**LAW, "covariance": "2*I"}, **beside)
+    assert within.plain["given"]["law"]["covariance"] == [["2", "0"], ["0", "2"]]
+
+
+@pytest.mark.parametrize(
+    ("covariance", "words"),
+    [
+        ("2*J", "given.law.covariance\n  found:    '2*J'\n  expected: a matrix: a list of rows"),
+        ("none.npz[x]", "given.law.covariance\n  found:    none.npz: no such file"),
+        ([["1", "0"], ["0", "1%"]], "given.law.covariance[1][1]\n  found:    '1%'"),
+        ([["1", "0"], ["0", "1%"]], "hint:     write 0.01"),
+    ],
+)
+def test_texts_in_fields_that_mean_nothing(covariance: Any, words: str) -> None:
+    with pytest.raises(MalformedError) as caught:
+        certattn.generate("output-tail", law={**LAW, "covariance": covariance}, tilt=[1, 0], **TAIL)
+    assert words in str(caught.value)
+
+
+def test_a_scale_that_is_left_out_is_warned_of() -> None:
+    arrays = {name: np.random.default_rng(1).normal(size=(4, 2)) for name in ("keys", "values", "queries")}
+    with pytest.warns(
+        certattn.DoubtWarning, match=r"no scale is given; .*: say scale='1/sqrt\(2\)', or scale=1"
+    ) as said:
+        certattn.generate("output-deviation", **arrays)
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certattn.generate("output-deviation", scale=1, **arrays)
+
+
+def test_a_certificate_that_says_little_is_warned_of() -> None:
+    with pytest.warns(certattn.DoubtWarning, match="is above 1/2"):
+        certattn.generate("output-tail", law=LAW, tilt=[1, 0], length=50, norm="l2", probability="0.7")
 
 
 def test_a_certificate_without_a_file_is_checked_saved_and_forgotten(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from certattn.kernel.document.schema import MAX_TEXT, Choice, Field, Kind, Listi
 from certattn.kernel.document.tree import Node, Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits, Watch
-from certattn.report.comparison import SAME, Change, compare, differences
+from certattn.report.comparison import SAME, Change, Comparison, compare, differences
 from certattn.writing import to_text
 
 LOCK = "certattn.lock"
@@ -182,15 +182,21 @@ class Broken:
         return {"lines": list(self.lines), "line": self.line, "key_path": self.key_path}
 
 
+def between(old: Promise, new: Promise, path: str, limits: Limits) -> Comparison:
+    """How two promises of the file `path` differ, as far as they are written out. Raises MalformedError."""
+    return compare(*(loads(to_text(each.document()), path, limits=limits) for each in (old, new)), entries=False)
+
+
+def told(comparison: Comparison) -> list[str]:
+    """What is said of two promises with different digests: how the new one is to the old one, then each change."""
+    return differences(comparison) if comparison.statement != SAME else [_UNSHOWN]
+
+
 def difference(promise: Promise, certificate: Certificate) -> Broken:
     """Say what has changed since a promise, of a certificate that states something else. Raises MalformedError."""
-    path, limits = certificate.path, certificate.reading.limits
     now = promise_of(certificate, promise.path, promise.says)
-    comparison = compare(
-        *(loads(to_text(each.document()), path, limits=limits) for each in (promise, now)), entries=False
-    )
-    said = differences(comparison) if comparison.statement != SAME else [_UNSHOWN]
-    lines = (*said, f"promised {promise.digest}", f"stated   {certificate.digest}")
+    comparison = between(promise, now, certificate.path, certificate.reading.limits)
+    lines = (*told(comparison), f"promised {promise.digest}", f"stated   {certificate.digest}")
     node = _node_of(comparison.changes, certificate.values.at)
     return Broken(lines, node.line, node.path)
 

@@ -26,6 +26,7 @@ from certattn.kernel.document.quoting import counted, listed
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.models.weights import PRECISIONS
+from certattn.provers.exact_inputs import out_of_hundred
 from certattn.report.page.audits import folders_beside
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line, paragraph, printable
@@ -187,6 +188,7 @@ def indices(text: str | None, option: str) -> list[int] | None:
 
 def require_share(text: str) -> str:
     """A number above 0 and below 1. Raises UsageError."""
+    text = out_of_hundred(text)
     try:
         inside = 0 < parse_rational(text, DEFAULT_LIMITS) < 1
     except NumberError:

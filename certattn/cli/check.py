@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from certattn.cli.globs import give_up, is_pattern, matching
-from certattn.cli.no_certificates import with_hint
+from certattn.cli.no_certificates import is_input, with_hint
 from certattn.cli.options import arithmetic_option, checking_limits, jobs_option, processors, root_option, take_limits
 from certattn.cli.report_files import named_reports, open_reports
 from certattn.cli.sources import Files, Source
@@ -25,7 +25,7 @@ from certattn.kernel.errors import UsageError
 from certattn.report.formats import FORMATS
 from certattn.report.progress import Progress
 from certattn.report.screen import is_coloured
-from certattn.report.text import summary_line, text_of
+from certattn.report.text import on_one_line, summary_line, text_of
 from certattn.statements.reports import Report, exit_status
 from certattn.strict import check_strictly, strict_options
 
@@ -76,7 +76,8 @@ Exit status: 0 all verified; 1 refuted or rejected; 2 malformed or usage;
 @click.option(
     "--strict",
     is_flag=True,
-    help="For papers: Arb alone, a separate interpreter for each, and the second checker where it covers the claim.",
+    help="For papers: Arb alone, a separate interpreter for each, and the second checker where it covers the claim. "
+    "Not for archives.",
 )
 @click.option(
     "--locked",
@@ -164,16 +165,20 @@ def check(
 
 def _source(paths: tuple[str, ...], options: CheckOptions, *, strict: bool) -> Source:
     """The files that are named, or the members of the one archive that is. Raises UsageError or MalformedError."""
-    archives = [path for path in map(Path, paths) if path.suffix.lower() == ".zip" and path.is_file()]
+    archives = [path for path in map(Path, paths) if path.suffix.lower() == ".zip" and not path.is_dir()]
     if not archives:
         return Files(find_certificates(paths))
+    for path in archives:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file; expected an archive as `certattn bundle` writes it")
     from certattn.cli.members import members_of
 
     if len(paths) > 1:
         raise UsageError(f"{archives[0]}: an archive is checked by itself; name only the archive")
     if strict:
         raise UsageError(
-            f"{archives[0]}: the second checker does not read archives; unpack it and check the folder with --strict"
+            f"{archives[0]}: --strict takes files and folders, as the second checker reads no archive; unpack it, and "
+            "then: certattn check DIR --strict"
         )
     return members_of(archives[0], SUFFIXES, options)
 
@@ -252,32 +257,48 @@ def find_certificates(paths: tuple[str, ...]) -> list[Path]:
     """The certificate files that paths, folders and globs name, in order, each once.
 
     A path that names nothing is kept, so that it is reported as missing; a folder or glob without
-    a certificate is a usage error, because a check of nothing must not look like a success.
+    a certificate is a usage error, because a check of nothing must not look like a success. Of what nobody has named,
+    inputs of `certattn generate` are left out, and that is said.
     """
     found: dict[Path, Path] = {}
+    left_out: dict[Path, None] = {}
     for text in paths:
-        for path in _named(text):
+        for path in _named(text, left_out):
             found.setdefault(path.absolute(), path)
+    for path in left_out:
+        if path.absolute() not in found:
+            what = "an input of `certattn generate`, not a certificate: left out"
+            click.echo(f"certattn: note: {on_one_line(str(path))}: {what}", err=True)
     return list(found.values())
 
 
-def _named(text: str) -> list[Path]:
-    """The files that one argument names."""
+def _named(text: str, left_out: dict[Path, None]) -> list[Path]:
+    """The certificates that one argument names; what is found and is none goes into `left_out`."""
     if not text:
         raise UsageError("an empty path: expected a certificate, a folder or a glob")
     path = Path(text)
     if is_pattern(text) and not os.path.lexists(path):
         files = [file for match in matching(text) for file in (_below(match) if match.is_dir() else [match])]
-        files = [file for file in files if file.suffix in SUFFIXES]
+        files = _without_inputs((file for file in files if file.suffix in SUFFIXES), left_out)
         if not files:
             raise UsageError(f"{text}: no certificate ({' or '.join(SUFFIXES)}) matches")
         return files
     if not path.is_dir():
         return [path]
-    files = _below(path)
+    files = _without_inputs(_below(path), left_out)
     if not files:
         raise UsageError(f"{text}: no certificates ({' or '.join(SUFFIXES)}) in this folder")
     return files
+
+
+def _without_inputs(files: Iterable[Path], left_out: dict[Path, None]) -> list[Path]:
+    kept: list[Path] = []
+    for file in files:
+        if is_input(file):
+            left_out[file] = None
+        else:
+            kept.append(file)
+    return kept
 
 
 def _below(folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from certattn.report.text import on_one_line
 if TYPE_CHECKING:
     from certattn.bundle.lock import Promise
     from certattn.kernel.decide.checker import CheckOptions
+    from certattn.kernel.limits import Limits
 
 EPILOG = """\b
 Examples:
@@ -60,7 +61,7 @@ def lock(paths: tuple[str, ...], out: Path, root: Path | None, **limits: Any) ->
     files = find_certificates(paths) if paths else [out.parent / path for path in old]
     require_place(out, *files)
     new = promises_of(files, out.parent, options)
-    for line in _changes(old, new):
+    for line in _changes(old, new, options.limits):
         click.echo(on_one_line(line))
     write_atomically(out, lock_text(new.values()).encode("utf-8"))
     click.echo(f"{len(new)} statement{'s' if len(new) != 1 else ''} locked in {on_one_line(str(out))}")
@@ -98,12 +99,15 @@ def path_below(file: Path, folder: Path) -> str:
     return path
 
 
-def _changes(old: Mapping[str, Promise], new: Mapping[str, Promise]) -> list[str]:
-    """A line for each file of an earlier lock whose promise is another one now, or none, and for each new one."""
+def _changes(old: Mapping[str, Promise], new: Mapping[str, Promise], limits: Limits) -> list[str]:
+    """What has changed of each file of an earlier lock, and a line for each new one."""
+    from certattn.bundle.lock import between, told
+
     if not old:
         return []
-    gone = [f"no longer promised: {path}" for path in old if path not in new]
-    changed = [
-        f"promises another statement: {path}" for path in old if path in new and old[path].digest != new[path].digest
-    ]
-    return gone + changed + [f"newly promised: {path}" for path in new if path not in old]
+    lines = [f"no longer promised: {path}" for path in old if path not in new]
+    for path in old:
+        if path in new and old[path].digest != new[path].digest:
+            how, *changes = told(between(old[path], new[path], path, limits))
+            lines += [f"promises {how.split(':')[0].split(',')[0]}: {path}", *changes]
+    return lines + [f"newly promised: {path}" for path in new if path not in old]

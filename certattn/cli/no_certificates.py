@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,32 +15,64 @@ from certattn.statements.reports import Report
 _MOST_BYTES = 2**16
 _KEY = re.compile(rb"^([A-Za-z][A-Za-z0-9_-]{0,99}):(?=[ \r\n])", re.MULTILINE)
 _MOST_CLAIMS = 3
+# The keys of a certificate.
+_SECTIONS = frozenset({"certattn", "claim", "given", "asserts", "witness", "provenance"})
 
 
 def with_hint(report: Report) -> Report:
     """The report of a malformed file with a hint, where the file is binary, or an input of `certattn generate`."""
     if report.verdict is not Verdict.MALFORMED or "\n  hint: " in report.reason:
         return report
-    try:
-        with regular_file(Path(report.path), follow_link=True) as file:
-            beginning = file.read(_MOST_BYTES)
-    except (OSError, ValueError):
-        return report
-    hint = _hint(beginning)
+    hint = _hint(_beginning(Path(report.path)))
     return replace(report, reason=f"{report.reason}\n  hint:     {hint}") if hint else report
+
+
+def is_input(path: Path) -> bool:
+    """Whether a file that nobody has named is left out: an input of `certattn generate` beside certificates.
+
+    Its keys are those of an input and no others, and each stands at the beginning of its line, so that nothing that has
+    a section of a certificate, or that is not read in every part, is taken for one: however it is damaged, a
+    certificate is checked.
+    """
+    beginning = _beginning(path)
+    if not beginning or len(beginning) > _MOST_BYTES:
+        return False
+    try:
+        lines = beginning.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        return False
+    outer = [line for line in lines if line.strip() and not line.startswith((" ", "#"))]
+    keys = [match[1] for line in outer if (match := _KEY.match(f"{line}\n".encode()))]
+    if len(keys) < len(outer) or set(map(bytes.decode, keys)) & _SECTIONS:
+        return False
+    return bool(_claims(keys))
+
+
+def _beginning(path: Path) -> bytes:
+    """As much as is looked at, and a byte more; nothing of what cannot be read."""
+    try:
+        with regular_file(path, follow_link=True) as file:
+            return file.read(_MOST_BYTES + 1)
+    except (OSError, ValueError):
+        return b""
+
+
+def _claims(keys: Iterable[bytes]) -> list[str]:
+    # Imported here: what is a certificate is checked without it.
+    from certattn.input_fields import claims_with
+
+    return claims_with({key.decode() for key in keys})
 
 
 def _hint(beginning: bytes) -> str:
     # Imported here: what is a certificate is checked without it.
-    from certattn.input_fields import binary_kind, claims_with
+    from certattn.input_fields import binary_kind
 
     # A cut in the middle of a character is none of the file's.
     if kind := binary_kind(beginning[: beginning.rfind(b"\n") + 1] or beginning):
         return f"this is {kind}; a certificate is a YAML file in UTF-8"
-    keys = {key.decode() for key in _KEY.findall(beginning)}
-    if not keys or keys & {"certattn", "claim"}:
-        return ""
-    claims = claims_with(keys)
+    keys = _KEY.findall(beginning)
+    claims = [] if not keys or {b"certattn", b"claim"} & {*keys} else _claims(keys)
     if not claims:
         return ""
     shown = ", ".join(claims[:_MOST_CLAIMS]) + (", ..." if len(claims) > _MOST_CLAIMS else "")

@@ -6,11 +6,11 @@ import hashlib
 import io
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from certattn.provers.exact_inputs import did_you_mean
 from certattn.provers.output import write_file
 from certattn.provers.safetensors import carrier, file_bytes
 
+T = TypeVar("T")
 _CHANGE = "change the array, or name another one"
 
 
@@ -60,6 +61,73 @@ class InMemory:
 Source = InFile | InMemory | np.ndarray[Any, Any]
 
 
+# What arrays are also called, by field; of each the first is what `certattn compare` asks for.
+ALSO: Final[Mapping[str, tuple[str, ...]]] = {
+    "output": ("output", "o", "out", "outputs", "attn_output"),
+    "queries": ("q", "queries", "query"),
+    "keys": ("k", "keys", "key"),
+    "values": ("v", "values", "value"),
+    "lse": ("lse", "logsumexp", "softmax_lse"),
+}
+
+
+def by_fields(named: Mapping[str, T], fields: Collection[str]) -> dict[str, T]:
+    """The same by the fields that are meant. Raises UsageError for names that no field has."""
+    meant = {also: field for field in fields for also in ALSO.get(field, ()) if also not in fields}
+    found = {meant.get(name, name): of for name, of in named.items()}
+    require_known(found, fields)
+    return found
+
+
+def name_in(file: Path, names: Collection[str], field: str) -> str | None:
+    """What the array of a field is called in a file; None where there is none. Raises UsageError for several."""
+    there = [name for name in ALSO.get(field, (field,)) if name in names]
+    if len(there) > 1:
+        shown = " and ".join(map(repr, there))
+        raise UsageError(f"{file}: both {shown}; say which is meant: --array {ALSO[field][0]}={there[0]}")
+    return there[0] if there else None
+
+
+def found_arrays(
+    file: ArrayFile | None, fields: Collection[str], names: Mapping[str, str], arrays: Mapping[str, Any]
+) -> dict[str, Source]:
+    """The arrays of these fields: those that a program has passed, and else those of a file, or of several.
+
+    Raises UsageError for names that no field has, and for arrays that are not there.
+    """
+    passed = {field: array for field, array in by_fields(arrays, fields).items() if array is not None}
+    found = by_field(file, fields, by_fields(names, fields))
+    return found | {field: array_of(field, array) for field, array in passed.items()}
+
+
+def array_of(field: str, array: Any) -> np.ndarray[Any, Any]:
+    """An array that was passed from Python. Raises UsageError for what would not be all of it."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise UsageError(
+            f"{field} is a masked array, whose mask a certificate cannot hold; pass what is meant, unmasked"
+        )
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise UsageError(f"{field} is no array ({error})") from None
+
+
+def changed(source: Source, change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Source:
+    """A part of an array, or the array in another shape: in memory, of the same number type."""
+    if isinstance(source, np.ndarray):
+        return change(source)
+    bits = source.bits if isinstance(source, InMemory) else source.file.bits(source.name)
+    return InMemory(change(bits), source.dtype if isinstance(source, InMemory) else source.header.dtype)
+
+
+def shape_of(source: Source) -> tuple[int, ...]:
+    """Its extents."""
+    if isinstance(source, InFile):
+        return source.header.shape
+    shape: tuple[int, ...] = source.bits.shape if isinstance(source, InMemory) else source.shape
+    return shape
+
+
 def require_known(names: Iterable[str], known: Collection[str]) -> None:
     """Raises UsageError for arrays that no field is for."""
     unknown = sorted(set(names) - set(known))
@@ -84,7 +152,8 @@ def by_field(file: ArrayFile | None, fields: Iterable[str], names: Mapping[str, 
     """
     found: dict[str, Source] = {}
     for field in fields:
-        name = names.get(field, field)
+        own = name_in(file.path, file.headers, field) if file is not None and field not in names else None
+        name = names.get(field, own or field)
         if file is not None and name in file.headers:
             found[field] = InFile(file, name)
         elif field in names:
@@ -92,11 +161,12 @@ def by_field(file: ArrayFile | None, fields: Iterable[str], names: Mapping[str, 
             if elsewhere is None:
                 holds = f"{file.path}: no array {name!r}; it holds {file.listed()}" if file else f"no array {name!r}"
                 raise UsageError(holds)
-            found[field] = _array_in(*elsewhere)
+            found[field] = array_in(*elsewhere)
     return found
 
 
-def _array_in(name: str, array: str | None) -> InFile:
+def array_in(name: str, array: str | None) -> InFile:
+    """The array of a file by that name; that of a .npy file has none. Raises UsageError."""
     file = open_array_file(Path(name))
     if array is None and ONLY not in file.headers:
         raise UsageError(f"{name} holds {file.listed()}; expected the name of one, as in {name}[NAME]")
@@ -188,11 +258,11 @@ def _references(out: Path, arrays: Mapping[str, Source], data: str, stem: str) -
 
 def _require_numbers(field: str, source: Source, dimensions: tuple[int, int]) -> None:
     """So many dimensions, none empty, of numbers of a type that certificates know."""
+    shape = shape_of(source)
     if isinstance(source, InFile):
-        what, shape, dtype = str(source), source.header.shape, source.header.dtype
+        what, dtype = str(source), source.header.dtype
     else:
-        held = source if isinstance(source, InMemory) else InMemory.of(source)
-        what, shape, dtype = field, held.bits.shape, held.dtype
+        what, dtype = field, (source if isinstance(source, InMemory) else InMemory.of(source)).dtype
     least, most = dimensions
     if not least <= len(shape) <= most:
         expected = (

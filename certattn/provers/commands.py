@@ -42,13 +42,13 @@ class _File:
 class Yaml(_File):
     """A YAML file with a section of the certificate: errors in the section are errors in the file.
 
-    A `word` in the place of a file stands for itself.
+    Some `words` in the place of a file stand for themselves.
     """
 
-    word: str = ""
+    words: Collection[str] = ()
 
     def is_yaml(self, typed: str) -> bool:
-        return typed != self.word
+        return typed not in self.words
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,14 @@ class Option:
         return self.sets or self.flags.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
+# Where a certificate says little, in sentences.
+Rule = Callable[[Certificate], Iterator[str]]
+
+
+class DoubtWarning(UserWarning):
+    """A certificate was made that says little, or probably not what was meant."""
+
+
 class Command:
     """A command. All have `--out`, and `--note` for the input `note`.
 
@@ -127,7 +135,7 @@ class Command:
         *takes: Argument | Option,
         inputs: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         finding: Callable[[Certificate, Mapping[str, Any]], str] = lambda certificate, inputs: "",
-        doubts: Iterable[Callable[[Certificate], Iterator[str]]] = (),
+        doubts: Iterable[Rule] = (),
         progress: str = "",
     ) -> None:
         self.inputs, self.finding, self.doubts, self.progress = inputs, finding, tuple(doubts), progress
@@ -227,6 +235,7 @@ ARRAY = Option(
     parse=array_name,
     gather=dict,
 )
+HEAD = Option("--head", "Which head of arrays with several, counted from 0; in a batch, as 0,2.", metavar="H")
 DATA = Option("--data", "Copy the arrays beside the certificate, or refer to them where they are.", DATA_MODES)
 DATA_OR_AUTO = replace(
     DATA,

@@ -1,13 +1,13 @@
 """What makes a certificate say little, in sentences for the person who made it: a doubt is no error, and no verdict.
 
-Each command names the rules that fit what it states (`Command.doubts`); `certattn.cli.generate` prints
-what they find. Rules look at numbers in doubles: nothing depends on them.
+Each command names the rules that fit what it states (`Command.doubts`). `certattn.cli.generate` prints what they find,
+and in Python it is a `DoubtWarning`. Rules look at numbers in doubles: nothing depends on them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,20 @@ from certattn.kernel.document.numbers import NumberError, parse_rational
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.provers.array_files import ONLY, open_array_file
+from certattn.provers.commands import Rule
+from certattn.provers.exact_inputs import exact_number
 from certattn.provers.rounding import decimal_exponent
-
-Rule = Callable[[Certificate], Iterator[str]]
 
 # A number with more digits before the point is astronomic, and so is a prompt of more tokens.
 _ASTRONOMIC = 20
 _LONG = 9
 _PROBABILITY = "probability"
+
+
+def doubts(rules: Iterable[Rule], certificate: Certificate) -> Iterator[str]:
+    """What the rules of a command find, and that of all."""
+    for rule in (*rules, astronomic):
+        yield from rule(certificate)
 
 
 def rare(certificate: Certificate) -> Iterator[str]:
@@ -65,7 +71,7 @@ def spread(certificate: Certificate) -> Iterator[str]:
         return
     widest = 2 * float(np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=1).max()))
     stated = dict(_numbers(_asserts(certificate))).get("deviation.at_most")
-    if stated is not None and float(stated.p) / float(stated.q) >= widest:
+    if stated is not None and stated >= exact_number(widest):
         yield "the bound is larger than any two values are apart: the limit does not describe the output there"
 
 
@@ -77,16 +83,20 @@ def astronomic(certificate: Certificate) -> Iterator[str]:
         yield f"{path} is about 10^{decimal_exponent(abs(value))}{more}: true, and of little use"
 
 
-def scale_left_out(certificate: Certificate, *, default: bool) -> Iterator[str]:
-    """Scores of a head without the 1/sqrt(d) of nearly every model; `default`: the scale 1 stands there by itself."""
+def scale_left_out(certificate: Certificate, *, default: bool, said: str = "") -> Iterator[str]:
+    """Scores of a head without the 1/sqrt(d) of nearly every model; `default`: the scale 1 stands there by itself.
+
+    said : how it is said, with {} for the usual one; by default as on the command line.
+    """
     given = _plain(certificate)["given"]
     if "beta" in given or given.get("scale", "1" if not default else "") != "1" or ("scale" in given) is not default:
         return
     d = _key_dimension(given)
     if d is not None and d > 1:
         usual = f"1/sqrt({d})"
-        how = f"--scale '{usual}', or --scale 1" if default else f"scale: {usual}, or scale: 1, in the file"
-        yield f"no scale is given; most models multiply scores by {usual}, as keys have dimension {d}: say {how}"
+        how = said or ("--scale '{}', or --scale 1" if default else "scale: {}, or scale: 1, in the file")
+        say = how.format(usual)
+        yield f"no scale is given; most models multiply scores by {usual}, as keys have dimension {d}: say {say}"
 
 
 def _key_dimension(given: dict[str, Any]) -> int | None:

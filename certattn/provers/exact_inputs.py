@@ -42,7 +42,7 @@ def exact(value: Any, what: str) -> Plain:
     if isinstance(value, list | tuple):
         return [exact(item, f"{what}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, dict):
-        return {_key(key, what): exact(item, f"{what}.{key}") for key, item in value.items()}
+        return {key_text(key, what): exact(item, f"{what}.{key}") for key, item in value.items()}
     return _number(value, what)
 
 
@@ -116,7 +116,7 @@ def _in_other_words(value: float) -> str:
     )
 
 
-def _key(key: Any, what: str) -> str:
+def key_text(key: Any, what: str) -> str:
     if isinstance(key, str):
         return key
     raise UsageError(f"{what} has the key {_shown(key)}, expected keys that are texts")
@@ -140,13 +140,26 @@ def exact_rational(value: Any, what: str) -> fmpq:
         raise UsageError(f"{what}: {error}, expected {RATIONAL_FORMS}" + (f"; {hint}" if hint else "")) from None
 
 
+_PERCENTAGE = re.compile(r"\s*([^\s%]+)\s*%\s*")
+
+
+def out_of_hundred(text: str) -> str:
+    """The number that a percentage means, as certificates write it; any other text as it is."""
+    match = _PERCENTAGE.fullmatch(text)
+    if match is None:
+        return text
+    try:
+        return format_rational(parse_rational(match[1], DEFAULT_LIMITS) / 100)
+    except NumberError:
+        return text
+
+
 def number_hint(text: str) -> str:
     """What to write for a number that other programs would read; "" where that is not clear."""
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity", ".nan", ".inf"):
         return "only finite numbers can be stated"
-    if text.endswith("%"):
-        return "write a percentage as a fraction, such as 1/100 for 1%"
     for spelt in (
+        out_of_hundred(text),
         text.lstrip("+"),
         text.replace("_", ""),
         re.sub(r"^([+-]?)\.", r"\g<1>0.", text).lstrip("+"),

@@ -34,7 +34,7 @@ from certattn.kernel.theorems import CHAPTER_OF, CHAPTERS
 from certattn.provers import matrix_words
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import InFile, InMemory, Source, file_and_array, placed
-from certattn.provers.exact_inputs import exact_number, number_hint
+from certattn.provers.exact_inputs import exact_number, exact_text, key_text
 
 # Fields that no certificate has, or not that of this claim, and that provers make others of.
 _PROVERS_OWN: Final[Mapping[str, Collection[str]]] = {"flow-trajectory": ("training",)}
@@ -70,18 +70,20 @@ class InputFile:
     _lines: dict[str, int]
 
     @contextmanager
-    def given(self, out: Path, data: str = "auto") -> Iterator[dict[str, Plain]]:
-        """The section for a certificate at `out`; arrays that have to be copied are removed if the block raises.
+    def given(self, out: Path) -> Iterator[dict[str, Plain]]:
+        """The same as `filled`; errors in the section are errors in the file."""
+        with self.filled(out), self._blamed():
+            yield self.plain
 
-        Errors in the section are errors in the file.
-        """
+    @contextmanager
+    def filled(self, out: Path) -> Iterator[dict[str, Plain]]:
+        """The section for a certificate at `out`; arrays that have to be copied are removed if the block raises."""
         stem = f"{out.stem}-{self.section.rpartition('.')[2]}"
-        with placed(out, self.arrays, data, otherwise=(1, 4), stem=stem) as references:
+        with placed(out, self.arrays, "auto", otherwise=(1, 4), stem=stem) as references:
             for name, holder in self._holders.items():
                 # Rows that are meant stand in the holder already.
                 holder.update({**references[name], **holder})
-            with self._blamed():
-                yield self.plain
+            yield self.plain
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -93,10 +95,7 @@ class InputFile:
                 raise
             where = where.removeprefix(self.section).removeprefix(".")
             place = Place(str(self.path), self._line(where), where)
-            hint = error.hint
-            if not hint and "an exact number" in error.expected:
-                hint = number_hint(error.found.strip("'"))
-            raise MalformedError(place, error.found, error.expected, hint) from None
+            raise MalformedError(place, error.found, error.expected, error.hint) from None
 
     def _line(self, where: str) -> int:
         """The line of what stands there, or of what holds it; 0 for the whole file."""
@@ -130,6 +129,49 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
     prefix = "" if whole is top else f"{top.path}."
     lines = {node.path.removeprefix(prefix): node.line for node in _nodes(top)}
     return InputFile(path, section, plain, reading.arrays, unused, reading.holders, lines)
+
+
+@contextmanager
+def spelt_out(claim: str, section: str, passed: Mapping[str, Any], out: Path) -> Iterator[Any]:
+    """A section that a program has passed, with what its texts stand for; arrays and numbers are left as they are.
+
+    Array files are named from the working folder.
+    """
+    *outer, own = section.split(".")
+    parent = None
+    for name in outer:
+        parent = Node(claim, 0, {}, parent or Node(claim, 0, {}), name)
+    top, reading = _tree(passed, claim, section, parent or Node(claim, 0, {}), own), _Reading(Path(), {})
+    plain = reading.mapping(top, _kinds(claim, section))
+    with InputFile(Path(claim), section, plain, reading.arrays, [], reading.holders, {}).filled(out) as read:
+        yield _merged(passed, read)
+
+
+def _tree(passed: Any, file: str, what: str, parent: Node | None, key: str | int) -> Node:
+    """The tree that a file would have; of an array, its shape."""
+    if getattr(passed, "ndim", 0) and hasattr(passed, "shape"):
+        passed = {"shape": list(map(str, passed.shape))}
+    if not isinstance(passed, Mapping | list | tuple):
+        return Node(file, 0, exact_text(passed, what), parent, key)
+    value: list[Node] | dict[str, Node] = {} if isinstance(passed, Mapping) else []
+    node = Node(file, 0, value, parent, key)
+    if isinstance(value, dict) and isinstance(passed, Mapping):
+        for name, item in passed.items():
+            value[key_text(name, what)] = _tree(item, file, f"{what}.{name}", node, name)
+    elif isinstance(value, list):
+        value.extend(_tree(item, file, f"{what}[{index}]", node, index) for index, item in enumerate(passed))
+    return node
+
+
+def _merged(passed: Any, read: Any) -> Any:
+    """What was read in the place of texts, and else what was passed."""
+    if isinstance(passed, str):
+        return read
+    if isinstance(passed, Mapping):
+        return {name: _merged(passed[name], item) if name in passed else item for name, item in read.items()}
+    if isinstance(passed, list | tuple):
+        return [_merged(*pair) for pair in zip(passed, read, strict=True)]
+    return passed
 
 
 # -- reading
@@ -299,7 +341,7 @@ class _Reading:
         raise node.malformed("a vector: one extent" if set(dimensions) == {VECTOR} else _BY_COLUMNS, found)
 
     def _held(self, node: Node, source: Source, **more: Plain) -> dict[str, Plain]:
-        name = re.sub(r"\[(\d+)\]", r".\1", node.path)
+        name = re.sub(r"\[(\d+)\]", r".\1", node.path.removeprefix("given."))
         self.arrays[name], holder = source, dict(more)
         self.holders[name] = holder
         return holder
@@ -346,7 +388,7 @@ class _Reading:
         try:
             file = open_array_file(self.folder / name)
         except UsageError as error:
-            raise node.malformed("an array file beside the YAML file, such as data.npz[keys]", str(error)) from None
+            raise node.malformed("an array file, such as data.npz[keys]", str(error)) from None
         if array is None and ONLY not in file.headers:
             if len(file.headers) != 1:
                 hint = f"write {name}[NAME]"

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, require_known
+from certattn.provers.array_inputs import InFile, Source, by_fields, found_arrays
+from certattn.provers.one_head import WhichHead, of_one_head
 
 KEY_VALUE = ("keys", "values", "queries")
 TOKENS = ("tokens", "queries")
@@ -21,17 +20,22 @@ FORMS = ((KEY_VALUE, ()), (TOKENS, ("K", "Q", "V")), (BILINEAR, ("V",)))
 
 
 def prompt_sources(
-    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], *, queries: bool = True
+    source: str | Path | None,
+    names: Mapping[str, str],
+    arrays: Mapping[str, Any],
+    head: WhichHead = None,
+    *,
+    queries: bool = True,
 ) -> dict[str, Source]:
     """The arrays of one form of a prompt, by field. Raises UsageError where none is whole, or several are.
 
     source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the
     tokens. A name such as keys.npy or k.npz[keys] is that of an array in a file of its own. Without `queries` the
-    form has none, and those that there are are left out.
+    form has none, and those that there are are left out. `head` is the one that is meant of several.
     """
     forms = [(tuple(f for f in needed if queries or f != "queries"), optional) for needed, optional in FORMS]
     known = tuple(dict.fromkeys(field for needed, optional in FORMS for field in needed + optional))
-    require_known({*arrays, *names}, known)
+    names, arrays = by_fields(names, known), by_fields(arrays, known)
     found: dict[str, Source] = {}
     file, holds = None, "no file was given"
     if source is not None:
@@ -39,8 +43,7 @@ def prompt_sources(
         holds = f"{source} holds {'the tokens' if ONLY in file.headers else file.listed()}"
         if ONLY in file.headers:
             found["tokens"] = InFile(file, ONLY)
-    found |= by_field(file, known, names)
-    found.update({field: array_of(field, array) for field, array in arrays.items()})
+    found |= found_arrays(file, known, names, arrays)
     whole = [[f for f in needed + optional if f in found] for needed, optional in forms if set(needed) <= set(found)]
     expected = f"expected arrays {', '.join(forms[0][0])}, or {', '.join(forms[1][0])} with K, Q, V or U, V"
     if not whole:
@@ -58,16 +61,4 @@ def prompt_sources(
             f"{holds}: a prompt of {several}? Say so with an array that only one of them has, such as "
             f"--array {own}={own}, or remove the others from the file (U replaces K and Q)"
         )
-    return {field: found[field] for field in fullest[0]}
-
-
-def array_of(field: str, array: Any) -> np.ndarray[Any, Any]:
-    """An array that was passed from Python. Raises UsageError for what would not be all of it."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise UsageError(
-            f"{field} is a masked array, whose mask a certificate cannot hold; pass what is meant, unmasked"
-        )
-    try:
-        return np.asarray(array)
-    except ValueError as error:
-        raise UsageError(f"{field} is no array ({error})") from None
+    return of_one_head({field: found[field] for field in fullest[0]}, head)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from flint import fmpq
 
@@ -29,6 +29,12 @@ _SAID = {
     WEAKER: "a weaker statement: the old one implies it",
     DIFFERENT: "another statement",
 }
+# Fields of `asserts` that are bounds in whatever claim has them: with less of these a statement says more, and with
+# more of those. What is `exceeded` with a probability of at most so much is exceeded by less no more rarely.
+LESS: Final = frozenset({"at_most", "relative_at_most", "probability", "exceeds"})
+MORE: Final = frozenset({"at_least", "at_least_everywhere"})
+# Of what is given, a length from which on all lengths are meant.
+_ONWARDS: Final = "given.length.at_least"
 # Array files beyond this are compared by hash alone.
 _MOST_ENTRIES = 10**6
 # Longer lists are shown by their length.
@@ -179,8 +185,9 @@ def _entries(node: Node, certificate: Certificate) -> list[fmpq]:
 
 
 def _direction(old: Node, new: Node) -> str:
-    """Whether a bound under `asserts` became stronger or weaker; "" where that is not known."""
-    if _section(new.path) != "asserts" or new.key not in ("at_most", "at_least"):
+    """Whether a bound became stronger or weaker; "" where that is not known."""
+    bound = _section(new.path) == "asserts" and new.key in LESS | MORE
+    if not bound and new.path != _ONWARDS:
         return ""
     try:
         one, other = _numbers(old), _numbers(new)
@@ -193,7 +200,7 @@ def _direction(old: Node, new: Node) -> str:
     larger = all(bool(y >= x) for x, y in zip(one, other, strict=True))
     if smaller is larger:
         return ""
-    return STRONGER if smaller is (new.key == "at_most") else WEAKER
+    return STRONGER if smaller is (new.key in LESS or not bound) else WEAKER
 
 
 def _numbers(node: Node) -> list[fmpq]:

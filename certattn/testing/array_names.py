@@ -14,19 +14,13 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile
+from certattn.provers.array_inputs import ALSO, InFile, name_in
 from certattn.testing.arrays import Numbers, booleans_of_bits
 
 # What arrays are called, by field; of each the first is what a message asks for.
 NAMES = {
-    OUTPUT.name: ("output", "o", "out", "outputs", "attn_output"),
-    QUERIES.name: ("q", "queries", "query"),
-    KEYS.name: ("k", "keys", "key"),
-    VALUES.name: ("v", "values", "value"),
-    LSE.name: ("lse", "logsumexp", "softmax_lse"),
-    MASK.name: ("mask",),
-    ALIBI.name: ("alibi",),
-    SINKS.name: ("sinks",),
+    field.name: ALSO.get(field.name, (field.name,))
+    for field in (OUTPUT, QUERIES, KEYS, VALUES, LSE, MASK, ALIBI, SINKS)
 }
 INPUTS = (QUERIES.name, KEYS.name, VALUES.name)
 
@@ -60,11 +54,8 @@ class Found:
             return self._arrays[name]
         if field == OUTPUT.name and list(self._arrays) == [ONLY]:
             return self._arrays[ONLY]
-        there = [name for name in NAMES[field] if name in self._arrays]
-        if len(there) > 1:
-            shown = " and ".join(map(repr, there))
-            raise UsageError(f"{self.path}: both {shown}; say which is meant: --array {NAMES[field][0]}={there[0]}")
-        return self._arrays[there[0]] if there else None
+        own = name_in(self.path, self._arrays, field)
+        return None if own is None else self._arrays[own]
 
     def take(self, field: str) -> InFile:
         """The same of one that has to be there. Raises UsageError."""

@@ -12,6 +12,7 @@ from certattn.kernel.document.numbers import NumberError, parse_real
 from certattn.kernel.errors import UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import Real
+from certattn.provers.exact_inputs import out_of_hundred
 
 Bound = float | str | Fraction
 
@@ -19,9 +20,10 @@ _NONE = (NumberError, ValueError, TypeError, OverflowError, ZeroDivisionError, A
 
 
 def exact_bound(bound: Bound, what: str) -> Fraction:
-    """Of a float the decimal that it is written as. Raises UsageError."""
+    """Of a float the decimal that it is written as, and of a text also a percentage. Raises UsageError."""
     try:
-        exact = _value(str(bound) if isinstance(bound, float | np.floating) else bound)
+        text = out_of_hundred(bound) if isinstance(bound, str) else bound
+        exact = _value(str(text) if isinstance(text, float | np.floating) else text)
     except _NONE:
         exact = Fraction(-1)
     if exact < 0:

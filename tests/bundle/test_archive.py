@@ -400,7 +400,7 @@ def test_nothing_to_check(pack: Pack, capsys: pytest.CaptureFixture[str]) -> Non
     [
         (["--report", "json=paper.zip"], "would be an input by its name"),
         (["--root", "."], "leave out --root"),
-        (["--strict"], "the second checker does not read archives"),
+        (["--strict"], "the second checker reads no archive; unpack it"),
         (["other.yaml"], "an archive is checked by itself"),
         (["--locked"], "no such file in the archive"),
     ],

@@ -67,6 +67,8 @@ FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "an array of another shape": (law("head.npz[keys]"), ["the array 'keys' (law.covariance)", "6 x 2", "2 x 2"]),
     "a matrix for a vector": (law("I", "head.npz[keys]"), ["law.mean", "the shape (6, 2)", "a vector: one extent"]),
     "an array of NaN": (law("wrong.npz[nan]"), ["wrong.npz", "NaN"]),
+    "a percentage": (law("3%*I"), ["in.yaml:1: law.covariance", "diag(2, 1, 1/2), I, 2*I"]),
+    "a mean in per cent": (law("I", "[0, 0.5%]"), ["in.yaml:1: law.mean[1]", "'0.5%'", "hint:     write 0.005"]),
     "an array of words": (law("wrong.npz[words]"), ["wrong.npz: the array 'words'", "str", "floats or integers"]),
 }
 # Arguments, and the words of the answer.
@@ -83,7 +85,10 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("generate output-tail law.yaml --length 9 --exceeds 1 -o made.yaml", ["nothing to bound", "--direction, --norm"]),
     (f"generate output-tail law.yaml --probability 2 {TAIL}".replace("--probability 0.01 ", ""),
      ["probability is 2", "above 0 and below 1"]),
-    (f"generate output-tail law.yaml {TAIL}".replace("0.01", "1%"), ["probability: '1%'", "such as 1/100 for 1%"]),
+    (f"generate output-tail law.yaml {TAIL}".replace("0.01", "1%%"), ["probability: '1%%'", "an exact number"]),
+    (f"generate output-tail law.yaml {TAIL}".replace("0.01", "200%"), ["probability is 2", "above 0 and below 1"]),
+    ("check none.zip", ["none.zip: no such file", "`certattn bundle`"]),
+    ("check none.zip --locked", ["none.zip: no such file", "`certattn bundle`"]),
     (f"generate output-tail law.yaml {TAIL}".replace("1000", "0"), ["length is 0", "a whole number from 1"]),
     (f"generate output-tail law.yaml {TAIL}".replace("made", "law"), ["law.yaml is an input", "another name for -o"]),
     (f"generate output-tail law.yaml {TAIL}".replace("made", "no/made"), ["no: no such folder"]),

@@ -147,6 +147,77 @@ def test_a_folder_stands_for_what_is_in_it_and_below(tree: Path) -> None:
     assert find(str(tree / "deep")) == [str(tree / "deep/d.yaml"), str(tree / "deep/down/c.yaml")]
 
 
+INPUT = "# of a law\nlaw: {kind: gaussian, mean: [0], covariance: I}\ntilt: [1]\n"
+
+
+def test_an_input_beside_certificates_is_left_out_and_named(write: Write, folder: Path, certattn_run: Run) -> None:
+    write("verified", "all/good.yaml")
+    (folder / "all/law.yaml").write_text(INPUT)
+    note = "certattn: note: all/law.yaml: an input of `certattn generate`, not a certificate: left out\n"
+    for paths in (["all"], ["all/*.yaml"], ["."]):
+        done = certattn_run("check", *paths)
+        assert (done.status, done.err) == (0, note)
+        assert "law.yaml" not in done.out
+    # What is named is checked.
+    assert certattn_run("check", "all/law.yaml").status == certattn_run("check", "all", "all/law.yaml").status == 2
+    assert certattn_run("lock", "all").out == "1 statement locked in certattn.lock\n"
+    (folder / "all/good.yaml").unlink()
+    # A check of nothing is no success.
+    assert "no certificates" in certattn_run("check", "all").err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace("certattn: 1\n", ""),
+        lambda text: text.replace("certattn: 1\nclaim: infinite-prompt-operator\n", ""),
+        lambda text: text[text.index("asserts") :],
+        lambda text: text[text.index("provenance") :],
+        lambda text: text[text.index("{operator") :],
+        lambda text: text[: len(text) // 4],
+        lambda text: text[:5],
+        lambda text: "",
+        lambda text: "\n".join(f" {line}" for line in text.splitlines()),
+        lambda text: f"{INPUT}\n{text}",
+        lambda text: f"{INPUT}'certattn': 1\n",
+        lambda text: f"{INPUT}? certattn\n",
+        lambda text: f"{INPUT}\rcertattn: 1\n",
+        lambda text: f"{INPUT}\u2028certattn: 1\n",
+        lambda text: f"---\n{INPUT}",
+        lambda text: f"{{{INPUT}}}",
+        lambda text: f"\ufeff{text}",
+        lambda text: INPUT.replace("law:", "laws:"),
+        lambda text: f"{INPUT}more: 1\n",
+        lambda text: INPUT + "#" * 2**16,
+        lambda text: INPUT.encode("utf-16"),
+        lambda text: INPUT.encode() + b"\xff",
+        lambda text: b"\0" * 10,
+    ],
+)
+def test_a_damaged_certificate_is_never_left_out(
+    write: Write, certattn_run: Run, damage: Callable[[str], str | bytes]
+) -> None:
+    write("verified", "all/good.yaml")
+    file = write("verified", "all/other.yaml")
+    found = damage(file.read_text())
+    file.write_bytes(found if isinstance(found, bytes) else found.encode())
+    done = certattn_run("check", "all")
+    assert done.status == (0 if done.out.endswith("2 certificates: 2 verified\n") else 2)
+    assert "left out" not in done.err
+    assert "2 certificates: " in done.out
+
+
+def test_a_lock_misses_a_certificate_that_became_an_input(write: Write, certattn_run: Run) -> None:
+    write("verified", "all/good.yaml")
+    file = write("verified", "all/other.yaml")
+    assert certattn_run("lock", "all").status == 0
+    file.write_text(INPUT)
+    assert certattn_run("check", "all").status == 0
+    done = certattn_run("check", "all", "--locked")
+    assert done.status == 2
+    assert "malformed  all/other.yaml" in done.out
+
+
 def test_globs(tree: Path) -> None:
     assert find("*.y*ml") == ["a.yml", "b.yaml", "odd*[1].yaml"]
     assert find("**/*.yaml") == ["b.yaml", "deep/d.yaml", "deep/down/c.yaml", "odd*[1].yaml"]

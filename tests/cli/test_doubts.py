@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from certattn.kernel.document.certificate import loads
-from certattn.provers.doubts import Rule, astronomic, distances, long, rare, relative, scale_left_out
+from certattn.provers.commands import Rule
+from certattn.provers.doubts import astronomic, distances, long, rare, relative, scale_left_out
 
 
 def doubts(rule: Rule, given: str, asserts: str) -> list[str]:

@@ -160,6 +160,17 @@ def test_a_renamed_file(locked: Path, certattn_run: Run) -> None:
     assert certattn_run("check", "--locked").status == 0
 
 
+def test_a_lock_says_how_a_statement_has_changed(locked: Path, certattn_run: Run) -> None:
+    change(locked / "head.yaml", "at_most: 50", "at_most: 51")
+    assert certattn_run("lock").out.splitlines() == [
+        "promises a weaker statement: certificates/head.yaml",
+        "  asserts.deviation.at_most: 50 -> 51  (weaker)",
+        "2 statements locked in certattn.lock",
+    ]
+    change(locked / "operator.yaml", "offset: [0]", "offset: [1]")
+    assert certattn_run("lock").out.splitlines()[0] == "promises another statement: certificates/operator.yaml"
+
+
 def test_two_files_that_have_changed_places(locked: Path, write: Write, certattn_run: Run) -> None:
     text = write("verified", "certificates/other.yaml").read_text()
     (locked / "other.yaml").write_text(text.replace("V: [[1, 0]]", "V: [[0, 1]]").replace("offset: [0]", "offset: [1]"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certattn import load
+from certattn.input_fields import fields_of
+from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.document.certificate import loads
-from certattn.report.comparison import Comparison, compare
+from certattn.kernel.document.schema import Kind, Listing
+from certattn.kernel.theorems import CHAPTER_OF
+from certattn.report.comparison import LESS, MORE, Comparison, compare
 
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 TEXT = """\
@@ -157,3 +162,54 @@ def test_the_digest_and_the_comparison_agree(one: Any, other: Any) -> None:
     assert (comparison.statement == "same") is (old.digest == new.digest) is (not comparison.changes)
     back = {"stronger": "weaker", "weaker": "stronger"}
     assert compare(new, old).statement == back.get(comparison.statement, comparison.statement)
+
+
+def _names(kinds: Iterable[Kind[Any]]) -> Iterator[str]:
+    """All names of fields, at any depth."""
+    for name, inner in fields_of(kinds).items():
+        yield name
+        yield from _names([kind.item if isinstance(kind, Listing) else kind for kind in inner])
+
+
+RARE = GALLERY / "prompts" / "output-tail" / "gaussian-length.yaml"
+
+
+@pytest.mark.parametrize(
+    ("changes", "statement"),
+    [
+        ([("probability: 0.01", "probability: 0.1")], "weaker"),
+        ([("probability: 0.01", "probability: 0.001")], "stronger"),
+        ([("exceeds: 0.3", "exceeds: 0.4")], "weaker"),
+        ([("exceeds: 0.3", "exceeds: 0.2")], "stronger"),
+        ([("at_least: 4869", "at_least: 5000")], "weaker"),
+        ([("at_least: 4869", "at_least: 4000")], "stronger"),
+        ([("exceeds: 0.3", "exceeds: 0.4"), ("probability: 0.01", "probability: 0.1")], "weaker"),
+        ([("exceeds: 0.3", "exceeds: 0.4"), ("probability: 0.01", "probability: 0.001")], "different"),
+        ([("exceeds: 0.3", "exceeds: 0.2"), ("at_least: 4869", "at_least: 5000")], "different"),
+        ([("    at_least: 4869", "    at_most: 4869")], "different"),
+        ([("query: [1,", "query: [2,")], "different"),
+    ],
+)
+def test_a_rarer_or_smaller_error_and_a_shorter_prompt_say_more(changes: list[tuple[str, str]], statement: str) -> None:
+    text = old = RARE.read_text("utf-8")
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after, 1)
+    assert compare(loads(old, "old.yaml"), loads(text, "new.yaml")).statement == statement
+
+
+def test_names_that_tell_which_side_is_stronger_are_bounds_in_every_claim_that_has_them() -> None:
+    """A claim that gets a field of such a name has to mean the same by it: look, and write it down here."""
+    names = (*LESS, *MORE)
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for claim in CHAPTER_OF:
+        for name in _names([CLAIMS[claim].asserts]):
+            found.get(name, set()).add(claim)
+    assert found.pop("at_most")
+    assert found.pop("at_least")
+    assert found == {
+        "relative_at_most": {"output-deviation"},
+        "at_least_everywhere": {"cache-error"},
+        "exceeds": {"output-tail", "gradient-tail", "typical-prompt"},
+        "probability": {"output-tail", "gradient-tail", "typical-prompt"},
+    }

@@ -25,6 +25,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.theorems import module_of
 from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
+from certattn.provers.exact_inputs import out_of_hundred
 from certattn.provers.figures import require_figure
 from certattn.report.progress import counting
 from certattn.report.text import on_one_line
@@ -136,7 +137,7 @@ def _blaming_options(described: Command, typed: Mapping[str, Any]) -> Iterator[N
         for option in described.options:
             # Rows are those of the queries.
             field = "queries.rows" if option.input == "query_rows" else option.input
-            if error.place.path == f"given.{field}" and typed[option.input] is not None:
+            if error.place.path in (field, f"given.{field}") and typed[option.input] is not None:
                 place = Place(f"{option.flags.partition('/')[0]} {typed[option.input]}")
                 raise MalformedError(place, error.found, error.expected, error.hint) from None
         raise
@@ -149,7 +150,7 @@ def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: Ex
         return {kind.input: files.enter_context(taken_file(claim, Path(typed), kind.section, out))}
     if isinstance(taken, Option) and taken.parse is not None and typed is not None:
         return {taken.input: taken.gather(map(taken.parse, typed)) if taken.many else taken.parse(typed)}
-    return {taken.input: typed}
+    return {taken.input: out_of_hundred(typed) if isinstance(taken, Option) and isinstance(typed, str) else typed}
 
 
 def _is_default(name: str) -> bool:

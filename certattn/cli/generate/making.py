@@ -14,6 +14,7 @@ import click
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import MalformedError
+from certattn.provers.commands import Rule
 from certattn.provers.output import require_place
 from certattn.provers.plots import draw
 from certattn.report.text import on_one_line, paragraph, printable
@@ -24,7 +25,7 @@ def make_certificate(
     out: Path,
     inputs: Mapping[str, Any],
     finding: Callable[[Certificate], str],
-    doubts: Iterable[Callable[[Certificate], Iterable[str]]],
+    doubts: Iterable[Rule],
     drawing: Callable[[Certificate], str] | None,
 ) -> Certificate:
     """Generate, and say what was written; `finding` is a sentence about what was found, said first, or "".
@@ -32,12 +33,12 @@ def make_certificate(
     `doubts` are rules that say where it says little. `drawing` makes a figure of the certificate, and a sentence about
     it that is said last.
     """
-    from certattn._api import generate as make
+    from certattn._inputs import prove
     from certattn.statements.wording import statement_of
 
     if sys.stderr.isatty():
         click.echo("computing proven bounds ...", err=True)
-    certificate = make(claim, out, **inputs)
+    certificate = prove(claim, out, inputs)
     # Every file is written before anything is said, for the reader of what is said may leave early (`| head`).
     drawn = drawing(certificate) if drawing is not None else ""
     if said := finding(certificate):
@@ -71,13 +72,12 @@ def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict
         yield given
 
 
-def _tell_doubts(certificate: Certificate, rules: Iterable[Callable[[Certificate], Iterable[str]]]) -> None:
+def _tell_doubts(certificate: Certificate, rules: Iterable[Rule]) -> None:
     """Say where a certificate says little, by the rules of its command and by that of all."""
-    from certattn.provers.doubts import astronomic
+    from certattn.provers.doubts import doubts
 
-    for rule in (*rules, astronomic):
-        for doubt in rule(certificate):
-            click.echo("\n".join(paragraph(f"note: {printable(doubt)}")))
+    for doubt in doubts(rules, certificate):
+        click.echo("\n".join(paragraph(f"note: {printable(doubt)}")))
 
 
 def tell(note: str) -> None:

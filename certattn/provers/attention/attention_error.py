@@ -31,13 +31,12 @@ from certattn.kernel.theorems.attention.attention_error import (
 from certattn.kernel.theorems.attention.score_rules import ALIBI, SINKS
 from certattn.kernel.theorems.attention.stated_heads import KEYS, LSE, MASK, OUTPUT, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
+from certattn.provers.array_inputs import InFile, Source, found_arrays, placed
 from certattn.provers.attention.heads_given import scale_and_masks
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, to_state
 from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact_rational, exact_text, require_states, require_within
 from certattn.provers.output import Draft
-from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 STATES = tuple(field.name for field in MEASURES)
@@ -169,9 +168,7 @@ def generate(
 
 def _sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
     known = (*_FIELDS, *_DIMENSIONS, MASK.name)
-    require_known({*arrays, *names}, known)
-    found = by_field(None if source is None else open_array_file(Path(source)), known, names)
-    found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
+    found = found_arrays(None if source is None else open_array_file(Path(source)), known, names, arrays)
     if MASK.name in found:
         found[MASK.name] = _in_bytes(found[MASK.name])
     missing = [field for field in _FIELDS if field not in found]

@@ -31,7 +31,7 @@ from certattn.kernel.theorems.attention.query_regions import MOST_CELLS, REGION
 from certattn.kernel.theorems.attention.stated_caches import HIGH_FIRST, KEPT, LOW_FIRST, MULTIPLICITIES, PACKED
 from certattn.kernel.theorems.attention.stated_heads import KEYS, QUERIES, VALUES
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import Source, by_field, placed, require_known
+from certattn.provers.array_inputs import Source, found_arrays, placed
 from certattn.provers.attention.cache_regions import Reached, hints, reached
 from certattn.provers.attention.deviation_search import BITS
 from certattn.provers.attention.heads_given import scale_and_masks
@@ -40,7 +40,6 @@ from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Com
 from certattn.provers.doubts import relative
 from certattn.provers.exact_inputs import exact, exact_rational, require_states, require_within
 from certattn.provers.output import Draft
-from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
 
 STATES = tuple(field.name for field in MEASURES)
@@ -193,9 +192,7 @@ def generate(
 def _sources(
     source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], fields: Sequence[str]
 ) -> dict[str, Source]:
-    require_known({*arrays, *names}, ARRAYS)
-    found = by_field(None if source is None else open_array_file(Path(source)), ARRAYS, names)
-    found |= {field: array_of(field, array) for field, array in arrays.items() if array is not None}
+    found = found_arrays(None if source is None else open_array_file(Path(source)), ARRAYS, names, arrays)
     missing = [field for field in fields if field not in found]
     if missing:
         raise UsageError(f"no array {' and no '.join(missing)}; expected {', '.join(fields)} (--array keys=NAME)")

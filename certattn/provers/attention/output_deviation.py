@@ -24,7 +24,7 @@ from certattn.kernel.theorems.attention.output_deviation import AT_MOST, THEOREM
 from certattn.provers.array_inputs import placed
 from certattn.provers.attention.deviation_search import BITS, DIGITS, arb_bounds, relative_bounds, upper_bounds
 from certattn.provers.attention.long_runs import Said
-from certattn.provers.attention.region_certificates import Wanted, over_regions
+from certattn.provers.attention.region_certificates import Wanted, output_there, over_regions
 from certattn.provers.attention.region_options import (
     BOX,
     CELLS,
@@ -37,6 +37,7 @@ from certattn.provers.attention.region_options import (
 from certattn.provers.commands import (
     ARRAY,
     DATA_OR_AUTO,
+    HEAD,
     QUERY_ROWS,
     SCORE_SCALE,
     Argument,
@@ -49,9 +50,13 @@ from certattn.provers.commands import (
 )
 from certattn.provers.doubts import relative, spread
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_one_of
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import round_up
+
+# Limits that are words; the second is none of certificates.
+EMPIRICAL, CONSTANT = "empirical", "constant"
 
 
 def generate(
@@ -59,12 +64,13 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     scale: Number = "1",
     query_rows: str | None = None,
     region: dict[str, Any] | list[dict[str, Any]] | None = None,
     cells: int = CELLS,
     lower_bound: bool = False,
-    limit: str | dict[str, Any] = "empirical",
+    limit: str | dict[str, Any] = EMPIRICAL,
     norm: str = "l2",
     at_most: Number | None = None,
     per_query: bool = False,
@@ -87,6 +93,8 @@ def generate(
         `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}, or .npy files, as {"keys": "k.npy"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     scale : exact number
         Factor of the scores, such as "1/sqrt(64)".
     query_rows : str, optional
@@ -99,8 +107,9 @@ def generate(
         Cut each region into at most so many cells.
     lower_bound : bool
         Over a region, also state that some query deviates by as much as the search found.
-    limit : "empirical" or mapping
-        "empirical", or a mapping as certificates write it under `given.limit`.
+    limit : "empirical", "constant" or mapping
+        "empirical"; "constant" for the output at the middle of the region, rounded, so that the bound says how far the
+        output moves; or a mapping as certificates write it under `given.limit`.
     norm : {"l2", "linf"}
         The norm that is bounded.
     at_most : exact number, optional
@@ -156,18 +165,24 @@ def generate(
     if norm not in tuple(NORMS):
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "limit": exact(limit, "limit")}
-    if stated["limit"] == "empirical":
-        stated["limit"] = {"kind": "empirical"}
+    if stated["limit"] in (EMPIRICAL, CONSTANT):
+        # What is constant is known when the region is.
+        stated["limit"] = {"kind": EMPIRICAL}
     rows = exact_text(query_rows, "query_rows") if query_rows is not None else None
     bound = exact_text(at_most, "at_most") if at_most is not None else None
     require_one_of(ARITHMETICS, arithmetic, "arithmetic")
     over = Wanted.stated(region) if region is not None else None
+    if limit == CONSTANT and over is None:
+        raise UsageError(
+            "how far does the output move, when the query moves how far? expected a region beside --limit constant, "
+            "such as --radius 1/4"
+        )
     if causal is not None and over is None:
         stated["causal"] = str(causal)
     of_queries = {"per_query": per_query, "relative": relative}
     _require_options(over, cells, lower_bound, [name for name, there in of_queries.items() if there], arithmetic, rows)
     require_place(out, source)
-    sources = prompt_sources(source, names or {}, arrays, queries=over is None or over.needs_queries)
+    sources = prompt_sources(source, names or {}, arrays, head, queries=over is None or over.needs_queries)
     with placed(out, sources, data) as references:
         if rows is not None:
             references["queries"]["rows"] = rows
@@ -176,6 +191,8 @@ def generate(
             draft = Draft(THEOREM, out, given, note)
             return draft.write(*_listed(draft, norm, bound, (per_query, relative), arithmetic, said))
         draft = Draft(THEOREM, out, over.placed(given, causal), note)
+        if limit == CONSTANT:
+            draft = draft.about({**over.placed(given, causal), "limit": output_there(draft)})
         return draft.write(*over_regions(draft, norm, bound, cells, lower_bound))
 
 
@@ -262,7 +279,11 @@ COMMAND = Command(
     REGION_FILE,
     MOST_CELLS_OF_EACH,
     Option("--lower-bound", "Also state, as at_least, the largest deviation found in the region.", bool),
-    Option("--limit", "`empirical`, or a YAML file with a limit.", Yaml("given.limit", word="empirical")),
+    Option(
+        "--limit",
+        "`empirical`; `constant`, the output at the middle of the region; or a YAML file with a limit.",
+        Yaml("given.limit", words=(EMPIRICAL, CONSTANT)),
+    ),
     Option("--norm", "", tuple(NORMS)),
     Option(
         "--at-most", "The bound to state; by default the smallest that is proved, rounded up to 6 digits.", metavar="R"
@@ -276,6 +297,7 @@ COMMAND = Command(
         "N",
     ),
     ARRAY,
+    HEAD,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
     inputs=_inputs,

@@ -9,7 +9,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.balls import row_of_balls, working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.attention.cells import Hull
 from certattn.kernel.theorems.attention.output_deviation import AT_MOST, NORM, THEOREM, AssertedDeviation
@@ -18,12 +19,14 @@ from certattn.provers.attention.deviation_search import BITS, DIGITS, sharp
 from certattn.provers.attention.region_search import search
 from certattn.provers.exact_inputs import exact, require_within
 from certattn.provers.output import Draft, texts
-from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 
 # A bound above this is none. Written out, it could fill the memory.
 _MOST = arb(2) ** 4096
 # A bound that is so many times what was found says nothing that anybody wants to know.
 _USELESS = 10**6
+# Of an output that is stated as a limit.
+_OUTPUT_DIGITS, _OUTPUT_BITS = 12, 256
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,31 @@ def _each_row(queries: dict[str, Plain]) -> list[dict[str, Plain]]:
     if len(ends) != 2 or not all(end.isdigit() for end in ends) or int(ends[1]) - int(ends[0]) <= 1:
         return [queries]
     return [{**queries, "rows": f"{row}:{row + 1}"} for row in range(int(ends[0]), int(ends[1]))]
+
+
+def output_there(draft: Draft) -> dict[str, Plain]:
+    """The output at the middle of the regions of a draft, rounded, as a limit that is the same for every query.
+
+    Raises UsageError where they have several middles.
+    """
+    problem = draft.read(THEOREM.read, {"deviation": {"norm": "l2", "at_most": "0"}})
+    (middle, sees), *others = {(tuple(region.exact.middle().row(0)), region.sees) for region in problem.regions}
+    if others:
+        raise UsageError(
+            f"{len(others) + 1} queries have outputs of their own; expected one beside --limit constant, such as "
+            "--queries 5:6"
+        )
+    prompt = problem.prompt
+    seen = prompt.exact if sees is None else prompt.exact.first(sees)
+    with working_precision(_OUTPUT_BITS):
+        (from_mean,) = seen.outputs_from_mean(ExactMatrix.row_vector(middle) @ prompt.query_map.T)
+        output = [x + y for x, y in zip(from_mean, row_of_balls(seen.values.mean_row().row(0)), strict=True)]
+        if not all(entry.is_finite() for entry in output):
+            raise NotProvedError("the output at the middle of the region has no bound at this precision")
+        largest = max(upper_rational(abs(entry)) for entry in output)
+        offset = texts(round_nearest(lower_rational(entry), last_place(largest, _OUTPUT_DIGITS)) for entry in output)
+    zeros: list[Plain] = ["0"] * prompt.query_dimension
+    return {"kind": "affine", "matrix": [zeros] * len(offset), "offset": offset}
 
 
 def over_regions(

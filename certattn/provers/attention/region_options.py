@@ -15,9 +15,6 @@ RADIUS = Option("--radius", "Bound it over a ball of this radius around each of 
 CENTRE = Option("--centre", "The centre of the ball, in the place of a query.", metavar="'Q1, Q2, ...'")
 BOX = Option("--box", "Bound it over a box: an interval or a number per coordinate.", metavar="'A1:B1, A2:B2, ...'")
 REGION_FILE = Option(
-    "--region", "Bound it over the region, or each of a list of regions, in a YAML file.", Yaml("given.region"), "FILE"
-)
-REGION_FILE = Option(
     "--region", "Bound it over the region, or list of regions, in a YAML file.", Yaml("given.region"), "FILE"
 )
 MOST_CELLS_OF_EACH = Option("--cells", "The largest number of cells to cut a region into.", Whole(1))

@@ -30,6 +30,7 @@ from certattn.provers.attention.stated_tables import Array, Printing, exactly, m
 from certattn.provers.commands import (
     ARRAY,
     DATA_OR_AUTO,
+    HEAD,
     QUERY_ROWS,
     SCORE_SCALE,
     Argument,
@@ -39,7 +40,8 @@ from certattn.provers.commands import (
     Whole,
     in_arithmetic,
 )
-from certattn.provers.exact_inputs import positive, require_one_of, require_within
+from certattn.provers.exact_inputs import exact_text, positive, require_one_of, require_within
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -53,6 +55,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     given: Mapping[str, Plain] | None = None,
     scale: str = "1",
     query_rows: str | None = None,
@@ -79,6 +82,8 @@ def generate(
         `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     given : mapping, optional
         Instead of arrays, `scale` and `query_rows`: what the certificate is about, whole.
     scale : exact number
@@ -143,13 +148,13 @@ def generate(
     _require(wanted)
     require_place(out, source)
     if given is not None:
-        if source is not None or names or arrays or scale != "1" or query_rows is not None:
+        if source is not None or names or arrays or head is not None or scale != "1" or query_rows is not None:
             raise UsageError("with a whole prompt, leave out arrays, names, scale and rows of queries")
         return _write(out, dict(given), wanted, arithmetic, note)
-    with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+    with placed(out, prompt_sources(source, names or {}, arrays, head), data) as references:
         if query_rows is not None:
-            references["queries"]["rows"] = query_rows
-        return _write(out, {**references, "scale": scale}, wanted, arithmetic, note)
+            references["queries"]["rows"] = exact_text(query_rows, "query_rows")
+        return _write(out, {**references, "scale": exact_text(scale, "scale")}, wanted, arithmetic, note)
 
 
 def _require(wanted: Wanted) -> None:
@@ -234,6 +239,7 @@ COMMAND = Command(
     Option("--radius", "The radius to state; by default the smallest, rounded up to 3 digits.", metavar="R"),
     Option("--per-query", "State a radius, and bounds on eigenvalues, for each query.", bool),
     ARRAY,
+    HEAD,
     DATA_OR_AUTO,
     in_arithmetic(ARITHMETICS),
 )

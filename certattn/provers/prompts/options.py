@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from certattn.kernel.errors import UsageError
 from certattn.provers.commands import Option, entries
 
 GRADIENT = Option(
@@ -27,6 +29,22 @@ OF_LENGTHS = Option(
     LENGTHS,
 )
 LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", metavar="L")
+
+
+STATED_LENGTH = replace(LENGTH, help="The number of tokens, where the file does not say it.")
+
+
+def with_length(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs with the length of the options in what is given. Raises UsageError where it is there already."""
+    length, lengths = inputs.pop("length"), inputs.pop("lengths")
+    given = inputs["given"]
+    if length is not None and "length" in given:
+        raise UsageError("the length is given twice: in the law's file and as an option")
+    length = given.get("length") if length is None else length
+    if lengths is not None and length is not None:
+        count = length["at_least"] if isinstance(length, dict) else length
+        length = {"at_least": count} if lengths == ONWARDS else count
+    return {**inputs, "given": {**given, **({} if length is None else {"length": length})}}
 
 
 def left_out(inputs: Mapping[str, Any]) -> list[str]:

@@ -26,6 +26,7 @@ from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft
+from certattn.provers.prompts.options import OF_LENGTHS, STATED_LENGTH, with_length
 from certattn.provers.rounding import (
     decimal_exponent,
     lower_rational,
@@ -274,6 +275,8 @@ def _mean(mean: list[arb], digits: int) -> Plain:
 
 COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
+    STATED_LENGTH,
+    OF_LENGTHS,
     Option(
         "--method",
         "How the bounds are proved; auto takes the sharpest way that applies.",
@@ -283,4 +286,5 @@ COMMAND = Command(
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
     Option("--theta", "closed: exponent of 1/(L - 1); searched for by default.", metavar="THETA"),
+    inputs=with_length,
 )

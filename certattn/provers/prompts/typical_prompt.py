@@ -17,9 +17,10 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_real
 from certattn.kernel.theorems.prompts.typical_prompt import THEOREM, Compared, read_given
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
+from certattn.provers.commands import ARRAY, DATA, HEAD, SCORE_SCALE, Argument, Arrays, Command, Option, Yaml
 from certattn.provers.doubts import rare
 from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place, text_rows
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.prompts import output_tail
@@ -32,6 +33,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     law: dict[str, Any],
     scale: Number = "1",
     query: int = 0,
@@ -54,6 +56,8 @@ def generate(
         `V`. A .npy file holds the tokens.
     names : mapping of str to str, optional
         Names in the file that differ, as {"tokens": "x"}, or .npy files, as {"tokens": "x.npy"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     law : mapping
         The law that the tokens are compared with, as certificates write it.
     scale : exact number
@@ -110,7 +114,7 @@ def generate(
     """
     require_place(out, source)
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "law": exact(law, "law")}
-    sources = prompt_sources(source, names or {}, arrays)
+    sources = prompt_sources(source, names or {}, arrays, head)
     if "tokens" not in sources:
         raise UsageError("keys and values; expected tokens, which a law can be a law of")
     if norm is None and not directions:
@@ -170,6 +174,7 @@ COMMAND = Command(
     THRESHOLD,
     PROBABILITY,
     ARRAY,
+    HEAD,
     DATA,
     inputs=lambda options: {**options, "law": options["law"].get("law", options["law"])},
     doubts=[rare],

@@ -6,7 +6,9 @@ near it, or weights that show that there is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.numbers import parse_rational
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import UsageError
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
@@ -23,11 +27,20 @@ from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
 from certattn.provers.array_files import open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, placed, require_known
-from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole
-from certattn.provers.exact_inputs import exact, require_one_of, require_within
+from certattn.provers.array_inputs import (
+    InFile,
+    Source,
+    array_in,
+    by_fields,
+    changed,
+    file_and_array,
+    found_arrays,
+    placed,
+    shape_of,
+)
+from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, entries
+from certattn.provers.exact_inputs import exact, exact_rational, require_one_of, require_within
 from certattn.provers.output import Draft, require_place, texts
-from certattn.provers.prompt_sources import array_of
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 
@@ -53,6 +66,7 @@ def generate(
     given: dict[str, Any] | None = None,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    direction: Any = None,
     form: str = "auto",
     digits: int = DIGITS,
     data: str = "auto",
@@ -72,6 +86,9 @@ def generate(
         Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    direction : array_like of exact numbers, optional
+        A direction that is asked about, such as that of a trained p: the certificate states that it is that of the
+        solution where it is, and else how far it is from it. With the form "exact" another direction is an error.
     form : {"auto", "exact", "direction"}
         "exact" states the solution itself, "direction" a direction with so many digits and its distance from the
         solution, "auto" the first where the solution has at most 32 multipliers.
@@ -84,7 +101,7 @@ def generate(
         A line for the certificate's readers, kept under `provenance`.
     **arrays : array_like
         What `source` would hold, by keyword; arrays, and lists with floats, are written beside the certificate. Keys or
-        tokens of inputs of one length may have three axes: (inputs, tokens, dimension).
+        tokens of inputs of one length may have three axes, here and there: (inputs, tokens, dimension).
 
     Returns
     -------
@@ -95,6 +112,8 @@ def generate(
     ------
     UsageError, MalformedError
         As `certattn.generate` does.
+    NotProvedError
+        The direction satisfies the constraints at no length, or with the form "exact" is not that of the solution.
 
     Notes
     -----
@@ -115,16 +134,17 @@ def generate(
     require_one_of(FORMS, form, "form")
     require_within(2, 1000, digits, "digits")
     require_place(out, source)
+    wanted = Wanted(form, digits, None if direction is None else exact(direction, "direction"))
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
-        return _write(out, exact(given, "given"), form, digits, note)
-    require_known({*arrays, *(names or {})}, ARRAYS)
+        return _write(out, exact(given, "given"), wanted, note)
+    arrays = by_fields(arrays, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
-        return _write(out, exact(arrays, "given"), form, digits, note)
+        return _write(out, exact(arrays, "given"), wanted, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
-        return _write(out, {**references, **vectors}, form, digits, note)
+        return _write(out, {**references, **vectors}, wanted, note)
 
 
 def _is_exact(value: Any) -> bool:
@@ -139,33 +159,105 @@ def _arrays(
 ) -> tuple[dict[str, Source], dict[str, Plain]]:
     """Matrices to refer to, and vectors to write out. Raises UsageError."""
     file = None if source is None else open_array_file(Path(source))
-    found: dict[str, Any] = {**by_field(file, ARRAYS, names), **arrays}
+    found = found_arrays(file, ARRAYS, names, arrays)
     if not found:
         raise UsageError(f"no array is there; expected some of {', '.join(ARRAYS)}")
     matrices: dict[str, Source] = {}
     for field in MATRICES:
         if field in found:
-            array = matrices[field] = (
-                found[field] if isinstance(found[field], InFile) else array_of(field, found[field])
-            )
-            if isinstance(array, np.ndarray) and array.ndim == 3 and field in STACKED:
-                matrices[field] = array.reshape(-1, array.shape[2])
-                found.setdefault("lengths", [array.shape[1]] * array.shape[0])
+            matrices[field], shape = found[field], shape_of(found[field])
+            if len(shape) == 3 and field in STACKED:
+                matrices[field] = changed(found[field], lambda rows: rows.reshape(-1, rows.shape[2]))
+                found.setdefault("lengths", np.full(shape[0], shape[1]))
     return matrices, {field: _written_out(found[field], field) for field in VECTORS if field in found}
 
 
 def _written_out(values: Any, field: str) -> Plain:
     """A vector of integers as certificates write it."""
     array = np.asarray(values.file.read(values.name) if isinstance(values, InFile) else values)
-    if array.ndim != 1 or array.size == 0 or not np.all(array == np.trunc(array)):
-        raise UsageError(f"{field} has the shape {array.shape}, expected a vector of integers")
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf" or not np.all(array == np.trunc(array)):
+        found = f"{field} has the shape {array.shape} and the number type {array.dtype}"
+        raise UsageError(f"{found}, expected a vector of integers")
     return [str(int(entry)) for entry in array]
 
 
-def _write(out: Path, given: Plain, form: str, digits: int, note: str) -> Certificate:
+@dataclass(frozen=True)
+class Wanted:
+    """In which form the solution is stated, and the direction that is asked about."""
+
+    form: str
+    digits: int
+    direction: Plain | None
+
+
+def _write(out: Path, given: Plain, wanted: Wanted, note: str) -> Certificate:
     draft = Draft(THEOREM, out, given, note)
     problem = draft.read(lambda written: read_problem(GIVEN.read(written.given, written.reading)[1]))
-    return draft.write(*_found(problem, form, digits))
+    found = _found(problem, wanted.form, wanted.digits) if wanted.direction is None else _asked(problem, wanted)
+    return draft.write(*found)
+
+
+def _asked(problem: MarginProblem, wanted: Wanted) -> Found:
+    """What is asserted of a stated direction, which is not rounded. Raises NotProvedError."""
+    direction = _stated(problem, wanted.direction)
+    try:
+        multipliers, is_exact = near_multipliers(problem.rows, problem.levels, wanted.digits, _MOST_ACTIVE)
+        if wanted.form == "exact" and not is_exact:
+            multipliers, is_exact = max_margin_multipliers(problem.rows, problem.levels), True
+    except NotSeparableError:
+        raise NotProvedError(
+            "no point satisfies the constraints, so that there is no direction to compare with; leave out the "
+            "direction, and the certificate states that"
+        ) from None
+    distance = MarginDistance(problem.rows, problem.levels, direction, multipliers)
+    worst = min(range(problem.rows.rows), key=lambda j: distance.products[j])
+    solution = MaxMargin(problem.rows, multipliers, problem.levels).solution
+    angle = f"it makes an angle of about {_degrees(direction, solution):.4g} degrees with the solution"
+    if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0:
+        product, name = distance.products[worst], problem.constraints[worst]
+        which = f"token {name.token} of input {name.input}" if isinstance(name, Pair) else f"point {name}"
+        least = "be positive" if problem.levels[worst] != 0 else "not be negative"
+        raise NotProvedError(
+            f"the direction satisfies the constraints at no length: for {which} the product is about "
+            f"{_float(product):.4g}, and has to {least}; {angle}"
+        )
+    if is_exact and direction.scaled(1 / distance.margin) == solution and wanted.form != "direction":
+        return _exactly(problem, multipliers)
+    if wanted.form == "exact":
+        raise NotProvedError(
+            f"the direction is not that of the solution: {angle}, and with the margin 1 it is about "
+            f"{_float(distance.reach) ** 0.5:.4g} from it; without --form exact, the certificate states that"
+        )
+    found = _beside(problem, distance, wanted.digits)
+    if found is None:
+        raise NotProvedError(f"no distance is proved with {wanted.digits} digits; expected more digits")
+    return found
+
+
+def _stated(problem: MarginProblem, plain: Plain | None) -> ExactMatrix:
+    """The numbers of a direction in one row. Raises UsageError."""
+    rows = plain if isinstance(plain, list) and all(isinstance(row, list) for row in plain) else [plain]
+    (count, width), name = problem.shape, problem.variable
+    sizes = [len(row) if isinstance(row, list) else 0 for row in rows]
+    if sizes != [width] * count:
+        shape = f"{count} x {width} numbers" if name == "W" else f"{width} numbers"
+        raise UsageError(f"the direction has {' + '.join(map(str, sizes))} numbers; expected {shape}, as {name} has")
+    numbers = ExactMatrix.row_vector([exact_rational(entry, "direction") for row in rows for entry in row])  # type: ignore[union-attr]
+    if numbers.is_zero():
+        raise UsageError("the direction is 0, which points nowhere")
+    return numbers
+
+
+def _float(value: fmpq) -> float:
+    """For people."""
+    return float(arb(value).mid())
+
+
+def _degrees(one: ExactMatrix, other: ExactMatrix) -> float:
+    """The angle, for people."""
+    with working_precision(_bits(DIGITS)):
+        across = arb(max(one.inner(one) * other.inner(other) - one.inner(other) ** 2, fmpq(0))).sqrt()
+        return math.degrees(float(arb.atan2(across.mid(), arb(one.inner(other)).mid()).mid()))
 
 
 def _found(problem: MarginProblem, form: str, digits: int) -> Found:
@@ -210,21 +302,23 @@ def _nearly(problem: MarginProblem, multipliers: Mapping[int, fmpq], digits: int
     direction = ExactMatrix.row_vector(_rounded(_solution(problem, multipliers), digits))
     kept = dict(zip(multipliers, _rounded(list(multipliers.values()), digits), strict=True))
     kept = {row: value for row, value in kept.items() if value > 0}
-    distance = MarginDistance(problem.rows, problem.levels, direction, kept)
+    return _beside(problem, MarginDistance(problem.rows, problem.levels, direction, kept), digits)
+
+
+def _beside(problem: MarginProblem, distance: MarginDistance, digits: int) -> Found | None:
+    """A direction and its distance from the solution; None if that proves nothing."""
     if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0 or distance.dual_value <= 0:
         return None
     with working_precision(_bits(digits)):
-        radius = round_up(
-            upper_rational(arb(max(distance.norm_squared - distance.dual_value, fmpq(0))).sqrt()), _FEW_DIGITS
-        )
+        radius = round_up(upper_rational(arb(max(distance.reach, fmpq(0))).sqrt()), _FEW_DIGITS)
         loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
-    asserts: dict[str, Plain] = {"direction": _point(direction, problem), "within": format_rational(radius)}
+    asserts: dict[str, Plain] = {"direction": _point(distance.direction, problem), "within": format_rational(radius)}
     among = [j for j in range(problem.rows.rows) if j not in loose]
     if loose and among:
         asserts["neighbours_among"] = _constraints(problem, among)
         asserts["gap"] = format_rational(round_down(min(loose.values()), _FEW_DIGITS))
     asserts["margin"] = _margin(distance.dual_value, distance.norm_squared)
-    return asserts, _multipliers(problem, kept)
+    return asserts, _multipliers(problem, distance.multipliers)
 
 
 def _solution(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> list[fmpq]:
@@ -295,8 +389,38 @@ def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
     return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
 
 
+def _numbers_in(source: InFile) -> Plain:
+    return exact(source.file.read(source.name), str(source))
+
+
+def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
+    """What a direction that was asked about is."""
+    if inputs.get("direction") is None:
+        return ""
+    asserts: Any = certificate.plain["asserts"]
+    if "solution" in asserts:
+        return "the direction is that of the solution"
+    length = 1 / _float(parse_rational(asserts["margin"]["at_most"], DEFAULT_LIMITS))
+    return (
+        f"the direction, with the margin 1, is at most {asserts['within']} from the solution, whose length is about "
+        f"{length:.4g}"
+    )
+
+
+def _typed_direction(text: str) -> Any:
+    """Numbers, or those of an array in a file."""
+    named = file_and_array(text)
+    return _numbers_in(array_in(*named)) if named else entries(text)
+
+
 COMMAND = Command(
     Argument("PROBLEM", Arrays("given")),
+    Option(
+        "--direction",
+        "A direction that is asked about: numbers, or an array such as p.npy. Is it that of the solution, or how far?",
+        metavar="'P1, P2, ...'",
+        parse=_typed_direction,
+    ),
     Option(
         "--form",
         "State the solution itself, or a direction and its distance from the solution; "
@@ -306,4 +430,5 @@ COMMAND = Command(
     Option("--digits", "Digits of a direction; its distance from the solution has half as many.", Whole(2, 1000)),
     ARRAY,
     DATA_OR_AUTO,
+    finding=_finding,
 )

@@ -28,8 +28,9 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
     read_head,
 )
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY, DATA, QUERY_ROWS, Argument, Arrays, Command, Option, entries, to_plot
+from certattn.provers.commands import ARRAY, DATA, HEAD, QUERY_ROWS, Argument, Arrays, Command, Option, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_text
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place, text_rows, texts
 from certattn.provers.prompt_sources import prompt_sources
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -45,6 +46,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     given: Mapping[str, Plain] | None = None,
     scale: str = "1",
     query_rows: str | None = None,
@@ -69,6 +71,8 @@ def generate(
         `queries` (n x d_z) and any of `K`, `Q`, `V`, or `U` and `V`.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     given : mapping, optional
         Instead of arrays, `scale`, `query_rows`, `causal` and `score`: what the certificate is about, whole.
     scale : exact number
@@ -128,10 +132,18 @@ def generate(
         stated["score"] = _score(score)
     wanted = _Wanted(separability, exposure, gap, per_query)
     if given is not None:
-        if source is not None or names or arrays or scale != "1" or query_rows is not None or stated:
+        if (
+            source is not None
+            or names
+            or arrays
+            or head is not None
+            or scale != "1"
+            or query_rows is not None
+            or stated
+        ):
             raise UsageError("with a whole head, leave out everything else that certificates write under given")
         return _write(out, dict(given), wanted, note)
-    with placed(out, prompt_sources(source, names or {}, arrays), data) as references:
+    with placed(out, prompt_sources(source, names or {}, arrays, head), data) as references:
         if query_rows is not None:
             references["queries"]["rows"] = query_rows
         return _write(out, {**references, "scale": exact_text(scale, "scale"), **stated}, wanted, note)
@@ -312,6 +324,7 @@ COMMAND = Command(
     Option("--gap", "How far apart the bounds on a largest margin may be.", float),
     Option("--per-query", "State margins and weights of each query.", bool),
     ARRAY,
+    HEAD,
     DATA,
     to_plot("Draw selected tokens and weights; with --per-query."),
     inputs=_inputs,

@@ -30,8 +30,9 @@ from certattn.kernel.theorems.spectrum.linearization import (
 )
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX
 from certattn.provers.array_inputs import InFile, Source, placed
-from certattn.provers.commands import ARRAY, DATA, Argument, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.commands import ARRAY, DATA, HEAD, Argument, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import exact, exact_text, require_states, require_within
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import TooLongError, decimal_exponent, lower_rational, upper_rational
 from certattn.provers.spectrum.matrix_sources import matrix_sources
@@ -60,6 +61,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     given: Mapping[str, Any] | None = None,
     beta: str | None = None,
     unit: str | None = None,
@@ -81,6 +83,8 @@ def generate(
         .npz or .safetensors file holding `queries` and `keys` (d x p each, a row for each token).
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     given : mapping, optional
         Instead of arrays, what the certificate is about, whole.
     beta : exact number, optional
@@ -136,10 +140,10 @@ def generate(
     stated = {GIVEN_BETA.name: beta, UNIT.name: unit, GIVEN_SCALE.name: scale}
     numbers = {name: exact_text(text, name) for name, text in stated.items() if text is not None}
     if given is not None:
-        if source is not None or names or arrays or numbers:
+        if source is not None or names or arrays or head is not None or numbers:
             raise UsageError("with a whole section, leave out everything else that certificates write under given")
         return finish(exact(dict(given), "given"))
-    sources = matrix_sources(source, names or {}, arrays)
+    sources = matrix_sources(source, names or {}, arrays, head)
     if MATRIX.name in sources:
         raise UsageError("a matrix alone has no linear part; expected arrays queries and keys")
     if GIVEN_BETA.name not in numbers and GIVEN_SCALE.name not in numbers:
@@ -291,6 +295,7 @@ COMMAND = Command(
         HINTS,
     ),
     ARRAY,
+    HEAD,
     DATA,
     to_plot("Draw the singular values of the remainder and the quarter circle."),
     finding=lambda certificate, _: words_of_zeros(certificate),

@@ -10,10 +10,10 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.spectrum.stated_matrix import CAUSAL, CENTRED, KEYS, MATRIX, QUERIES
 from certattn.provers.array_files import ONLY, open_array_file
-from certattn.provers.array_inputs import InFile, Source, by_field, require_known
+from certattn.provers.array_inputs import InFile, Source, by_fields, found_arrays
 from certattn.provers.commands import Option
 from certattn.provers.exact_inputs import exact_text
-from certattn.provers.prompt_sources import array_of
+from certattn.provers.one_head import WhichHead, of_one_head
 
 FORMS = ((MATRIX.name,), (QUERIES.name, KEYS.name))
 _FIELDS = tuple(field for form in FORMS for field in form)
@@ -21,12 +21,15 @@ CENTRED_OR_NOT = Option("--centred/--not-centred", "Whether to subtract 1/d from
 _EXPECTED = "expected an array matrix, or arrays queries and keys"
 
 
-def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any]) -> dict[str, Source]:
+def matrix_sources(
+    source: str | Path | None, names: Mapping[str, str], arrays: Mapping[str, Any], head: WhichHead = None
+) -> dict[str, Source]:
     """The arrays of one form of a matrix, by field. Raises UsageError where none is whole, or both are.
 
     source: a file with arrays of the fields' names, or of those in `names`; a .npy file holds the matrix.
+    head: the one that is meant of several.
     """
-    require_known({*arrays, *names}, _FIELDS)
+    names, arrays = by_fields(names, _FIELDS), by_fields(arrays, _FIELDS)
     found: dict[str, Source] = {}
     file, holds = None, "no file was given"
     if source is not None:
@@ -35,8 +38,7 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
             holds, found[MATRIX.name] = f"{source} holds the matrix", InFile(file, ONLY)
         else:
             holds = f"{source} holds {file.listed()}"
-    found |= by_field(file, _FIELDS, names)
-    found.update({field: array_of(field, array) for field, array in arrays.items()})
+    found |= found_arrays(file, _FIELDS, names, arrays)
     # What was named is meant, whatever else the file holds.
     named = set(arrays) | set(names)
     whole = [form for form in FORMS if set(form) <= set(found) and named <= set(form)]
@@ -44,7 +46,7 @@ def matrix_sources(source: str | Path | None, names: Mapping[str, str], arrays: 
         raise UsageError(f"{_EXPECTED}; {holds}. Arrays of other names: --array matrix=NAME")
     if len(whole) > 1:
         raise UsageError(f"{holds}: the matrix, or that of queries and keys? Say so with --array matrix=matrix")
-    return {field: found[field] for field in whole[0]}
+    return of_one_head({field: found[field] for field in whole[0]}, head)
 
 
 def attention_section(

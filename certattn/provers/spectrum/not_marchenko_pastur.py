@@ -31,8 +31,9 @@ from certattn.kernel.theorems.spectrum.not_marchenko_pastur import (
 )
 from certattn.kernel.theorems.spectrum.spectral_distance import SCALED_SEPARATION, SEPARATION
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.commands import ARRAY, DATA, HEAD, SCORE_SCALE, Arrays, Command, Option, to_plot, to_state
 from certattn.provers.exact_inputs import Number, exact
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import precisions, round_up
 from certattn.provers.spectrum.best_scales import circle_float_tail, scale_for_law
@@ -67,6 +68,7 @@ def generate(
     lambda_: Number | None = None,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     finite: Mapping[str, Any] | None = None,
     scale: str = "1",
     centred: bool = True,
@@ -93,6 +95,8 @@ def generate(
         `queries` and `keys` (d x p each, a row for each token).
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     finite : mapping, optional
         Instead of arrays, the matrix as certificates write it.
     scale : exact number
@@ -145,10 +149,10 @@ def generate(
             raise UsageError(f"{missing[0].replace('_', '-')} is one of a matrix; expected a matrix, or another state")
         return _write(out, given, [name for name in wanted if name in _OF_LAW], places, note)
     if finite is not None:
-        if source is not None or names or arrays or scale != "1" or centred is not True:
+        if source is not None or names or arrays or head is not None or scale != "1" or centred is not True:
             raise UsageError("with a whole matrix, leave out everything else that certificates write under finite")
         return _write(out, {**given, FINITE.name: exact(dict(finite), FINITE.name)}, wanted, places, note)
-    sources = matrix_sources(source, names or {}, arrays)
+    sources = matrix_sources(source, names or {}, arrays, head)
     with placed(out, sources, data) as references:
         section = attention_section(references, scale, centred=centred)
         return _write(out, {**given, FINITE.name: section}, wanted, places, note)
@@ -243,6 +247,7 @@ COMMAND = Command(
     to_state("What to state; everything by default.", STATES),
     Option("--places", "Decimal places of the bounds.", int),
     ARRAY,
+    HEAD,
     DATA,
     to_plot("Draw densities and distribution functions of the law and of quarter circles."),
 )

@@ -18,8 +18,20 @@ from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.singular_values import THEOREM, StatedSpectrum, quantity
 from certattn.kernel.theorems.spectrum.stated_matrix import Hint, Spectrum, StatedMatrix
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.commands import (
+    ARRAY,
+    DATA,
+    HEAD,
+    SCORE_SCALE,
+    Argument,
+    Arrays,
+    Command,
+    Option,
+    to_plot,
+    to_state,
+)
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_states
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import decimal_exponent, lower_rational, nearest, round_down, round_up, upper_rational
 from certattn.provers.spectrum.matrix_sources import CENTRED_OR_NOT, attention_section, matrix_sources
@@ -52,6 +64,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     given: Mapping[str, Any] | None = None,
     scale: str = "1",
     centred: bool = True,
@@ -76,6 +89,8 @@ def generate(
         each, a row for each token).
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     given : mapping, optional
         Instead of arrays, what the certificate is about, whole.
     scale : exact number
@@ -129,10 +144,10 @@ def generate(
     require_place(out, source)
     wanted = _Wanted(largest, radius, above, states, hint)
     if given is not None:
-        if source is not None or names or arrays or scale != "1" or centred is not True or causal:
+        if source is not None or names or arrays or head is not None or scale != "1" or centred is not True or causal:
             raise UsageError("with a whole matrix, leave out everything else that certificates write under given")
         return _write(out, exact(dict(given), "given"), wanted, note)
-    sources = matrix_sources(source, names or {}, arrays)
+    sources = matrix_sources(source, names or {}, arrays, head)
     with placed(out, sources, data) as references:
         return _write(out, attention_section(references, scale, centred=centred, causal=causal), wanted, note)
 
@@ -287,6 +302,7 @@ COMMAND = Command(
     to_state("What to state; by default all but entropy, or only counts where --above is given.", STATES),
     Option("--hint", "Store singular vectors beside the certificate, or let the checker compute them.", HINTS),
     ARRAY,
+    HEAD,
     DATA,
     to_plot("Draw the singular values."),
     Option(

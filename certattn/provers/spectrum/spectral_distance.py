@@ -34,9 +34,21 @@ from certattn.kernel.theorems.spectrum.spectral_distance import (
 )
 from certattn.kernel.theorems.spectrum.stated_matrix import MATRIX, StatedMatrix
 from certattn.provers.array_inputs import placed
-from certattn.provers.commands import ARRAY, DATA, SCORE_SCALE, Argument, Arrays, Command, Option, to_plot, to_state
+from certattn.provers.commands import (
+    ARRAY,
+    DATA,
+    HEAD,
+    SCORE_SCALE,
+    Argument,
+    Arrays,
+    Command,
+    Option,
+    to_plot,
+    to_state,
+)
 from certattn.provers.doubts import distances
 from certattn.provers.exact_inputs import Number, exact, exact_text, require_states, require_within
+from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import lower_rational, upper_rational
 from certattn.provers.spectrum.best_scales import circle_float_tail, law_float_tail, scale_for_values
@@ -62,6 +74,7 @@ def generate(
     *,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    head: WhichHead = None,
     given: Mapping[str, Any] | None = None,
     scale: str = "1",
     centred: bool = True,
@@ -88,6 +101,8 @@ def generate(
         each, a row for each token).
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    head : int or str, optional
+        Which head is meant, counted from 0, where arrays have three axes, heads first; "0,2" is head 2 of batch 0.
     given : mapping, optional
         Instead of all of these and of the law, what the certificate is about, whole.
     scale : exact number
@@ -149,7 +164,15 @@ def generate(
         wanted.remove(FIXED_POINT.name)
     if given is not None:
         stated_law = [name for name, value in {**law, "truncate_at": truncate_at}.items() if value is not None]
-        if source is not None or names or arrays or scale != "1" or centred is not True or stated_law:
+        if (
+            source is not None
+            or names
+            or arrays
+            or head is not None
+            or scale != "1"
+            or centred is not True
+            or stated_law
+        ):
             raise UsageError("with a whole section, leave out everything else that certificates write under given")
         return _write(out, exact(dict(given), "given"), wanted, places, note)
     section = law_section(law)
@@ -160,7 +183,7 @@ def generate(
                 "expected beta (--beta and --lambda) or a unit (--unit) instead of alpha^2 and beta^2, or no truncation"
             )
         section[TRUNCATED_AT.name] = exact_text(truncate_at, "truncate_at")
-    sources = matrix_sources(source, names or {}, arrays)
+    sources = matrix_sources(source, names or {}, arrays, head)
     with placed(out, sources, data) as references:
         stated = attention_section(references, scale, centred=centred)
         if unit is not None and MATRIX.name in stated:
@@ -347,6 +370,7 @@ COMMAND = Command(
     to_state("What to state; all bounds by default.", STATES),
     Option("--places", "Decimal places of the bounds.", int),
     ARRAY,
+    HEAD,
     DATA,
     to_plot("Draw the singular values and both densities."),
     doubts=[distances],

@@ -56,6 +56,9 @@ def _limit_words(kind: str, values: Values, masked: bool) -> str:
     """T_inf in a sentence."""
     if kind == "affine":
         offset, matrix, scale = values[LIMIT_OFFSET], values[LIMIT_MATRIX], read_scale(values)
+        if matrix.written_out and matrix.load().is_zero():
+            numbers = offset.words()
+            return f"the constant vector T_inf(q) = {numbers if numbers.startswith('(') else f'({numbers})'}"
         factor = "" if scale == 1 else f"{describe(scale)} * "
         return f"the affine map T_inf(q) = {offset.words()} + {factor}A q with A = {matrix.words()}"
     if kind == "law":

@@ -260,7 +260,7 @@ BAD: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
     "no queries": (bad_shape("queries", (0, 2)), "at least one row"),
     "no dimensions": (bad_shape("queries", (3, 0)), "at least one row and one column"),
     "one dimension": (bad_shape("keys", (6,)), "two dimensions"),
-    "three dimensions": (bad_shape("values", (1, 6, 3)), "two dimensions"),
+    "three dimensions": (bad_shape("values", (2, 6, 3)), "2 heads; expected one head, such as --head 0"),
     "a number": (bad_shape("values", ()), "two dimensions"),
     "queries of another dimension": (bad_shape("queries", (3, 5)), "queries of the keys' dimension"),
     "another number of values": (bad_shape("values", (7, 3)), "one value per key"),
@@ -475,3 +475,55 @@ def test_an_interruption_leaves_nothing_behind(
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "a.yaml", **prompt())
     assert files(tmp_path) == []
+
+
+# -- how far the output moves
+
+
+@pytest.mark.parametrize("form", ["keys", "tokens"])
+@pytest.mark.parametrize("causal", [None, 4])
+def test_the_constant_limit_is_the_output_at_the_middle(tmp_path: Path, form: str, causal: int | None) -> None:
+    rng = np.random.default_rng(3)
+    tokens, query, (Q, K, V) = rng.normal(size=(6, 3)), rng.normal(size=(1, 2)), rng.normal(size=(3, 3, 3))
+    keys, values, asked = (tokens @ K.T, tokens @ V.T, query @ Q[:, :2].T)
+    arrays = {"keys": keys, "values": values, "queries": asked}
+    if form == "tokens":
+        arrays = {"tokens": tokens, "K": K, "Q": Q[:, :2], "V": V, "queries": query}
+    made = generate(
+        tmp_path / "a.yaml", **arrays, scale="1/2", region={"kind": "ball", "radius": "1/10"}, limit="constant",
+        lower_bound=True, causal=causal,
+    )  # fmt: skip
+    limit: Any = made.plain["given"]["limit"]
+
+    def output(at: Any, keys: Any = keys[:causal], values: Any = values[:causal]) -> Any:
+        weights = np.exp(keys @ at / 2)
+        return weights @ values / weights.sum()
+
+    assert np.allclose([float(Fraction(entry)) for entry in limit["offset"]], output(asked[0]), rtol=0, atol=1e-11)
+    assert {entry for row in limit["matrix"] for entry in row} == {"0"}
+    # No query of the ball moves the output by more; one that was found, by the lower bound.
+    size = arrays["queries"].shape[1]
+    steps = rng.normal(size=(2000, size))
+    steps /= 10 * np.linalg.norm(steps, axis=1, keepdims=True)
+    moved = [query[0] + step for step in steps] if form == "tokens" else [asked[0] + step for step in steps]
+    there = [output(Q[:, :2] @ q if form == "tokens" else q) for q in moved]
+    most = max(float(np.linalg.norm(each - output(asked[0]))) for each in there)
+    low, high = (float(made.numbers[f"deviation.{name}"]) for name in ("at_least", "at_most"))
+    assert 0 < low <= high
+    assert most <= high
+    assert low <= most * 1.02
+    assert "the constant vector T_inf(q) = (" in made.statement
+    assert certattn.check(made).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ({"limit": "constant"}, "expected a region beside --limit constant"),
+        ({"limit": "constant", "region": {"kind": "ball", "radius": 1}}, "queries have outputs of their own"),
+    ],
+)
+def test_a_constant_limit_is_that_of_one_query(tmp_path: Path, inputs: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        generate(tmp_path / "a.yaml", keys=np.eye(2), values=np.eye(2), queries=np.eye(2), **inputs)
+    assert list(tmp_path.iterdir()) == []

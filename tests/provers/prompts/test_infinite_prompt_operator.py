@@ -94,12 +94,12 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"given": {"law": SIGNS}, "queries": [["1", "1"]], "radius": "1e-9999"}, NotProvedError, "at 4096 bits"),
     ({"given": {"law": SIGNS}, "radius": "1e-2000"}, NotProvedError, "within 1e-2000 at 4096 bits"),
     ({"given": {"law": SIGNS}, "queries": ["12"]}, UsageError, "the query '12': expected a list of 2 numbers"),
-    ({"given": {"law": SIGNS}, "queries": "12"}, UsageError, "the query '12': expected a list of 2 numbers"),
+    ({"given": {"law": SIGNS}, "queries": "12"}, UsageError, "queries is '12', expected a list"),
     ({"given": {"law": SIGNS}, "queries": [[["1"], "2"]]}, UsageError, "query is a list, expected a text"),
     ({"given": {"law": SIGNS}, "queries": [[0.6, 1]]}, UsageError, r"queries\[0\]\[0\] is the float 0.6"),
     ({"given": {"law": {"kind": "box", "sizes": [1.6]}}}, UsageError, r"given.law.sizes\[0\] is the float 1.6"),
     ({"given": {"law": SIGNS, 1: 2}}, UsageError, "given has the key 1, expected keys that are texts"),
-    ({"given": "law.yaml"}, MalformedError, "a mapping"),
+    ({"given": "law.yaml"}, UsageError, "expected a mapping"),
 ]
 
 

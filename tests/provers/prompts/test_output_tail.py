@@ -198,9 +198,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
         "the length is given twice"),
     ({"given": BASE, "directions": [["1"]], "exceeds": "1", "length": "9"}, UsageError, r"\(1\) has 1 number"),
     ({"given": BASE, "directions": ["1"], "exceeds": "1", "length": "9"}, UsageError, "the direction '1': expected a"),
-    ({"given": BASE, "directions": "1, 0", "exceeds": "1", "length": "9"}, UsageError, "expected a list of directions"),
+    ({"given": BASE, "directions": "1, 0", "exceeds": "1", "length": "9"}, UsageError, "directions is '1, 0', "),
     ({"given": BASE, "norm": "l1", "exceeds": "1", "length": "9"}, UsageError, "norm is 'l1', expected l2 or linf"),
-    ({"given": "law.yaml", "norm": "l2", "exceeds": "1", "length": "9"}, UsageError, "given is not a mapping"),
+    ({"given": "law.yaml", "norm": "l2", "exceeds": "1", "length": "9"}, UsageError, "given is 'law.yaml', "),
     ({"given": {"law": GAUSSIAN}, "norm": "l2", "exceeds": "1", "length": "9"}, MalformedError, "no 'K'|no 'query'"),
     (
         {"given": {**BASE, "law": {**GAUSSIAN, "covariance": [["1", "2"], ["2", "1"]]}}, "norm": "l2", "exceeds": "1",

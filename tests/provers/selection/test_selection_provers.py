@@ -171,3 +171,28 @@ def test_a_basis_is_orthonormal() -> None:
     assert basis.shape == (3, 2)
     assert np.allclose(basis.T @ basis, np.eye(2))
     assert np.allclose(direction @ basis, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stated_direction_is_as_far_from_the_solution_as_is_stated(seed: int) -> None:
+    """Beside a solver of quadratic programs."""
+    rng = np.random.default_rng(seed)
+    size = 3 + seed % 2
+    truth = rng.normal(size=size)
+    points = rng.integers(-8, 9, size=(12, size)).astype(float)
+    points = points[np.abs(points @ truth) > 1]
+    labels = np.sign(points @ truth).astype(int)
+    z = labels[:, None] * points
+    found = minimize(
+        lambda p: p @ p / 2, truth / np.abs(points @ truth).min(), jac=lambda p: p, method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda p: z @ p - 1, "jac": lambda p: z}, options={"ftol": 1e-14},
+    ).x  # fmt: skip
+    asked = found + rng.normal(size=size) * 1e-2 * np.linalg.norm(found)
+    made = generate("max-margin", points=points, labels=labels, direction=asked)
+    apart = np.linalg.norm(asked / (z @ asked).min() - found)
+    assert apart <= float(made.numbers["within"]) * (1 + 1e-6) + 1e-7
+    assert float(made.numbers["within"]) <= apart * 1.01 + 1e-7
+    assert check(made).verdict is Verdict.VERIFIED
+    same = generate("max-margin", points=points, labels=labels)
+    exactly = generate("max-margin", points=points, labels=labels, direction=same.plain["asserts"]["solution"])
+    assert exactly.digest == same.digest

@@ -211,7 +211,10 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         dual = 2 * sum(x * levels[j] for j, x in lam.items()) - norm2(combination(rows, lam))
         radius = rational(asserts["within"], "asserts.within")
         refuse(radius < 0, "asserts.within: negative")
-        at_most(q2 - dual, radius**2, "within")
+        best, away = combination(rows, lam), q2 - dual
+        if dual == norm2(best) and all(dot(z, best) >= levels[j] for j, z in rows.items()):
+            away = norm2([x / m - y for x, y in zip(point, best, strict=True)])  # the multipliers make the solution
+        at_most(away, radius**2, "within")
         for j in set(rows) - around:  # <z, p> >= <z, q> - |z| r
             s, r2 = products[j] / m - levels[j] - (gap or 0), norm2(rows[j]) * radius**2
             beyond(r2, s * abs(s), f"neighbours.others {j}")

@@ -258,8 +258,9 @@ class StatedCache:
         first, last = (tuple(bisect_left(kept, end) for end in ends) for ends in (whole.first, whole.last))
         for i, (start, stop) in enumerate(zip(first, last, strict=True)):
             if start >= stop:
-                place = f"query {i} of head {self.heads.place(head)}, which sees none"
-                raise self.given.node(KEPT).malformed("a cache of which every query sees a token", place)
+                batch, place = divmod(head, self.heads.heads)
+                found = f"query {i} of batch {batch}, head {place}, which sees none"
+                raise self.given.node(KEPT).malformed("a cache of which every query sees a token", found)
         return Sight(first, last, ())
 
     def exact(self, key_head: int, keys: ExactMatrix, values: ExactMatrix) -> tuple[ExactMatrix, ExactMatrix]:

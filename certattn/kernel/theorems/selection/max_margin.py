@@ -304,7 +304,7 @@ class MarginDistance:
         |p|^2 >= 2 <p, sum lambda_j z_j> - |sum lambda_j z_j|^2 >= D = 2 sum lambda_j r_j - |sum lambda_j z_j|^2,
 
     and the solution p_mm has |q|^2 >= |p_mm|^2 + |q - p_mm|^2, as every point between p_mm and q is feasible and none
-    is nearer to 0. So |q - p_mm|^2 <= |q|^2 - D.
+    is nearer to 0. So |q - p_mm|^2 <= |q|^2 - D. Where the multipliers make p_mm itself, its distance is known exactly.
     """
 
     rows: ExactMatrix
@@ -339,6 +339,25 @@ class MarginDistance:
         point = combination(self.rows, self.multipliers)
         total = sum((value * self.levels[j] for j, value in self.multipliers.items()), fmpq(0))
         return 2 * total - point.inner(point)
+
+    @cached_property
+    def solution(self) -> ExactMatrix | None:
+        """p_mm, where the conditions of Karush, Kuhn and Tucker hold for the point of the multipliers."""
+        point = combination(self.rows, self.multipliers)
+        # D = |p|^2 is complementarity, in which rounded multipliers fail before the slacks are computed.
+        if self.dual_value != point.inner(point):
+            return None
+        found = MaxMargin(self.rows, self.multipliers, self.levels).conditions
+        holds = found.multiplier >= 0 and found.slack >= 0 and found.complementarity == 0
+        return point if holds is True else None
+
+    @property
+    def reach(self) -> fmpq:
+        """|q - p_mm|^2 where p_mm is known, and else a bound of it. The margin is not 0."""
+        if self.solution is None:
+            return self.norm_squared - self.dual_value
+        away = self.direction.scaled(1 / self.margin) - self.solution
+        return away.inner(away)
 
     def looseness(self, j: int, gap: fmpq, radius: fmpq) -> fmpq:
         """s |s| - |z_j|^2 radius^2 with s = <z_j, q> - r_j - gap.
@@ -391,8 +410,9 @@ def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
         yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO)
         needs.append("direction.relaxed")
     yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part, needs)
-    # |q|^2 - D is at least |q - p_mm|^2.
-    yield Obligation("within", lambda: near.norm_squared - near.dual_value, "<=", radius**2, part, needs)
+    # What is exact and false is false of the solution; a bound that is too large need not be.
+    known = part if near.solution is None else Part.STATEMENT
+    yield Obligation("within", lambda: near.reach, "<=", radius**2, known, needs)
     if others:
         relation, gap = _by(stated.asserts.get(GAP))
         room = lambda: min(near.looseness(j, gap, radius) for j in others)  # noqa: E731

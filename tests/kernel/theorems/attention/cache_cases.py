@@ -227,7 +227,7 @@ CAUSAL = family(
         "no mask": ("  causal: bottom-right\n", "", REFUTED, "is false"),
         "a window of two tokens": ("causal: bottom-right", "causal: bottom-right\n  window: 2", REFUTED, "is false"),
         "a window that leaves a query nothing of the cache": (
-            "causal: bottom-right", "causal: bottom-right\n  window: 1", MALFORMED, "query 0 of head [0][0], which"),
+            "causal: bottom-right", "causal: bottom-right\n  window: 1", MALFORMED, "query 0 of batch 0, head 0"),
         "tokens kept that the first query does not see": (
             "kept: [[0, 2, 3]]", "kept: [[2, 3]]", MALFORMED, "of which every query sees a token"),
         "everything kept": ("kept: [[0, 2, 3]]", "kept: [[0, 1, 2, 3]]", REFUTED, "is false"),

@@ -111,6 +111,12 @@ SABOTAGE: dict[str, Sabotage] = {
     "strict lower bounds are not looked at": holds(">"),
     "conditions are not looked at": (max_margin, "optimal", believed),
     "the dual value is that of no multipliers": (MarginDistance, "dual_value", always(fmpq(10))),
+    "multipliers always make the solution": (
+        MarginDistance,
+        "solution",
+        property(lambda self: max_margin.combination(self.rows, self.multipliers)),
+    ),
+    "slacks of multipliers are not looked at": (MaxMargin, "slacks", always([fmpq(0)])),
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", always(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", always(fmpq(17, 9))),
     "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
