@@ -10,12 +10,12 @@ from certattn.kernel.theorems.prompts.observed_prompt import (
     KEY_REGION,
     LARGEST_SCORES,
     MOST,
+    NORM_NAME,
     TOKEN_REGION,
     VALUE_REGION,
     ObservedPrompt,
     StatedIntervals,
 )
-from certattn.kernel.theorems.prompts.output_tail import NORM_NAME
 from certattn.statements.given import prompt_words
 from certattn.statements.wording import Statement, Wording
 

@@ -34,7 +34,8 @@ from certattn.kernel.decide.obligation import Number, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import EitherKey, Field, Rational, Record, Values
+from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values
+from certattn.kernel.given.bounds import Probability
 from certattn.kernel.given.prompts import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -47,8 +48,6 @@ from certattn.kernel.theorems.prompts.mathematics.supports import (
     RegionKind,
     require_ordered,
 )
-from certattn.kernel.theorems.prompts.output_tail import NORM_NAME
-from certattn.kernel.theorems.prompts.tail_rules import PROBABILITY
 
 DIRECTIONS = Field(
     "directions", Matrix(), "directions u of the outputs, one per row; their coordinates if left out", required=False
@@ -66,10 +65,12 @@ SUPPORT_FORMS = EitherKey(
 )
 SUPPORT = Field("support", SUPPORT_FORMS, "a set that every law has its support in: regions, or ranges")
 
+PROBABILITY = Field("probability", Probability(), "delta, with which the rule may err: 1 minus the confidence")
 GIVEN = prompt_forms(DIRECTIONS, SUPPORT, PROBABILITY)
 
 AT_LEAST = Field("at_least", Matrix(), "a lower end for every query (row) and direction (column)")
 AT_MOST = Field("at_most", Matrix(), "an upper end for each")
+NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm of T_inf - T_L")
 MOST = Field("at_most", Rational(minimum=0), "the largest distance, over the queries")
 DISTANCE = Field("distance", Record(NORM_NAME, MOST), "a norm of T_inf - T_L; without directions", required=False)
 ASSERTS = Record(AT_LEAST, AT_MOST, DISTANCE)
