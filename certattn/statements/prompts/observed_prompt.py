@@ -29,14 +29,13 @@ def statement(stated: StatedIntervals) -> Statement:
         norm, most = stated.distance[NORM_NAME], describe(stated.distance[MOST])
         distance = f"; the {norm} norm |T_inf(q) - T_L(q)| is at most {most}, where T_L is attention over these tokens"
     words = (
-        f"At confidence {confidence}, {where}{distance}. Here {prompt_words(given.prompt)} were observed, and T_inf is "
-        f"attention over an infinite prompt of the law of these tokens, of which it is assumed that the {tokens} are "
-        f"independent and {_support_words(given)}. That is: the stated intervals contain those of the rule for this "
-        f"confidence, and whatever the law, the rule fails with probability at most {describe(given.probability)} over "
-        "the drawing of the tokens, for all of these at once, if queries, directions, support and confidence are "
-        "chosen without looking at the tokens. The laws of the tokens may differ from position to position: T_inf is "
-        "then the sum of the weighted outputs over that of the weights, each in expectation. That the tokens were "
-        "drawn in this way is an assumption and not a part of the proof."
+        f"At confidence {confidence}, {where}{distance}. Observed: {prompt_words(given.prompt)}. T_inf is attention "
+        "over an infinite prompt of the law of the tokens; if it differs from position to position, the sum of the "
+        "expected weighted outputs over that of the expected weights. Assumed, and no part of the proof: the "
+        f"{tokens} are independent and {_support_words(given)}, and queries, directions, support and confidence were "
+        "chosen without looking at them. Proved: these intervals contain those of a rule that is fixed beforehand, and "
+        "over the drawing of the tokens, whatever their laws, that rule fails for any of them with probability at "
+        f"most {describe(given.probability)}."
     )
     latex = (
         rf"\mathbb P\bigl(\text{{lo}}_{{qu}} \le \langle u, T_\infty(q) \rangle \le \text{{hi}}_{{qu}} "

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Number, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
@@ -217,14 +217,13 @@ def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Ext
         # Not known to this precision: any probability.
         return arb(0).union(arb(1))
     exact = arb(end)
-    gains = arb_mat(1, len(weights), [w * (y - exact) / above for w, y in zip(weights, outputs, strict=True)])
-    stakes = bets(len(weights))
-    total = arb(0)
+    gains = [w * (y - exact) / above for w, y in zip(weights, outputs, strict=True)]
+    stakes, total = [arb(stake) for stake in bets(len(weights))], arb(0)
     for stake in stakes:
-        product = arb(1)
-        for gain in (gains * arb(stake)).entries():
-            product *= 1 + gain
-        total += product
+        wealth = arb(1)
+        for gain in gains:
+            wealth *= 1 + stake * gain
+        total += wealth
     return len(stakes) / total
 
 

@@ -33,8 +33,8 @@ def test_the_statement_says_every_number_and_what_is_assumed(arrays: Path) -> No
     for piece in (
         "At confidence 0.9", "between at_least = (0.481, -0.058) and at_most = (0.8827, 0.6982)",
         "the l2 norm |T_inf(q) - T_L(q)| is at most 0.4731", "81 tokens", "U = ((1, 0), (0, -1))",
-        "the box from (-1, -1) to (1, 1)", "with probability at most 0.1", "without looking at the tokens",
-        "differ from position to position", "an assumption and not a part of the proof",
+        "the box from (-1, -1) to (1, 1)", "with probability at most 0.1", "chosen without looking at them",
+        "differs from position to position", "Assumed, and no part of the proof: the 81 tokens are independent",
     ):  # fmt: skip
         assert piece in said, said
 
