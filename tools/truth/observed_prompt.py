@@ -68,7 +68,7 @@ def judge_observed(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
         stated = read_vector(support["scores"], folder)
         require(len(stated) == len(tilts), "another number of scores than queries")
         low, high = _ends(support, len(directions), folder)
-        tops = [lambda top=top: to_real(top) for top in stated]  # type: ignore[misc]
+        tops = [lambda top=top: to_real(top) for top in stated]
         if prompt.scale.is_root:
             kept = [
                 Comparison("support.scores", lambda row=row: factor() * to_real(max(row)), top)
@@ -92,7 +92,7 @@ def judge_observed(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
         for (holds, _), name, x in zip(regions, names, (prompt.tokens, points), strict=False):
             found.append(exactly(f"support.{name}", all(map(holds, x))))
         first, last = regions[0][1], regions[-1][1]
-        tops = [lambda top=top: factor() * _value(top) for top in map(first, tilts)]  # type: ignore[misc]
+        tops = [lambda top=top: factor() * _value(top) for top in map(first, tilts)]
         floors, ceilings = [last([-x for x in row]) for row in rows], [last(row) for row in rows]
     require_record(asserts, "asserts", {"at_least", "at_most"}, {"distance"})
     at_least, at_most = (read_table(asserts[name], folder) for name in ("at_least", "at_most"))
