@@ -140,7 +140,7 @@ def generate(
     ...     "observed-prompt", tokens=tokens, queries=[[1, 0]], between=(-1, 1), directions=[[1, 0]]
     ... )
     >>> float(certificate.numbers["at_least[0][0]"]), float(certificate.numbers["at_most[0][0]"])
-    (0.2517, 0.3704)
+    (0.2693, 0.3767)
     """
     require_place(out, source)
     if norm is not None:

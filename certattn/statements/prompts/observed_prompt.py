@@ -5,7 +5,6 @@ from __future__ import annotations
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.mathematics.supports import CENTRE, HIGH, LOW, RADIUS, StatedRegion
 from certattn.kernel.theorems.prompts.observed_prompt import (
     KEY_REGION,
     LARGEST_SCORES,
@@ -16,6 +15,7 @@ from certattn.kernel.theorems.prompts.observed_prompt import (
     ObservedPrompt,
     StatedIntervals,
 )
+from certattn.kernel.theorems.prompts.stated_supports import CENTRE, HIGH, LOW, RADIUS, StatedRegion
 from certattn.statements.given import prompt_words
 from certattn.statements.wording import Statement, Wording
 

@@ -40,14 +40,8 @@ from certattn.kernel.given.prompts import StatedPrompt, prompt_forms, read_promp
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
-from certattn.kernel.theorems.prompts.mathematics.supports import (
-    HIGH,
-    LOW,
-    BoxRegion,
-    Extreme,
-    RegionKind,
-    require_ordered,
-)
+from certattn.kernel.theorems.prompts.mathematics.supports import BoxRegion, Extreme
+from certattn.kernel.theorems.prompts.stated_supports import HIGH, LOW, RegionKind, require_ordered
 
 DIRECTIONS = Field(
     "directions", Matrix(), "directions u of the outputs, one per row; their coordinates if left out", required=False
