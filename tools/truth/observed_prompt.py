@@ -19,6 +19,7 @@ from tools.truth.reading import (
     dot,
     identity_matrix,
     minus,
+    read_count,
     read_number,
     read_positive,
     read_table,
@@ -94,10 +95,18 @@ def judge_observed(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
         first, last = regions[0][1], regions[-1][1]
         tops = [lambda top=top: factor() * _value(top) for top in map(first, tilts)]
         floors, ceilings = [last([-x for x in row]) for row in rows], [last(row) for row in rows]
-    require_record(asserts, "asserts", {"at_least", "at_most"}, {"distance"})
+    require_record(asserts, "asserts", {"at_least", "at_most"}, {"distance", "another"})
     at_least, at_most = (read_table(asserts[name], folder) for name in ("at_least", "at_most"))
     for table in (at_least, at_most):
         require((len(table), len(table[0])) == (len(tilts), len(directions)), "ends of another shape")
+    asked = [("", at_least, at_most, share, 0)]
+    if "another" in asserts:
+        more = asserts["another"]
+        require_record(more, "another", {"length", "at_least", "at_most"})
+        tables = [read_table(more[name], folder) for name in ("at_least", "at_most")]
+        for table in tables:
+            require((len(table), len(table[0])) == (len(tilts), len(directions)), "ends of another shape")
+        asked.append(("another.", tables[0], tables[1], share / 2, read_count(more["length"], 1)))
     comparisons = []
     for k, row in enumerate(scores):
 
@@ -105,14 +114,20 @@ def judge_observed(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
             return [mp.exp(factor() * to_real(score) - tops[k]()) for score in row]
 
         for j, each in enumerate(outputs):
-            for name, sign, table, floor in (("at_least", 1, at_least, floors), ("at_most", -1, at_most, ceilings)):
+            for name, sign, table, floor, part, length in (
+                (f"{prefix}{side}", sign, (low, high)[sign < 0], (floors, ceilings)[sign < 0], part, length)
+                for prefix, low, high, part, length in asked
+                for side, sign in (("at_least", 1), ("at_most", -1))
+            ):
                 end, signed = sign * table[k][j], [sign * y for y in each]
                 # The least output of that sign is minus the largest of the other.
                 comparisons.append(
                     Comparison(
                         f"{name}[{k}][{j}]",
-                        lambda w=weights, y=signed, end=end, least=floor[j]: _p_value(w(), y, end, least),
-                        share,
+                        lambda w=weights, y=signed, end=end, least=floor[j], part=part, n=length: _p_value(
+                            w(), y, end, least, part, n
+                        ),
+                        part,
                     )
                 )
     if "distance" in asserts:
@@ -176,16 +191,31 @@ def _value(extreme: Extreme) -> mpf:
     return to_real(extreme[0]) + mp.sqrt(to_real(extreme[1]))
 
 
-def _p_value(weights: list[mpf], outputs: Vector, end: Fraction, least: Extreme) -> mpf:
-    """1 over the average wealth of the bets 1, 1/2, 1/4, ... that the average output is above `end`."""
+def _p_value(weights: list[mpf], outputs: Vector, end: Fraction, least: Extreme, share: Fraction, length: int) -> mpf:
+    """1 over the average wealth of the bets 1, 1/2, 1/4, ... that the average output is above `end`.
+
+    With a length, that E e^(-nu g) is at most the power 1/length of the share, for the best nu of all that are paid.
+    """
     above = to_real(end) + _value(least)
     if above <= mpf(10) ** (10 - mp.dps):
         return mpf(0)
+    gains = [w * to_real(y - end) / above for w, y in zip(weights, outputs, strict=True)]
+    if length == 0:
+        return 1 / _wealth(gains)
+    kappa, found = mp.power(to_real(share), mpf(1) / length), []
+    for k in range(_bets(16 * length)):
+        rate = mpf(4) / 2**k
+        found.append(_wealth([(kappa - mp.exp(-rate * gain)) / (mp.exp(rate) - kappa) for gain in gains]))
+    return len(found) / max(found)
+
+
+def _bets(length: int) -> int:
     count, size = 1, 8
-    while size < len(weights):
+    while size < length:
         count, size = count + 1, 4 * size
-    wealth = []
-    for k in range(count):
-        factors = [1 + w * to_real(y - end) / above / 2**k for w, y in zip(weights, outputs, strict=True)]
-        wealth.append(mp.fprod(factors))
-    return count / mp.fsum(wealth)
+    return count
+
+
+def _wealth(gains: list[mpf]) -> mpf:
+    count = _bets(len(gains))
+    return mp.fsum(mp.fprod([1 + gain / 2**k for gain in gains]) for k in range(count)) / count

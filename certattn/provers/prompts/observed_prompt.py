@@ -12,6 +12,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import NORMS as NORM_OF
@@ -23,6 +24,7 @@ from certattn.kernel.theorems.prompts.observed_prompt import (
     THEOREM,
     ObservedPrompt,
     StatedIntervals,
+    other_p_value,
     p_value,
     read,
     read_given,
@@ -69,6 +71,7 @@ def generate(
     directions: Sequence[Sequence[Number]] = (),
     probability: Number = "0.05",
     norm: str | None = None,
+    another: int | None = None,
     digits: int = 3,
     data: str = "auto",
     note: str = "",
@@ -103,6 +106,8 @@ def generate(
         With which the rule may err: 1 minus the confidence.
     norm : {"l2", "linf"}, optional
         State how far T_inf is from T_L at most, in this norm.
+    another : int, optional
+        State where the output over another prompt of so many tokens lies, too.
     digits : int
         Digits of half the width of an interval, to which its ends are rounded outwards.
     data : {"auto", "copy", "reference"}
@@ -148,6 +153,8 @@ def generate(
         if directions:
             raise UsageError("norm is one of all coordinates of the output; leave out directions, or norm")
     require_within(1, 12, digits, "digits")
+    if another is not None:
+        require_within(1, MOST_COUNT, another, "another")
     sources = prompt_sources(source, names or {}, arrays)
     with placed(out, sources, data) as references:
         if query_rows is not None:
@@ -167,6 +174,10 @@ def generate(
             if norm is not None:
                 most = _distance(StatedIntervals(observed, low, high, None), norm)
                 asserts["distance"] = {"norm": norm, "at_most": format_rational(round_up(most, digits))}
+            if another is not None:
+                low, high = _intervals(observed, digits, another)
+                ends = {"at_least": text_rows(low), "at_most": text_rows(high)}
+                asserts["another"] = {"length": str(another), **ends}
         return draft.write(asserts)
 
 
@@ -229,41 +240,53 @@ def _require_kept(observed: ObservedPrompt) -> None:
                 )
 
 
-def _intervals(observed: ObservedPrompt, digits: int) -> tuple[ExactMatrix, ExactMatrix]:
-    """Both ends for every query and direction, at the working precision."""
+def _intervals(observed: ObservedPrompt, digits: int, another: int = 0) -> tuple[ExactMatrix, ExactMatrix]:
+    """Both ends for every query and direction, at the working precision; of the output of another prompt."""
     outputs = [row_of_balls(row) for row in observed.outputs.to_rows()]
     low: list[list[fmpq]] = []
     high: list[list[fmpq]] = []
     for query in range(observed.prompt.count):
         weights = observed.weights(query)
-        pairs = [_interval(observed, weights, each, index, digits) for index, each in enumerate(outputs)]
+        pairs = [_interval(observed, weights, each, index, digits, another) for index, each in enumerate(outputs)]
         low.append([pair[0] for pair in pairs])
         high.append([pair[1] for pair in pairs])
     return ExactMatrix.rational(low), ExactMatrix.rational(high)
 
 
 def _interval(
-    observed: ObservedPrompt, weights: list[arb], outputs: list[arb], direction: int, digits: int
+    observed: ObservedPrompt, weights: list[arb], outputs: list[arb], direction: int, digits: int, another: int
 ) -> tuple[fmpq, fmpq]:
     ends = []
+    chance = as_float(observed.chance)
     for sign in (1, -1):
         most = observed.support.outputs[sign][direction]
         signed = [sign * output for output in outputs]
         least = -float(arb(most.rational) + arb(most.squared).sqrt())
-        ends.append((signed, most, lower_end(as_array(weights), as_array(signed), least, as_float(observed.chance))))
+        ends.append((signed, most, lower_end(as_array(weights), as_array(signed), least, chance, another)))
     half = max((-ends[1][2] - ends[0][2]) / 2, 1e-300)
     unit = last_place(fmpq(*half.as_integer_ratio()), digits)
-    low, high = (_excluding(observed, weights, *end, unit) for end in ends)
+    low, high = (_excluding(observed, weights, *end, unit, another) for end in ends)
     return low, -high
 
 
 def _excluding(
-    observed: ObservedPrompt, weights: list[arb], outputs: list[arb], most: Extreme, end: float, unit: fmpq
+    observed: ObservedPrompt,
+    weights: list[arb],
+    outputs: list[arb],
+    most: Extreme,
+    end: float,
+    unit: fmpq,
+    another: int,
 ) -> fmpq:
     """A multiple of the unit that the kernel's rule excludes everything below of, at or below the end found."""
     stated = (fmpq(*end.as_integer_ratio()) / unit).floor() * unit
     for _ in range(_MOVES):
-        if p_value(weights, outputs, stated, most) <= observed.chance:
+        share = observed.chance / 2 if another else observed.chance
+        if another:
+            found = other_p_value(weights, outputs, stated, most, another, share)
+        else:
+            found = p_value(weights, outputs, stated, most)
+        if found <= share:
             return stated
         stated -= unit
     # No output lies below this.
@@ -304,6 +327,7 @@ COMMAND = Command(
     DIRECTION,
     Option("--probability", "With which the rule may err: 1 minus the confidence.", metavar="DELTA"),
     Option("--norm", "State how far T_inf is from the observed output at most, in this norm.", NORMS),
+    Option("--another", "State where the output over another prompt of so many tokens lies, too.", int, "L"),
     Option("--digits", "Digits of half the width of an interval.", Whole(1, 12)),
     ARRAY,
     DATA,

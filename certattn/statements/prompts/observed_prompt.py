@@ -6,8 +6,11 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.observed_prompt import (
+    AT_LEAST,
+    AT_MOST,
     KEY_REGION,
     LARGEST_SCORES,
+    LENGTH,
     MOST,
     NORM_NAME,
     TOKEN_REGION,
@@ -28,10 +31,17 @@ def statement(stated: StatedIntervals) -> Statement:
     if stated.distance is not None:
         norm, most = stated.distance[NORM_NAME], describe(stated.distance[MOST])
         distance = f"; the {norm} norm |T_inf(q) - T_L(q)| is at most {most}, where T_L is attention over these tokens"
+    another = ""
+    if stated.another is not None:
+        low, high = stated.another[AT_LEAST].load(), stated.another[AT_MOST].load()
+        another = (
+            f" The output T'(q) over another prompt of {counted(stated.another[LENGTH], 'token')}, independent and of "
+            f"one law with these, has <u, T'(q)> between {low} and {high}, in the same sense over both prompts."
+        )
     words = (
-        f"At confidence {confidence}, {where}{distance}. Observed: {prompt_words(given.prompt)}. T_inf is attention "
-        "over an infinite prompt of the law of the tokens; if it differs from position to position, the sum of the "
-        "expected weighted outputs over that of the expected weights. Assumed, and no part of the proof: the "
+        f"At confidence {confidence}, {where}{distance}.{another} Observed: {prompt_words(given.prompt)}. T_inf is "
+        "attention over an infinite prompt of the law of the tokens; if it differs from position to position, the sum "
+        "of the expected weighted outputs over that of the expected weights. Assumed, and no part of the proof: the "
         f"{tokens} are independent and {_support_words(given)}, and queries, directions, support and confidence were "
         "chosen without looking at them. Proved: these intervals contain those of a rule that is fixed beforehand, and "
         "over the drawing of the tokens, whatever their laws, that rule fails for any of them with probability at "
@@ -91,11 +101,18 @@ def sentence(stated: StatedIntervals, name: str) -> str:
     if name in _SUPPORT:
         return _SUPPORT[name]
     end, _, indices = name.partition("[")
+    another = end.startswith("another.")
     first, *rest = map(int, indices.removesuffix("]").split("]["))
     if not rest:
         assert stated.distance is not None
         return f"the largest {stated.distance[NORM_NAME]} norm |T_inf - T_L| at query {first} that the intervals allow"
     side = "at or below at_least" if end == "at_least" else "at or above at_most"
+    if another:
+        side = "below at_least" if end.endswith("at_least") else "above at_most"
+        return (
+            f"the p-value of the tokens if the output over another prompt were {side} more often than the right side "
+            f"says, at query {first} and direction {rest[0]}"
+        )
     count = 2 * stated.given.prompt.count * stated.given.directions.rows
     return (
         f"the p-value of the tokens if <u, T_inf> were {side}, at query {first} and direction {rest[0]} "

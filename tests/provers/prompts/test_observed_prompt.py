@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import certattn
 from certattn import MalformedError, UsageError, Verdict
-from certattn.provers.prompts.observed_rule import interval, log_wealth
+from certattn.provers.prompts.observed_rule import interval, log_wealth, other_log_wealth
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -99,6 +99,24 @@ def test_positions_may_have_laws_of_their_own() -> None:
     assert binom.sf(found - 1, prompts, 0.2) > 1e-4
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("law", LAWS)
+def test_the_output_over_another_prompt_misses_as_rarely_as_it_says(law: str) -> None:
+    draw, rng, found = LAWS[law], np.random.default_rng(9), 0
+    prompts, probability, top = 2000, 0.2, 1.5
+    for k in range(prompts):
+        seen, other = draw(rng, 100), draw(rng, 30 if k % 2 else 300)
+        masses = np.exp(other @ QUERIES[0] - top)
+        output, weights = float(masses @ other[:, 0] / masses.sum()), np.exp(seen @ QUERIES[0] - top)
+        for sign in (1, -1):
+            # At the very end of the box nothing is excluded.
+            if sign * output > -1:
+                share = probability / 4
+                wealth = other_log_wealth(sign * output, weights, sign * seen[:, 0], -1.0, len(other), share)
+                found += wealth >= -np.log(share)
+    assert binom.sf(found - 1, prompts, probability) > 1e-4, found
+
+
 # -- certificates
 
 RNG = np.random.default_rng(7)
@@ -134,6 +152,23 @@ def test_the_kernel_proves_what_doubles_find_and_no_more(norm: str | None, tmp_p
             narrower = tmp_path / "b.yaml"
             narrower.write_text(text.replace(end, moved(end, places), 1))
             assert certattn.check(narrower).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("length", [1, 200, 10**6])
+def test_another_prompt_is_farther_than_the_limit(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    made = generate(path, another=length, queries=QUERIES[:1], digits=4)
+    assert certattn.check(path).verdict is Verdict.VERIFIED
+    limit, other = made["asserts"], made["asserts"]["another"]
+    assert other["length"] == str(length)
+    for j in range(2):
+        assert float(other["at_least"][0][j]) < float(limit["at_least"][0][j])
+        assert float(other["at_most"][0][j]) > float(limit["at_most"][0][j])
+    tighter = tmp_path / "b.yaml"
+    end = other["at_most"][0][1]
+    if length > 1:
+        tighter.write_text(path.read_text().replace(end, moved(end, -2), 1))
+        assert certattn.check(tighter).verdict is Verdict.REFUTED
 
 
 KEYS, VALUES = TOKENS, np.sin(3 * TOKENS[:, :1])
@@ -184,6 +219,7 @@ def test_few_tokens_say_nothing_of_a_heavy_one(tmp_path: Path) -> None:
         ({"between": ("-1/2", "1/2")}, "do not keep to the stated support"),
         ({"largest_score": 1}, "do not keep to the stated support"),
         ({"norm": "l2", "directions": [["1", "0"]]}, "leave out directions, or norm"),
+        ({"another": 0}, "another"),
         ({"norm": "l1"}, "norm is 'l1'"),
         ({"probability": "1.5"}, "probability"),
         ({"directions": [["1"]]}, "directions"),

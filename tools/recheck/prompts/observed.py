@@ -8,11 +8,11 @@ from typing import Any
 from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most
 from fields import fields, kind_of, one_of, optional, refuse, witness_of
-from functions import exp
+from functions import exp, log
 from intervals import I, iv, largest, root, summed
 from matrices import identity, times, transposed
 from outcomes import Rejected, Undecided
-from scalars import positive, probability, rational
+from scalars import natural, positive, probability, rational
 from softmax import PROMPT, Prompt, length_of, rational_root, scale_iv
 from vectors import dot, integers, minus, norm2
 
@@ -58,23 +58,46 @@ def products(rows: Matrix, points: Matrix) -> Matrix:
     return [[Fraction(dot(x, y), dr * dp) for y in p] for x in r]
 
 
-def excluded(weights: list[I], outputs: Vector, end: Fraction, floor: Any, share: Fraction, what: str) -> None:
-    """Prove that tokens of an average output of at most `end` would bet so well with probability `share` at most."""
+def excluded(
+    weights: list[I], outputs: Vector, end: Fraction, floor: Any, share: Fraction, what: str, length: int = 0
+) -> None:
+    """Prove that tokens of an average output of at most `end` would bet so well with probability `share` at most.
+
+    With a length, that the output of another prompt of so many tokens is below `end` too rarely.
+    """
     above = iv(end - floor)
     if above.b <= 0:
         return  # no output is below the floor
     if above.a <= 0:
         raise Undecided(f"{what}: the end is at the least output")
     gains = [w * (iv(y - end) / above) for w, y in zip(weights, outputs, strict=True)]
-    stakes, total = [Fraction(1)], I(0, 0)
-    while 8 * 4 ** (len(stakes) - 1) < len(weights):
-        stakes.append(stakes[-1] / 2)
+    if not length:
+        at_most(1 / share, average_wealth(gains), what)
+        return
+    kappa, rates, found = exp(log(iv(share)) / length), [4 * x for x in halves(16 * length)], []
+    for rate in rates:
+        room = exp(iv(rate)) - kappa
+        found.append(average_wealth([(kappa - exp(gain * -rate)) / room for gain in gains]))
+    at_most(len(rates) / share, largest(found), what)
+
+
+def halves(length: int) -> Vector:
+    """1, 1/2, 1/4, ...: more of them for more tokens."""
+    found = [Fraction(1)]
+    while 8 * 4 ** (len(found) - 1) < length:
+        found.append(found[-1] / 2)
+    return found
+
+
+def average_wealth(gains: list[I]) -> I:
+    """What is left of 1 after a stake on each gain, on average over the stakes."""
+    stakes, total = halves(len(gains)), I(0, 0)
     for stake in stakes:
         wealth = iv(1)
         for gain in gains:
             wealth = wealth * (1 + gain * stake)
         total += wealth
-    at_most(len(stakes) / share, total, what)
+    return total / len(stakes)
 
 
 def observed_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -109,8 +132,13 @@ def observed_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         other.hold(second, f"support.{names[1]}")
         tops = [size * one.most(tilt) for tilt in tilts]
         floors, ceilings = [-other.most([-x for x in row]) for row in rows], [other.most(row) for row in rows]
-    asserts = fields(a, "asserts", "at_least at_most", "distance")
+    asserts = fields(a, "asserts", "at_least at_most", "distance another")
     low, high = (matrix(asserts[k], k, len(queries), len(directions)) for k in ("at_least", "at_most"))
+    asked = [("", low, high, share, 0)]
+    if asserts["another"] is not None:
+        f = fields(asserts["another"], "another", "length at_least at_most")
+        more = [matrix(f[k], f"another.{k}", len(queries), len(directions)) for k in ("at_least", "at_most")]
+        asked.append(("another.", more[0], more[1], share / 2, natural(f["length"], "another.length", 1)))
     norm, most = "", Fraction(0)
     if asserts["distance"] is not None:
         f = fields(asserts["distance"], "distance", "norm at_most")
@@ -120,8 +148,10 @@ def observed_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     for k, row in enumerate(scores):
         weights, gaps = [exp(iv(size * score - tops[k])) for score in row], []
         for j, y in enumerate(outputs):
-            excluded(weights, y, low[k][j], floors[j], share, f"at_least[{k}][{j}]")
-            excluded(weights, [-x for x in y], -high[k][j], -ceilings[j], share, f"at_most[{k}][{j}]")
+            for name, least, most_, part, length in asked:
+                excluded(weights, y, least[k][j], floors[j], part, f"{name}at_least[{k}][{j}]", length)
+                negated = [-x for x in y]
+                excluded(weights, negated, -most_[k][j], -ceilings[j], part, f"{name}at_most[{k}][{j}]", length)
             mean = summed(map(I.__mul__, weights, map(iv, y))) / summed(weights)
             gaps.append(largest([high[k][j] - mean, mean - low[k][j]]))
         if norm:

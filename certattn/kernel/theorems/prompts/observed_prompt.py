@@ -19,7 +19,8 @@ every q and u, numbers at_least and at_most, and is verified where
 
 so that with probability >= 1 - delta over the tokens every certificate that is verified for them states what is true:
 nothing that a prover could choose after it has seen the tokens enters M. `distance` is a norm of T_inf(q) - T_L(q)
-that follows.
+that follows. `another` has ends for T_L'(q) over another prompt of L' tokens, of one law with these: with probability
+>= 1 - delta over both prompts what is verified of it is true, too.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from certattn.kernel.decide.obligation import Number, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import Choice, EitherKey, Field, Rational, Record, Values
+from certattn.kernel.document.schema import Choice, Count, EitherKey, Field, Rational, Record, Values
 from certattn.kernel.given.bounds import Probability
 from certattn.kernel.given.prompts import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls, scale_ball
@@ -67,7 +68,11 @@ AT_MOST = Field("at_most", Matrix(), "an upper end for each")
 NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm of T_inf - T_L")
 MOST = Field("at_most", Rational(minimum=0), "the largest distance, over the queries")
 DISTANCE = Field("distance", Record(NORM_NAME, MOST), "a norm of T_inf - T_L; without directions", required=False)
-ASSERTS = Record(AT_LEAST, AT_MOST, DISTANCE)
+LENGTH = Field("length", Count(1), "the number of its tokens")
+ANOTHER = Field(
+    "another", Record(LENGTH, AT_LEAST, AT_MOST), "ends for the output of another prompt of the law", required=False
+)
+ASSERTS = Record(AT_LEAST, AT_MOST, DISTANCE, ANOTHER)
 WITNESS = Record()
 
 
@@ -191,6 +196,10 @@ def _regions(given: ObservedPrompt) -> Support:
     )
 
 
+# A p-value of weights and outputs, for an end and the largest of minus the outputs.
+Rule = Callable[[Sequence[arb], Sequence[arb], fmpq, Extreme], arb]
+
+
 def bets(length: int) -> list[fmpq]:
     """c = 1, 1/2, ..., 2^-(K-1) with the least K for which 8 4^(K-1) >= length: of the length alone."""
     found = [fmpq(1)]
@@ -204,21 +213,56 @@ def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Ext
 
     It bounds the probability that tokens of a law with theta <= end would look like this.
     """
-    above = arb(end + most.rational) + arb(most.squared).sqrt()
+    above = _above(end, most)
     if above <= 0:
         return arb(0)
     if (above > 0) is not True:
         # Not known to this precision: any probability.
         return arb(0).union(arb(1))
+    return 1 / _wealth(_gains(weights, outputs, end, above))
+
+
+def other_p_value(
+    weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Extreme, length: int, share: fmpq
+) -> arb:
+    """The same for the output of another prompt of so many tokens, which is below `end` with more than that share.
+
+    By Chernoff's bound with e^{-nu g} it is not if E e^{-nu g} is at most kappa = share^(1/length): the bets are that
+    it is, for every nu of a list, and all of them are paid for.
+    """
+    above = _above(end, most)
+    if above <= 0:
+        return arb(0)
+    if (above > 0) is not True:
+        return arb(0).union(arb(1))
+    gains, kappa = _gains(weights, outputs, end, above), (arb(share).log() / length).exp()
+    rates, best = [4 * bet for bet in bets(16 * length)], arb(0)
+    for rate in map(arb, rates):
+        room = rate.exp() - kappa
+        best = best.max(_wealth([(kappa - (-rate * gain).exp()) / room for gain in gains]))
+    return len(rates) / best
+
+
+def _above(end: fmpq, most: Extreme) -> arb:
+    """end - y-."""
+    return arb(end + most.rational) + arb(most.squared).sqrt()
+
+
+def _gains(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, above: arb) -> list[arb]:
+    """g_i = w_i (y_i - end) / (end - y-), each at least -1."""
     exact = arb(end)
-    gains = [w * (y - exact) / above for w, y in zip(weights, outputs, strict=True)]
-    stakes, total = [arb(stake) for stake in bets(len(weights))], arb(0)
+    return [w * (y - exact) / above for w, y in zip(weights, outputs, strict=True)]
+
+
+def _wealth(gains: Sequence[arb]) -> arb:
+    """The average over all bets c of the products of 1 + c g_i."""
+    stakes, total = [arb(stake) for stake in bets(len(gains))], arb(0)
     for stake in stakes:
         wealth = arb(1)
         for gain in gains:
             wealth *= 1 + stake * gain
         total += wealth
-    return len(stakes) / total
+    return total / len(stakes)
 
 
 @dataclass(frozen=True)
@@ -229,6 +273,7 @@ class StatedIntervals:
     at_least: ExactMatrix
     at_most: ExactMatrix
     distance: Values | None
+    another: Values | None = None
 
     def gaps(self, query: int, weights: Sequence[arb], outputs: Sequence[Sequence[arb]]) -> list[arb]:
         """How far the interval of every direction reaches from T_L, to the farther side."""
@@ -245,15 +290,16 @@ def read(certificate: Certificate) -> StatedIntervals:
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     if certificate.witness is not None:
         WITNESS.read(certificate.witness, certificate.reading)
-    for field in (AT_LEAST, AT_MOST):
-        asserts[field].require_shape(
-            given.prompt.count, given.directions.rows, "(a row per query, a column per direction)"
-        )
+    another, shape = asserts.get(ANOTHER), (given.prompt.count, given.directions.rows)
+    for ends in (asserts, another):
+        for field in (AT_LEAST, AT_MOST) if ends is not None else ():
+            assert ends is not None
+            ends[field].require_shape(*shape, "(a row per query, a column per direction)")
     low, high = asserts[AT_LEAST].load(), asserts[AT_MOST].load()
     distance = asserts.get(DISTANCE)
     if distance is not None and given.has_directions:
         raise distance.at.malformed("no distance where directions are given: it is one of the coordinates")
-    return StatedIntervals(given, low, high, distance)
+    return StatedIntervals(given, low, high, distance, another)
 
 
 def read_given(certificate: Certificate) -> ObservedPrompt:
@@ -287,30 +333,47 @@ def _require_fitting(given: ObservedPrompt) -> None:
         support[VALUE_REGION].require_dimension(second.shape[1], "the values")
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """Ends that are stated under a prefix, and the rule and the probability that they are held against."""
+
+    prefix: str
+    low: ExactMatrix
+    high: ExactMatrix
+    rule: Rule
+    share: fmpq
+
+
 def obligations(stated: StatedIntervals) -> Iterator[Obligation]:
-    given = stated.given
+    given, another = stated.given, stated.another
     needs = [name for name, _ in given.support.margins]
     for name, margin in given.support.margins:
         yield Obligation(name, margin, ">=", fmpq(0))
+    asked = [_Asked("", stated.at_least, stated.at_most, p_value, given.chance)]
+    if another is not None:
+        half = given.chance / 2
+        rule = partial(other_p_value, length=another[LENGTH], share=half)
+        asked.append(_Asked("another.", another[AT_LEAST].load(), another[AT_MOST].load(), rule, half))
     outputs = [Shared(partial(row_of_balls, row)) for row in given.outputs.to_rows()]
     for query in range(given.prompt.count):
         weights = Shared(partial(given.weights, query))
-        for direction, each in enumerate(outputs):
-            low, high = stated.at_least.entry(query, direction), stated.at_most.entry(query, direction)
-            sides = given.support.outputs
-            below = partial(_one_sided, weights, each, 1, low, sides[1][direction])
-            above = partial(_one_sided, weights, each, -1, -high, sides[-1][direction])
-            yield Obligation(f"at_least[{query}][{direction}]", below, "<=", given.chance, needs=needs)
-            yield Obligation(f"at_most[{query}][{direction}]", above, "<=", given.chance, needs=needs)
+        for one in asked:
+            for direction, each in enumerate(outputs):
+                for end, sign, table in ((AT_LEAST, 1, one.low), (AT_MOST, -1, one.high)):
+                    at, most = sign * table.entry(query, direction), given.support.outputs[sign][direction]
+                    left = partial(_one_sided, one.rule, weights, each, sign, at, most)
+                    name = f"{one.prefix}{end.name}[{query}][{direction}]"
+                    yield Obligation(name, left, "<=", one.share, needs=needs)
         if stated.distance is not None:
-            ends = [f"{end}[{query}][{d}]" for end in ("at_least", "at_most") for d in range(len(outputs))]
+            names = [f"{end}[{query}][{d}]" for end in ("at_least", "at_most") for d in range(len(outputs))]
             norm = partial(_norm, stated, query, weights, outputs)
-            yield Obligation(f"distance[{query}]", norm, "<=", stated.distance[MOST], needs=ends)
+            yield Obligation(f"distance[{query}]", norm, "<=", stated.distance[MOST], needs=names)
 
 
-def _one_sided(weights: Shared[list[arb]], outputs: Shared[list[arb]], sign: int, end: fmpq, most: Extreme) -> arb:
-    signed = outputs() if sign > 0 else [-output for output in outputs()]
-    return p_value(weights(), signed, end, most)
+def _one_sided(
+    rule: Rule, weights: Shared[list[arb]], outputs: Shared[list[arb]], sign: int, end: fmpq, most: Extreme
+) -> arb:
+    return rule(weights(), outputs() if sign > 0 else [-output for output in outputs()], end, most)
 
 
 def _norm(stated: StatedIntervals, query: int, weights: Shared[list[arb]], outputs: list[Shared[list[arb]]]) -> arb:

@@ -18,7 +18,7 @@ from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.prompts import observed_prompt
 from certattn.kernel.theorems.prompts.mathematics.supports import BallRegion, BoxRegion, Extreme
-from certattn.kernel.theorems.prompts.observed_prompt import ObservedPrompt, bets, p_value
+from certattn.kernel.theorems.prompts.observed_prompt import ObservedPrompt, bets, other_p_value, p_value
 
 cases = Cases("observed_cases")
 
@@ -37,6 +37,12 @@ def test_the_statement_says_every_number_and_what_is_assumed(arrays: Path) -> No
         "differs from position to position", "Assumed, and no part of the proof: the 81 tokens are independent",
     ):  # fmt: skip
         assert piece in said, said
+
+
+def test_another_prompt_is_said_with_its_length(arrays: Path) -> None:
+    said = check(by_name("another prompt").text, arrays).statement
+    assert "another prompt of 500 tokens, independent and of one law with these" in said
+    assert "<u, T'(q)> between (0.5449) and (0.8615), in the same sense over both prompts" in said
 
 
 def test_other_supports_and_directions_are_said_too(arrays: Path) -> None:
@@ -178,6 +184,15 @@ SABOTAGE: dict[str, Sabotage] = {
     "a box has one corner": (BoxRegion, "largest", lambda self, row: corner_of(self.high, row)),
     "all weights are one": (ObservedPrompt, "weights", lambda self, query: [arb(1)] * self.prompt.length),
     "the scale is one": (ObservedPrompt, "factor", property(lambda self: fmpq(1))),
+    "another prompt is the limit": (
+        observed_prompt, "other_p_value", lambda *at, length, share: p_value(*at), cases.ANOTHER),
+    "another prompt is one token": (
+        observed_prompt, "other_p_value", lambda *at, length, share: other_p_value(*at, 1, share), cases.ANOTHER),
+    "another prompt has no share of its own": (
+        observed_prompt, "other_p_value", lambda *at, length, share: other_p_value(*at, length, 2 * share),
+        cases.ANOTHER),
+    "nothing is below another output": (
+        observed_prompt, "other_p_value", lambda *at, length, share: arb(0), cases.ANOTHER),
     "distances are 0": (observed_prompt.NORMS, "l2", lambda vector: arb(0)),
     "linf distances are 0": (observed_prompt.NORMS, "linf", lambda vector: arb(0)),
     "nothing is below the output": (observed_prompt, "p_value", lambda weights, outputs, end, most: arb(0)),
