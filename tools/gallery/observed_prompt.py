@@ -38,6 +38,7 @@ DRAWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {
             "between": (-1, 1),
             "norm": "l2",
+            "another": 1000,
             "note": "1,000 tokens of two signs; T_inf = (tanh 1, tanh 1/2) = (.762, .462)",
         },
     ),
