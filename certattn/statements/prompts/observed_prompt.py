@@ -47,13 +47,18 @@ def statement(stated: StatedIntervals) -> Statement:
         "over the drawing of the tokens, whatever their laws, that rule fails for any of them with probability at "
         f"most {describe(given.probability)}."
     )
+    # Of numbers that are stored there is no probability: the confidence is that of the rule.
     latex = (
-        rf"\mathbb P\bigl(\text{{lo}}_{{qu}} \le \langle u, T_\infty(q) \rangle \le \text{{hi}}_{{qu}} "
-        rf"\text{{ for all listed }} q, u\bigr) \ge {confidence}, \qquad L = {given.prompt.length}"
+        rf"\text{{at confidence }} {confidence}: \quad \ell_{{qu}} \le \langle u, T_\infty(q) \rangle \le h_{{qu}} "
+        r"\text{ for all listed } q, u"
     )
     if stated.distance is not None:
         index = "2" if stated.distance[NORM_NAME] == "l2" else r"\infty"
-        latex += rf",\qquad \| T_\infty(q) - T_L(q) \|_{{{index}}} \le {describe(stated.distance[MOST])}"
+        latex += rf" \text{{ and }} \| T_\infty(q) - T_L(q) \|_{{{index}}} \le {describe(stated.distance[MOST])}"
+    if stated.another is not None:
+        latex += (
+            rf",\qquad \ell'_{{qu}} \le \langle u, T'(q) \rangle \le h'_{{qu}}, \quad L' = {stated.another[LENGTH]}"
+        )
     return Statement(words, latex)
 
 

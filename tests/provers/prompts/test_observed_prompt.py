@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 import certattn
 from certattn import MalformedError, UsageError, Verdict
+from certattn.provers import doubts
 from certattn.provers.prompts.observed_rule import interval, log_wealth, other_log_wealth
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -200,6 +201,13 @@ def test_every_form_of_prompt_and_support(inputs: dict[str, Any], tmp_path: Path
     report = certattn.check(tmp_path / "a.yaml")
     assert report.verdict is Verdict.VERIFIED, report.reason
     assert made.claim == "observed-prompt"
+
+
+def test_a_confidence_in_the_place_of_a_probability_is_doubted(tmp_path: Path) -> None:
+    made = certattn.generate(
+        "observed-prompt", tmp_path / "a.yaml", tokens=TOKENS, queries=QUERIES, between=(-1, 1), probability="0.95"
+    )
+    assert list(doubts.rare(made)) == ["probability is above 1/2: is that the probability of the rare event?"]
 
 
 def test_few_tokens_say_nothing_of_a_heavy_one(tmp_path: Path) -> None:
