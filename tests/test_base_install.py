@@ -109,6 +109,7 @@ COMMANDS = {
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "spectral-distance": ["compared.yaml"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
+    "observed-prompt": ["tokens.npz --radius 100"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],
     "universality-bound": ["scores.yaml"],
     "joint-max-margin": ["three.yaml"],

@@ -164,3 +164,13 @@ def test_singular_values_are_measured_by_both_arithmetics(tool: Tool, capsys: py
     assert "in integers" in capsys.readouterr().out
     row = bench.measure(40, 1, sharp=True)
     assert 0 < row.sharp_radius < row.radius < 1e-10
+
+
+# -- observed prompts
+
+
+def test_intervals_of_observed_prompts_are_wider_than_their_approximation(tool: Tool) -> None:
+    bench = tool("bench.observed")
+    law = bench.LAWS[0]
+    alone, many, other = (bench.ratio(law, 300, 4, *more) for more in ((), (40,), (1, 300)))
+    assert 1 < many < alone < other < 4

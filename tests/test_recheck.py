@@ -48,6 +48,8 @@ CHANGES = [
     ("arithmetic/binary64-exponential/exponential-with-tail.yaml", "scores_up_to: 11000", "scores_up_to: 10999"),
     ("prompts/infinite-prompt-operator/mixture.yaml", "radius: 1e-15", "radius: 1e-18"),
     ("spectrum/linearization/three-tokens.yaml", "beta: 1/2", "beta: 0.5001"),
+    ("prompts/observed-prompt/signs-1000.yaml", "0.6858", "0.6859"),
+    ("prompts/observed-prompt/positions.yaml", "radius: 1\n", "radius: 0.9\n"),
     ("prompts/output-mean-square/queries.yaml", "0.0014818066", "0.0014818065"),
     ("spectrum/singular-values/plane.yaml", "radius: 1.9e-15", "radius: 0.9e-15"),
     ("spectrum/singular-values/plane.yaml", "at_least: 6.7082\n", "at_least: 6.7083\n"),

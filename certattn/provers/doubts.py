@@ -35,8 +35,9 @@ def doubts(rules: Iterable[Rule], certificate: Certificate) -> Iterator[str]:
 
 
 def rare(certificate: Certificate) -> Iterator[str]:
-    """Probabilities that are no rare events."""
-    for path, value in _numbers(_asserts(certificate)):
+    """Probabilities that are no rare events, asserted or given."""
+    given = {name: text for name, text in _plain(certificate)["given"].items() if name == _PROBABILITY}
+    for path, value in (*_numbers(_asserts(certificate)), *_numbers(given)):
         if path.rpartition(".")[2] == _PROBABILITY and value >= 1:
             yield f"a probability is at most 1 anyway: {path} says nothing"
         elif path.rpartition(".")[2] == _PROBABILITY and 2 * value > 1:

@@ -41,6 +41,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     ),
     "normalizer-bound": ("bound_curves", "the bound against the size of the matrix"),
     "not-marchenko-pastur": ("spectrum.law_plot", "the law beside quarter circles, and where they differ most"),
+    "observed-prompt": ("prompts.observed_plot", "the interval, and what the rule says after fewer tokens"),
     "output-deviation": (
         "attention.deviation_plot",
         "the deviation of each query beside the certified bounds, also of its output; the worst query is named",

@@ -125,7 +125,7 @@ EACH = {
     "selection-on-a-head": "authors-keys", "singular-values": "plane", "softmax-mean": "three-tokens",
     "spectral-distance": "three-tokens-truncated", "token-optimality": "middle-token",
     "training-convergence": "small-outside", "typical-prompt": "gaussian-prompt-direction",
-    "universality-bound": "queries-3",
+    "observed-prompt": "signs-1000", "universality-bound": "queries-3",
 }  # fmt: skip
 
 

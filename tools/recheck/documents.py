@@ -227,9 +227,9 @@ def opened(data: bytes) -> dict[str, Any]:
 NAMES = (
     "attention-error binary64-exponential cache-error descent-trajectory equivalent-law finite-moments flow-trajectory "
     "gradient-mean-square gradient-tail infinite-prompt-operator joint-max-margin linearization max-margin "
-    "normalizer-bound not-marchenko-pastur output-deviation output-mean-square output-tail proposition-3-1 "
-    "proposition-3-4 regression-risk regularization-path risk-gap risk-transfer selection-counterexample "
-    "selection-direction selection-on-a-head singular-values softmax-mean spectral-distance token-optimality "
-    "training-convergence typical-prompt universality-bound"
+    "normalizer-bound not-marchenko-pastur observed-prompt output-deviation output-mean-square output-tail "
+    "proposition-3-1 proposition-3-4 regression-risk regularization-path risk-gap risk-transfer "
+    "selection-counterexample selection-direction selection-on-a-head singular-values softmax-mean spectral-distance "
+    "token-optimality training-convergence typical-prompt universality-bound"
 )
 KINDS = tuple(NAMES.split())

@@ -31,6 +31,7 @@ from attention.tokens import output_deviation, softmax_mean
 from documents import MAX_BYTES, opened
 from outcomes import NotCovered, NotProved, Rejected, Undecided
 from prompts.mean_squares import gradient_mean_square, output_mean_square
+from prompts.observed import observed_prompt
 from prompts.operators import infinite_prompt_operator
 from prompts.propositions import proposition_3_1, proposition_3_4
 from prompts.tails import gradient_tail, output_tail, typical_prompt
@@ -48,7 +49,7 @@ CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (binary64_exponential,),
     (attention_error, cache_error, output_deviation, softmax_mean),
     (infinite_prompt_operator, output_mean_square, output_tail, gradient_mean_square, gradient_tail),
-    (proposition_3_1, proposition_3_4, typical_prompt),
+    (proposition_3_1, proposition_3_4, typical_prompt, observed_prompt),
     (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),
     (descent_trajectory, regression_risk),
     (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),

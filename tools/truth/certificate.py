@@ -28,6 +28,7 @@ from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
 from tools.truth.linearization import judge_linearization
 from tools.truth.margin import judge_margin
 from tools.truth.mean_square import judge_mean_square
+from tools.truth.observed_prompt import judge_observed
 from tools.truth.output_tail import judge_tails
 from tools.truth.prompt import deviation_comparisons, mean_comparisons, operator_comparisons
 from tools.truth.proposition import judge_proposition
@@ -72,6 +73,7 @@ JUDGES: dict[str, Judge] = {
     "max-margin": judge_margin,
     "normalizer-bound": judge_normaliser,
     "not-marchenko-pastur": judge_not_marchenko_pastur,
+    "observed-prompt": judge_observed,
     "output-deviation": _all_of(deviation_comparisons),
     "output-mean-square": judge_mean_square,
     "output-tail": judge_tails,

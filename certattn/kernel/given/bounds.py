@@ -7,11 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from flint import fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Side, Tier
-from certattn.kernel.document.schema import Field, Rational, Record, Values
+from certattn.kernel.document.schema import Field, Kind, Rational, Reading, Record, Values
+from certattn.kernel.document.tree import Node
+from certattn.kernel.mathematics.reals import describe
 
 AT_LEAST = Field("at_least", Rational(), "a lower bound", required=False)
 AT_MOST = Field("at_most", Rational(), "an upper bound", required=False)
 BOUNDS: Sequence[tuple[Field[fmpq], Relation]] = ((AT_LEAST, ">="), (AT_MOST, "<="))
+
+
+class Probability(Kind[fmpq]):
+    """A number above 0 and below 1."""
+
+    written = (Rational(above=0),)
+
+    def read(self, node: Node, reading: Reading) -> fmpq:
+        value = Rational(above=0).read(node, reading)
+        if (value < 1) is not True:
+            raise node.malformed("a probability above 0 and below 1", describe(value))
+        return value
 
 
 def some_bound(stated: Values) -> None:

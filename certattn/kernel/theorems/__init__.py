@@ -19,7 +19,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "attention": ("output-deviation", "softmax-mean", "attention-error", "cache-error"),
     "prompts": (
         "infinite-prompt-operator", "output-tail", "output-mean-square", "gradient-tail", "gradient-mean-square",
-        "proposition-3-1", "proposition-3-4", "typical-prompt",
+        "proposition-3-1", "proposition-3-4", "typical-prompt", "observed-prompt",
     ),
     "selection": (
         "max-margin", "token-optimality", "selection-direction", "selection-counterexample", "regularization-path",

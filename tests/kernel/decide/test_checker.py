@@ -506,6 +506,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "max-margin",
         "normalizer-bound",
         "not-marchenko-pastur",
+        "observed-prompt",
         "output-deviation",
         "output-mean-square",
         "output-tail",

@@ -36,6 +36,7 @@ from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
 from certattn.kernel.document.tree import Node
+from certattn.kernel.given.bounds import Probability
 from certattn.kernel.mathematics.balls import normal_tail, row_of_balls
 from certattn.kernel.mathematics.capped_sums import (
     MOST_HEIGHT,
@@ -83,18 +84,6 @@ class EvenOrder(Kind[int]):
         if order % 2 != 0 or order > self.most:
             raise node.malformed(f"an even order from 2 to {self.most}", str(order))
         return order
-
-
-class Probability(Kind[fmpq]):
-    """A number above 0 and below 1."""
-
-    written = (Rational(above=0),)
-
-    def read(self, node: Node, reading: Reading) -> fmpq:
-        value = Rational(above=0).read(node, reading)
-        if (value < 1) is not True:
-            raise node.malformed("a probability above 0 and below 1", describe(value))
-        return value
 
 
 LAMBDA = Field("lambda", Rational(above=0), "lambda in E e^(lambda Y)")
