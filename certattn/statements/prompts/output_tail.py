@@ -57,6 +57,8 @@ def sentence(stated: StatedTails, name: str) -> str:
         return _CONDITIONS[name]
     if name == "norm":
         assert stated.norm is not None
+        if stated.norm.order is not None:
+            return f"E|T_L - T|^{stated.norm.order} / exceeds^{stated.norm.order} <= probability"
         if stated.norm.rules is None:
             return "a bound on E|T_L - T|^2, over exceeds^2, <= probability"
         return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"

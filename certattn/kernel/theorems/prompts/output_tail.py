@@ -12,7 +12,8 @@ The witness names a rule for every such tail (`tail_rules`). For the norm it doe
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
 e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Of Gaussian tokens it may
 name the method mean-square instead: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the
-bound E|T_L - T|^2 <= q (S + B), q = 1/(1 + (L-1) e^(-v)), of `output-mean-square`; |.|_inf <= |.|_2.
+bound E|T_L - T|^2 <= q (S + B), q = 1/(1 + (L-1) e^(-v)), of `output-mean-square`; |.|_inf <= |.|_2. For one length it
+may name the method moment, with an even order p: P(|T_L - T| > eps) <= E|T_L - T|^p / eps^p, the moment taken exactly.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     logistic,
     markov,
 )
+from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, mean_tail
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -64,8 +66,8 @@ NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a nor
 DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
-METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, for Gaussian tokens")
-NORM_FORMS = ByKey({METHOD.name: Record(METHOD), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
+METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square, or moment, of the norm, for Gaussian tokens")
+NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
@@ -74,14 +76,15 @@ WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 
 @dataclass(frozen=True)
 class StatedNorm:
-    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the mean square.
+    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the norm's moments.
 
-    `framed` is the frame of the rules for l2.
+    `framed` is the frame of the rules for l2; `order` is that of the method moment.
     """
 
     stated: Values
     rules: Sequence[Rule] | None
     framed: Framed | None = None
+    order: int | None = None
 
     def conditions(self) -> Iterator[Obligation]:
         """What the bound rests on: for l2, that sum_c e_c^2 <= eps^2 for levels of a frame."""
@@ -94,6 +97,8 @@ class StatedNorm:
         """A bound of the probability, at the working precision. Raises NoBound where nothing bounds it."""
         if self.rules is not None:
             return sum_of_bounds(self.rules)
+        if self.order is not None:
+            return mean_tail(prompt, self.stated[EXCEEDS], self.order)
         law = prompt.law.law
         if not isinstance(law, Gaussian):
             raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
@@ -145,7 +150,10 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
     (form, hint), norm = given, stated[NORM_NAME]
     if form == METHOD.name:
         # The l2 norm is at least as large as linf.
-        return StatedNorm(stated, None)
+        if (ORDER in hint) is not (hint[METHOD] == MOMENT):
+            found = "an order" if ORDER in hint else "no order"
+            raise hint.at.malformed(f"an order exactly for the method {MOMENT}", f"{found} for {hint[METHOD]}")
+        return StatedNorm(stated, None, order=hint.get(ORDER))
     if norm == "l2":
         if form != FRAME.name:
             raise hint.at.malformed("a frame and levels for the norm l2")
