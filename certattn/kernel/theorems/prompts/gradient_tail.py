@@ -35,7 +35,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Choice, Field, Listing, Record, Values, all_or_none, at_most_one_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, gradient_tail, require_order
+from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, gradient_moment, markov_bound, require_order
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
     ENTRY_RULES,
@@ -155,8 +155,9 @@ def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Fra
 def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
     eps = stated.asserts[EXCEEDS]
     if stated.order is not None:
-        bound = partial(gradient_tail, stated.error, eps, stated.order)
-        yield Obligation("probability", bound, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
+        moment = partial(gradient_moment, stated.error, stated.order)
+        by_moment = partial(markov_bound, moment, stated.error.prompt, eps, stated.order)
+        yield Obligation("probability", by_moment, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
         return
     conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]
     if stated.entries is not None:

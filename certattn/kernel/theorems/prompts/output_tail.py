@@ -37,7 +37,7 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     logistic,
     markov,
 )
-from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, mean_tail
+from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -98,7 +98,7 @@ class StatedNorm:
         if self.rules is not None:
             return sum_of_bounds(self.rules)
         if self.order is not None:
-            return mean_tail(prompt, self.stated[EXCEEDS], self.order)
+            return markov_bound(partial(output_moment, prompt, self.order), prompt, self.stated[EXCEEDS], self.order)
         law = prompt.law.law
         if not isinstance(law, Gaussian):
             raise NoBound(f"the method mean-square is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")

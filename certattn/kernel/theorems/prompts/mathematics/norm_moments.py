@@ -278,7 +278,11 @@ def _in_power_sums(
     return {tuple(k for k, _ in monomial): coefficient for monomial, coefficient in reduced.items()}
 
 
-def mean_of(terms: PowerSumTerms, length: int, variance: fmpq, bits: int) -> arb:
-    """The number that they stand for, over prompts of this length and scores of this variance."""
-    powers = PowerSums(length, variance, max(map(sum, terms), default=2), bits)
+def degree_of(terms: PowerSumTerms) -> int:
+    """The largest sum of exponents."""
+    return max(map(sum, terms), default=0)
+
+
+def mean_of(terms: PowerSumTerms, powers: PowerSums) -> arb:
+    """The number that they stand for."""
     return sum((arb(coefficient) * powers.mean(*exponents) for exponents, coefficient in terms.items()), arb(0))
