@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
+from certattn.kernel.theorems.prompts.output_tail import AT_LEAST, AT_MOST, DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
 from certattn.statements.wording import Answer, Statement, Wording
@@ -16,6 +16,10 @@ _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
     "norm.exceeds": "the sum of the squared levels, against exceeds^2",
 }
+
+_SIDES = {"most": AT_MOST, "least": AT_LEAST}
+_SIGNS = {r"\le": AT_MOST, r"\ge": AT_LEAST}
+_BOTH = r" \in [\alpha_i, \delta_i]"
 
 
 def statement(stated: StatedTails) -> Statement:
@@ -27,9 +31,12 @@ def statement(stated: StatedTails) -> Statement:
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex = []
+    signs = {sign for one in stated.directions for sign, field in _SIGNS.items() if field in one}
     if stated.directions:
+        # With bounds from both sides in one list, each has its own sign.
+        related = r" \le \delta_i" if signs == {r"\le"} else r" \ge \delta_i" if signs == {r"\ge"} else _BOTH
         latex.append(
-            r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i, \quad "
+            rf"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i){related}, \quad "
             rf"i = 1, \dots, {len(stated.directions)}"
         )
     if stated.norm is not None:
@@ -39,8 +46,9 @@ def statement(stated: StatedTails) -> Statement:
 
 
 def _direction(stated: Values) -> str:
+    bounds = [f"at {side} {describe(stated[field])}" for side, field in _SIDES.items() if field in stated]
     return (
-        f"the probability that <u, T_L - T> > {describe(stated[EXCEEDS])} is at most {describe(stated[PROBABILITY])} "
+        f"the probability that <u, T_L - T> > {describe(stated[EXCEEDS])} is {' and '.join(bounds)} "
         f"for u = {stated[DIRECTION].words()}"
     )
 
@@ -62,7 +70,9 @@ def sentence(stated: StatedTails, name: str) -> str:
         if stated.norm.rules is None:
             return "a bound on E|T_L - T|^2, over exceeds^2, <= probability"
         return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"
-    index = int(name.removeprefix("directions[").removesuffix("]"))
+    index = int(name.removeprefix("directions[").partition("]")[0])
+    if name.endswith(".at_least"):
+        return f"the probability in direction {index} >= at_least"
     rule = stated.rules[index]
     kind = "the probability" if rule.exact else f"the {rule.name} bound on the probability"
     return f"{kind} in direction {index} <= probability"

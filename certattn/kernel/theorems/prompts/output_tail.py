@@ -4,7 +4,8 @@ Given a law of tokens, a tilt a (or a query with U, or with K and Q), values V a
 T_L = V tau_L be the softmax output over L independent tokens and T = V tau(a) its limit. A certificate
 asserts one or both of
 
-    directions    P(<u, T_L - T> > eps) <= delta for stated directions u, with an eps and a delta each
+    directions    P(<u, T_L - T> > eps) <= delta for stated directions u, with an eps and a delta each; or at least
+                  so much, which says that a prompt of L tokens is too short
     norm          P(|T_L - T| > eps) <= delta in l2 or linf
 
 In token space u acts as v = V'u, and {<v, tau_L - tau> > eps} = {sum_i w_i (<v, x_i - tau> - eps) > 0}.
@@ -19,7 +20,7 @@ may name the method moment, with an even order p: P(|T_L - T| > eps) <= E|T_L - 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flint import arb
@@ -47,6 +48,7 @@ from certattn.kernel.theorems.prompts.tail_rules import (
     PROBABILITY,
     RULES,
     Framed,
+    Probability,
     Rule,
     StatedRules,
     Tail,
@@ -58,8 +60,13 @@ from certattn.kernel.theorems.prompts.tail_rules import (
 
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
 NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm in which the output is measured")
+AT_MOST = replace(PROBABILITY, required=False)
+AT_LEAST = Field("at_least", Probability(), "a lower bound of the probability, for one length", required=False)
 DIRECTIONS = Field(
-    "directions", Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)), "tails in stated directions", required=False
+    "directions",
+    Listing(Record(DIRECTION, EXCEEDS, AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])),
+    "tails in stated directions",
+    required=False,
 )
 NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a norm", required=False)
 
@@ -168,7 +175,10 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
 def obligations(stated: StatedTails) -> Iterator[Obligation]:
     for index, (item, rule) in enumerate(zip(stated.directions, stated.rules, strict=True)):
         part = Part.STATEMENT if rule.exact else Part.WITNESS
-        yield Obligation(f"directions[{index}]", rule.bound, "<=", item[PROBABILITY], part)
+        if AT_MOST in item:
+            yield Obligation(f"directions[{index}]", rule.bound, "<=", item[AT_MOST], part)
+        if AT_LEAST in item:
+            yield Obligation(f"directions[{index}].at_least", rule.itself, ">=", item[AT_LEAST], part)
     norm = stated.norm
     if norm is not None:
         conditions = list(norm.conditions())
