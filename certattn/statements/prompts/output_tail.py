@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flint import arb
+
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import AT_LEAST, AT_MOST, DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
-from certattn.statements.wording import Answer, Statement, Wording
+from certattn.statements.wording import Answer, Statement, Wording, show
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
@@ -18,8 +20,6 @@ _CONDITIONS = {
 }
 
 _SIDES = {"most": AT_MOST, "least": AT_LEAST}
-_SIGNS = {r"\le": AT_MOST, r"\ge": AT_LEAST}
-_BOTH = r" \in [\alpha_i, \delta_i]"
 
 
 def statement(stated: StatedTails) -> Statement:
@@ -31,14 +31,12 @@ def statement(stated: StatedTails) -> Statement:
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex = []
-    signs = {sign for one in stated.directions for sign, field in _SIGNS.items() if field in one}
-    if stated.directions:
-        # With bounds from both sides in one list, each has its own sign.
-        related = r" \le \delta_i" if signs == {r"\le"} else r" \ge \delta_i" if signs == {r"\ge"} else _BOTH
-        latex.append(
-            rf"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i){related}, \quad "
-            rf"i = 1, \dots, {len(stated.directions)}"
-        )
+    for sign, field in ((r"\le \delta_i", AT_MOST), (r"\ge \alpha_i", AT_LEAST)):
+        bounded = [i for i, one in enumerate(stated.directions, 1) if field in one]
+        if bounded:
+            whole, last = len(bounded) == len(stated.directions), len(stated.directions)
+            numbers = rf"i = 1, \dots, {last}" if whole else rf"i \in \{{{', '.join(map(str, bounded))}\}}"
+            latex.append(rf"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) {sign}, \quad {numbers}")
     if stated.norm is not None:
         index = "2" if stated.norm.stated[NORM_NAME] == "l2" else r"\infty"
         latex.append(rf"\mathbb P(\| T_L - T \|_{index} > \varepsilon) \le \delta")
@@ -79,7 +77,17 @@ def sentence(stated: StatedTails, name: str) -> str:
 
 
 def findings(stated: StatedTails, obligations: Sequence[Answer]) -> list[str]:
-    return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
+    return [f"{o.name}: {words}" for o in obligations for words in _proved(o)]
+
+
+def _proved(obligation: Answer) -> list[str]:
+    """What is proved of a probability, from the side that the obligation needs."""
+    if not obligation.name.endswith(".at_least"):
+        return probability_words(obligation)
+    found = obligation.left
+    if not isinstance(found, arb) or found.is_finite() is not True:
+        return []
+    return [f"probability {show(found)}, stated at least {show(obligation.right)}"]
 
 
 WORDING = Wording[StatedTails](statement, sentence, findings)

@@ -238,13 +238,12 @@ class Rule:
             raise self.none("the rule exact, as the level is 0", f"the rule {self.name}")
         return _BOUND[self.name](self)
 
-    def itself(self) -> arb:
-        """The probability at the one length that is stated. Raises NoBound where the rule only bounds it."""
+    def require_itself(self) -> None:
+        """Raises NoBound where the rule only bounds the probability, or is for every length from one on."""
         if self.first != self.last:
             raise self.none("one length, for a bound from below", "every length from one on")
         if not self.exact:
             raise self.none("the rule inversion or exact, for a bound from below", f"the rule {self.name}")
-        return self.bound()
 
     @property
     def ranges(self) -> list[Rule]:
