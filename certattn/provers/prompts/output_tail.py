@@ -292,8 +292,8 @@ def _from_below(draft: Draft, section: dict[str, Plain], goals: list[Goal], want
             length = int((length * (1 - slack)).floor())
         else:
             raise NotProvedError(
-                f"that the probability is at least {describe(wanted.delta)} could not be proved: expected a smaller one, "
-                "or a shorter prompt (without a length, one that is short enough is found)"
+                f"that the probability is at least {describe(wanted.delta)} could not be proved: expected a smaller "
+                "one, or a shorter prompt (without a length, one that is short enough is found)"
             )
         slack *= 2
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")

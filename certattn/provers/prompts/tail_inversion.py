@@ -84,9 +84,7 @@ class Inversion:
             _, series = self.moments.at(eps)
             unit = arb(1)
             # E (sum D)^p, from the bound for a threshold of one over the whole sum.
-            sizes = [
-                float((moment_bound(series[: p + 1], unit / length, length) / spare).root(p)) for p in _ORDERS
-            ]
+            sizes = [float((moment_bound(series[: p + 1], unit / length, length) / spare).root(p)) for p in _ORDERS]
         step = float(few_digits_below(2 * math.pi / (length * eps + min(x for x in sizes if x > 0))))
         parts = [_Grid.of(part, eps) for part in self.tail.components]
         inverse = sum(p.inverse for p in parts)

@@ -19,13 +19,13 @@ may name the method moment, with an even order p: P(|T_L - T| > eps) <= E|T_L - 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from flint import arb
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
@@ -175,23 +175,16 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
 def obligations(stated: StatedTails) -> Iterator[Obligation]:
     for index, (item, rule) in enumerate(zip(stated.directions, stated.rules, strict=True)):
         part = Part.STATEMENT if rule.exact else Part.WITNESS
-        bound = Shared(rule.bound)
         if AT_MOST in item:
-            yield Obligation(f"directions[{index}]", bound, "<=", item[AT_MOST], part)
+            yield Obligation(f"directions[{index}]", rule.bound, "<=", item[AT_MOST], part)
         if AT_LEAST in item:
-            yield Obligation(f"directions[{index}].at_least", partial(_itself, rule, bound), ">=", item[AT_LEAST], part)
+            yield Obligation(f"directions[{index}].at_least", rule.from_below, ">=", item[AT_LEAST], part)
     norm = stated.norm
     if norm is not None:
         conditions = list(norm.conditions())
         yield from conditions
         bound, needs = partial(norm.bound, stated.prompt), [condition.name for condition in conditions]
         yield Obligation(NORM.name, bound, "<=", norm.stated[PROBABILITY], Part.WITNESS, needs)
-
-
-def _itself(rule: Rule, bound: Callable[[], arb]) -> arb:
-    """The probability, and no bound of it. Raises NoBound."""
-    rule.require_itself()
-    return bound()
 
 
 THEOREM = Theorem(

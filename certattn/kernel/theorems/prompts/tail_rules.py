@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 
 from flint import arb, ctx, fmpq
@@ -228,22 +228,30 @@ class Rule:
     @property
     def exact(self) -> bool:
         """Whether it gives the probability itself and not only a bound of it."""
-        return self.name in ("exact", "inversion")
+        return self.name == "exact"
 
     def bound(self) -> arb:
         """What it gives at the working precision. Raises NoBound where it proves nothing of this tail."""
         if self.name == BY_LENGTH:
             return self.worst()
-        if self.name != "exact" and self.tail.eps == 0:
+        if not self.exact and self.tail.eps == 0:
             raise self.none("the rule exact, as the level is 0", f"the rule {self.name}")
         return _BOUND[self.name](self)
 
-    def require_itself(self) -> None:
-        """Raises NoBound where the rule only bounds the probability, or is for every length from one on."""
+    def from_below(self) -> arb:
+        """A lower bound of the probability at the one length that is stated. Raises NoBound where there is none."""
         if self.first != self.last:
             raise self.none("one length, for a bound from below", "every length from one on")
+        if self.name == "inversion":
+            return self.enclosure().lower()
         if not self.exact:
             raise self.none("the rule inversion or exact, for a bound from below", f"the rule {self.name}")
+        return self.bound()
+
+    @cached_property
+    def enclosure(self) -> Shared[arb]:
+        """The probability as `inversion` encloses it, which both bounds use."""
+        return Shared(partial(_inverted, self))
 
     @property
     def ranges(self) -> list[Rule]:
@@ -371,7 +379,7 @@ _FAR_ORDERS = (2, 4, 6, 8)
 MOST_TERMS = 10_000
 
 
-def _inversion(rule: Rule) -> arb:
+def _inverted(rule: Rule) -> arb:
     tail, step, terms = rule.tail, arb(rule.values[STEP]), rule.values[TERMS]
     if isinstance(tail, ProductTail) or tail.parts is None or not all(part.rest_variance > 0 for part in tail.parts):
         raise rule.none(
@@ -396,7 +404,13 @@ def _inversion(rule: Rule) -> arb:
     if not beyond > 0:
         raise rule.none("a step below 2 pi / (L eps)", describe(rule.values[STEP]))
     far = reduce(arb.min, (moment_bound(summand.centred_series(order), beyond, length) for order in _FAR_ORDERS))
-    return (found + far.union(-far)).intersection(arb(0).union(arb(1)))
+    enclosed: arb = (found + far.union(-far)).intersection(arb(0).union(arb(1)))
+    return enclosed
+
+
+def _inversion(rule: Rule) -> arb:
+    # What the sum leaves out does not depend on the precision: no other one would decide more.
+    return rule.enclosure().upper()
 
 
 _BOUND = {

@@ -22,6 +22,7 @@ off by at most 2 M / (e^(2 pi b/d) - 1), and by Q(nd) on either side where it en
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +107,7 @@ def nodes_of(part: WeightedPart, bits: int) -> Nodes | None:
         return Nodes([arb(1)], [at.alpha.exp() * at.mu], [(at.alpha.exp() * at.sigma) ** 2 / 2], arb(0))
     if not (fine > 0 and 2 * far / fine < MOST_NODES):
         return None
-    count = int((far / fine).upper().ceil().unique_fmpz())
+    count = math.ceil(float((far / fine).upper()))
     shares, slopes, bends = [], [], []
     for j in range(-count, count + 1):
         g = j * fine
