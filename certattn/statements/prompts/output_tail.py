@@ -12,7 +12,7 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.output_tail import AT_LEAST, AT_MOST, DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
-from certattn.statements.wording import Answer, Statement, Wording, show
+from certattn.statements.wording import Answer, Statement, Wording, show, show_lower
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
@@ -87,7 +87,7 @@ def _proved(obligation: Answer) -> list[str]:
     found = obligation.left
     if not isinstance(found, arb) or found.is_finite() is not True:
         return []
-    return [f"probability {show(found)}, stated at least {show(obligation.right)}"]
+    return [f"probability at least {show_lower(found)}, stated {show(obligation.right)}"]
 
 
 WORDING = Wording[StatedTails](statement, sentence, findings)

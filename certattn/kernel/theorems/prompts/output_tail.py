@@ -78,6 +78,9 @@ NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, BOUN
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
+# For `typical-prompt`, whose prompt is near where random ones rarely are far.
+_FROM_ABOVE = replace(DIRECTIONS, kind=Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)))
+FROM_ABOVE = Record(_FROM_ABOVE, NORM, rules=[some_of(DIRECTIONS, NORM)])
 WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 
 
@@ -133,9 +136,9 @@ def read_given(certificate: Certificate) -> RandomPrompt:
     return read_random_prompt(*RANDOM_PROMPT.read(certificate.given, certificate.reading))
 
 
-def read_asserted(certificate: Certificate, prompt: RandomPrompt) -> StatedTails:
+def read_asserted(certificate: Certificate, prompt: RandomPrompt, record: Record = ASSERTS) -> StatedTails:
     """What is asserted of a random prompt, with its rules. Raises MalformedError."""
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    asserts = record.read(certificate.asserts, certificate.reading)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
