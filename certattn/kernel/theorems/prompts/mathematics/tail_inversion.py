@@ -22,7 +22,6 @@ off by at most 2 M / (e^(2 pi b/d) - 1), and by Q(nd) on either side where it en
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,7 +106,10 @@ def nodes_of(part: WeightedPart, bits: int) -> Nodes | None:
         return Nodes([arb(1)], [at.alpha.exp() * at.mu], [(at.alpha.exp() * at.sigma) ** 2 / 2], arb(0))
     if not (fine > 0 and 2 * far / fine < MOST_NODES):
         return None
-    count = math.ceil(float((far / fine).upper()))
+    ends = (far / fine).upper().ceil().unique_fmpz()
+    if ends is None:
+        return None
+    count = int(ends)
     shares, slopes, bends = [], [], []
     for j in range(-count, count + 1):
         g = j * fine
