@@ -133,7 +133,7 @@ def generate(
     method : {"rules", "mean-square", "moment", "inversion"}
         "rules", for each direction, and for every length from one on; or "mean-square", for a norm and Gaussian tokens:
         less sharp for small probabilities, and instant in any dimension. For one length and Gaussian tokens "moment",
-        the sharpest for a norm, and "inversion", the probability itself for directions.
+        often sharper for a norm, above all in many dimensions, and "inversion", the probability itself for directions.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -447,7 +447,7 @@ COMMAND = Command(
     OF_LENGTHS,
     Option(
         "--method",
-        "Gaussian tokens, one length: moment is the sharpest for a norm, inversion the probability itself in a "
+        "Gaussian tokens, one length: moment is often sharper for a norm, inversion the probability itself in a "
         "direction. mean-square is instant for a norm.",
         METHODS,
     ),
