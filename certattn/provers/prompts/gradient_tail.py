@@ -114,7 +114,7 @@ def generate(
     ...     "gradient-tail", law=law, U=np.eye(2), query=[1, 0], probability="0.01", length=1000
     ... )
     >>> float(certificate.numbers["exceeds"])
-    0.4745
+    0.2391
     """
     require_place(out)
     section = exact(given, "given")
