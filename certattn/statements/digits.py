@@ -67,6 +67,18 @@ def show(value: Number | None, digits: int = DIGITS[0], *, more: bool = False) -
         return text if len(text) <= _MOST_CHARACTERS else show(arb(value), digits)
 
 
+def show_lower(value: arb, digits: int = _BOUND_DIGITS) -> str:
+    """The lower end of a ball in so many digits, rounded downwards: what is proved of a probability from below."""
+    end = value.lower()
+    mantissa, exponent = end.man_exp() if end.is_finite() is True else (0, 0)
+    if mantissa <= 0 or abs(int(exponent)) > _WRITTEN_OUT:
+        return show(end)
+    exact = fmpq(mantissa) * fmpq(2) ** int(exponent)
+    places = digits - len(str(exact.floor())) if exact >= 1 else digits + len(str((1 / exact).floor())) - 1
+    unit = fmpq(10) ** -places
+    return format_rational((exact / unit).floor() * unit)
+
+
 def show_upper(value: arb, digits: int = _BOUND_DIGITS) -> str:
     """The upper end of a ball in so many digits, rounded upwards: what is proved of a number that it bounds."""
     end = value.upper()

@@ -13,6 +13,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems import Claims, attribute_of
 from certattn.statements.digits import DOUBLE as DOUBLE
 from certattn.statements.digits import show as show
+from certattn.statements.digits import show_lower as show_lower
 from certattn.statements.digits import show_upper as show_upper
 
 P = TypeVar("P")

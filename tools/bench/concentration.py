@@ -1,11 +1,14 @@
 """How sharp tail bounds are, and how long they take to find and to check.
 
-    python tools/bench/concentration.py [--sizes 0.5 1 1.5 2] [--lengths 100 1000 10000]
+    python tools/bench/concentration.py [--of directions] [--sizes 0.5 1 1.5 2] [--lengths 100 1000 10000]
         [--deltas 1e-2 1e-3] [--prompts 100000] [--numbers 200000000]
 
 Gaussian tokens in the plane, Gamma = I, and a tilt of size s: the certified height eps that a direction exceeds
 with probability at most delta is divided by the (1 - delta)-quantile of simulated prompts, along the tilt (+),
-against it (-) and across. So many prompts are drawn for each s and L, fewer where that would be more than so many
+against it (-) and across. With `--of output` the l2 norm of the output is taken, and with `--of gradient` that of
+C_L - C, each by rules and by a moment; where rules prove nothing there is no row.
+
+So many prompts are drawn for each s and L, fewer where that would be more than so many
 tokens, but at least 20,000. The interval beside the ratio is that of the quantile's 95% confidence interval.
 """
 
@@ -25,11 +28,14 @@ from flint import fmpq
 
 import certattn
 from certattn.kernel.document.numbers import parse_rational
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.theorems.prompts.output_tail import read
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
 
+# What the method of a row is told to the prover: the search for a gradient's tail takes what is better.
+METHODS = {"output": ("rules", "moment"), "gradient": ("best",)}
 DIRECTIONS = {"+": ["1", "0"], "-": ["-1", "0"], "across": ["0", "1"]}
 LEAST_PROMPTS = 20_000
 
@@ -71,6 +77,54 @@ def given(s: str, length: int) -> dict[str, Any]:
     return {"law": law, "tilt": [s, "0"], "length": str(length)}
 
 
+def norm_rows(of: str, s: str, length: int, deltas: Sequence[str], prompts: int, folder: Path) -> list[Row]:
+    """The norm of the output's error or of the covariance's, by every method that proves something."""
+    path, found = folder / "tail.yaml", []
+    sample = covariance_errors(float(s), length, prompts) if of == "gradient" else None
+    for delta in deltas:
+        for method in METHODS[of]:
+            start = time.perf_counter()
+            try:
+                certificate = generated(of, s, length, delta, method, path)
+            except NotProvedError:
+                continue
+            middle = time.perf_counter()
+            report = certattn.check(path)
+            end = time.perf_counter()
+            assert report.verdict is certattn.Verdict.VERIFIED, report.reason
+            if sample is None:
+                sample = np.linalg.norm(errors(read(certificate).prompt, length, prompts), axis=1)
+            truth = quantile(sample, as_float(parse_rational(delta, DEFAULT_LIMITS)))
+            eps = float(next(value for name, value in certificate.numbers.items() if name.endswith("exceeds")))
+            found.append(Row(s, length, delta, method, eps, truth, middle - start, end - middle))
+    return found
+
+
+def generated(of: str, s: str, length: int, delta: str, method: str, path: Path) -> Any:
+    law = given(s, length)["law"]
+    if of == "output":
+        return certattn.generate(
+            "output-tail", path, given=given(s, length), norm="l2", probability=delta, method=method
+        )
+    # |z| = 1 and scale 1: the norm of the gradient's error is that of C_L - C.
+    about = {"law": law, "query": ["1", "0"], "U": [[s, "0"], ["0", s]], "length": str(length)}
+    return certattn.generate("gradient-tail", path, given=about, probability=delta)
+
+
+def covariance_errors(s: float, length: int, count: int, seed: int = 0) -> Any:
+    """|C_L - I|_F of so many prompts."""
+    draw, found = np.random.default_rng(seed), []
+    for start in range(0, count, size := max(1, 2**19 // length)):
+        many = min(size, count - start)
+        x = draw.standard_normal((2, many, length), dtype=np.float32)
+        p = np.exp(np.float32(s) * (x[0] - x[0].max(1, keepdims=True)))
+        p /= p.sum(1, keepdims=True)
+        mean = np.einsum("nl,inl->in", p, x)
+        second = np.einsum("nl,inl,jnl->ijn", p, x, x, optimize=True) - mean[:, None] * mean[None]
+        found.append(np.linalg.norm(second - np.eye(2)[..., None], axis=(0, 1)))
+    return np.concatenate(found)
+
+
 def rows(s: str, length: int, deltas: Sequence[str], prompts: int, folder: Path) -> list[Row]:
     """Every direction and probability for one law and length; the prompts are simulated once."""
     path, sample, found = folder / "tail.yaml", None, []
@@ -105,6 +159,7 @@ def table(
     prompts: int,
     numbers: int,
     least: int = LEAST_PROMPTS,
+    of: str = "directions",
 ) -> list[Row]:
     """The rows of the table, printed one by one."""
     print(HEAD)
@@ -113,7 +168,13 @@ def table(
         for s in sizes:
             for length in lengths:
                 count = min(prompts, max(numbers // length, least))
-                for row in rows(s, length, deltas, count, Path(folder)):
+                place = Path(folder)
+                of_these = (
+                    rows(s, length, deltas, count, place)
+                    if of == "directions"
+                    else norm_rows(of, s, length, deltas, count, place)
+                )
+                for row in of_these:
                     print(row, flush=True)
                     found.append(row)
     return found
@@ -122,6 +183,9 @@ def table(
 def summary(found: Sequence[Row]) -> str:
     ratios = [row.ratio for row in found]
     lines = [f"all: median {statistics.median(ratios):.2f}, largest {max(ratios):.2f}"]
+    for name in dict.fromkeys(row.direction for row in found):
+        some = [row.ratio for row in found if row.direction == name]
+        lines.append(f"{name}: {len(some)} rows, median {statistics.median(some):.2f}, largest {max(some):.2f}")
     for s in dict.fromkeys(row.s for row in found):
         some = [row.ratio for row in found if row.s == s]
         lines.append(f"s = {s}: median {statistics.median(some):.2f}, largest {max(some):.2f}")
@@ -139,8 +203,9 @@ def main() -> None:
     parser.add_argument("--deltas", nargs="+", default=["1e-2", "1e-3"])
     parser.add_argument("--prompts", type=int, default=100_000, help="prompts to simulate")
     parser.add_argument("--numbers", type=int, default=200_000_000, help="tokens to draw for a law and a length")
+    parser.add_argument("--of", choices=("directions", "output", "gradient"), default="directions")
     chosen = parser.parse_args()
-    found = table(chosen.sizes, chosen.lengths, chosen.deltas, chosen.prompts, chosen.numbers)
+    found = table(chosen.sizes, chosen.lengths, chosen.deltas, chosen.prompts, chosen.numbers, of=chosen.of)
     print(f"\n{summary(found)}")
 
 

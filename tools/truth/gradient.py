@@ -336,7 +336,13 @@ def judge_tail(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
     eps, delta = read_number(asserts["exceeds"]), read_number(asserts["probability"])
     require(eps > 0 and 0 < delta < 1, "exceeds and probability")
     size = prompt.law.dimension
-    if gradient == "V":
+    if "method" in witness:
+        require_record(witness, "the witness", {"method", "order"})
+        require(witness["method"] == "moment", "the method")
+        order, bounds = tails.read_moment_order(witness["order"], 8 if gradient == "V" else 4), [_NOTHING]
+        if isinstance(prompt.law, Gaussian) and not prompt.onwards:
+            bounds = [tails.simulated_moment(_simulated(prompt, gradient), float(eps), order)]
+    elif gradient == "V":
         require_record(witness, "the witness", {"tokens"})
         _, levels, bounds = _framed(witness["tokens"], identity_matrix(size), prompt, folder)
         if sum(x * x for x in levels) > eps**2:

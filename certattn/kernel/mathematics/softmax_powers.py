@@ -69,6 +69,7 @@ class PowerSums:
     def __init__(self, length: int, variance: fmpq, degree: int, bits: int) -> None:
         self.length, self.variance, self.degree = length, variance, degree
         self._power_rows: dict[int, list[arb]] = {}
+        self._partition_sums: dict[tuple[int, ...], arb] = {}
         # A quarter of the bits is left to rounding and to what the bounds of the truncation lose;
         # phi^L has L times the relative error of phi.
         self._target = bits * 3 // 4
@@ -107,7 +108,9 @@ class PowerSums:
         for sums, count in partitions.items():
             tokens = count * placements(self.length, len(sums))
             if tokens > 0:
-                summed += tokens * self._partition(sums)
+                if sums not in self._partition_sums:
+                    self._partition_sums[sums] = self._partition(sums)
+                summed += tokens * self._partition_sums[sums]
                 tails += tokens * (self._left_tail(sums, total) + self._right_tail(sums))
         error = self._strip_error(total)
         return (summed + tails.union(arb(0))) / (math.factorial(total - 1) * (1 + within(error)))

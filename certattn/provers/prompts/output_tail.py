@@ -36,11 +36,14 @@ from certattn.provers.prompts.options import (
     THRESHOLD,
     left_out,
 )
-from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal
+from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal, moment_goal
+from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
-from certattn.provers.rounding import as_float, round_up, upper_rational
+from certattn.provers.rounding import as_float, round_down, round_up, upper_rational
 
-RULES, MEAN_SQUARE = METHODS = ("rules", "mean-square")
+RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("rules", "mean-square", "moment", "inversion")
+# These are for one length.
+_AT_ONE = (MOMENT, INVERSION)
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
@@ -91,6 +94,7 @@ def generate(
     norm: str | None = None,
     exceeds: Number | None = None,
     probability: Number | None = None,
+    at_least: Number | None = None,
     length: int | str | None = None,
     lengths: str | None = None,
     method: str = RULES,
@@ -117,14 +121,20 @@ def generate(
         The threshold eps that is exceeded rarely.
     probability : exact number, optional
         How rarely, above 0 and below 1.
+    at_least : exact number, optional
+        In place of `probability`: how often at the least, which says that a prompt is too short. Give it with the
+        threshold, and the largest such length that is found is stated, or with the length. For directions and laws
+        that "inversion" is for.
     length : int, optional
         The number of tokens, unless it stands in `given`.
     lengths : {"one", "onwards"}, optional
         "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
         found is one from which on it holds, and one that is given stands for itself.
-    method : {"rules", "mean-square"}
-        "rules", the sharpest for each direction; or "mean-square", for a norm, by its mean square where that is known
-        exactly: less sharp for small probabilities, and fast in any dimension.
+    method : {"rules", "mean-square", "moment", "inversion"}
+        "rules", the sharpest for each direction, also for every length from one on; or "mean-square", for a norm, by
+        its mean square where that is known exactly: less sharp for small probabilities, and fast in any dimension. For
+        one length and Gaussian tokens "moment", often sharper for a norm, above all in many dimensions, and
+        "inversion", the probability itself for directions.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -159,11 +169,20 @@ def generate(
     section = exact(given, "given")
     if not isinstance(section, dict):
         raise UsageError("given is not a mapping; expected law, tilt, V as certificates write them")
+    if at_least is not None:
+        if probability is not None or norm is not None or lengths == ONWARDS:
+            raise UsageError("at_least is for directions and one length, and stands in place of a probability")
+        probability, method = at_least, INVERSION
+    if method in _AT_ONE:
+        if lengths == ONWARDS:
+            raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
+        lengths = LENGTHS[0]
     wanted = wanted_numbers(section, exceeds, probability, length, lengths)
     draft = Draft(THEOREM, out, {**section, "length": wanted.stated(wanted.length or 1)}, note)
     prompt = draft.read(read_given)
     require_light_scores(prompt, MOST_HEAVINESS)
-    return _stated(draft, section, _goals(prompt, exact(directions, "directions"), norm, method), wanted)
+    goals = _goals(prompt, exact(directions, "directions"), norm, method)
+    return (_stated if at_least is None else _from_below)(draft, section, goals, wanted)
 
 
 # -- what is wanted
@@ -175,9 +194,13 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
         raise UsageError(f"method is {method!r}, expected {' or '.join(METHODS)}")
     if method == RULES:
         return goals_of(prompt, directions, norm)
+    if method == INVERSION:
+        if norm is not None:
+            raise UsageError("the method inversion is for directions; a norm has rules, or the method moment")
+        return goals_of(prompt, directions, None, inversion_of)
     if directions:
-        raise UsageError("the method mean-square is for a norm; directions have rules")
-    return [mean_square_goal(prompt, norm)]
+        raise UsageError(f"the method {method} is for a norm; directions have rules")
+    return [(mean_square_goal if method == MEAN_SQUARE else moment_goal)(prompt, norm)]
 
 
 def wanted_numbers(
@@ -239,6 +262,47 @@ def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: 
             raise NotProvedError(_too_small(parts, bounds, wanted.delta))
         slack *= 2
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
+
+
+def _from_below(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: Wanted) -> Certificate:
+    """The same with probabilities from below: the largest length or threshold that is found, proved by the kernel."""
+    assert wanted.delta is not None
+    length = wanted.length or min(_solve_length(goal, wanted)[1] for goal in goals) - 1
+    parts = [
+        Found(goal, wanted.eps, wanted.delta) if wanted.eps is not None else _solve_at(goal, wanted, length)
+        for goal in goals
+    ]
+    slack = _SLACK
+    for _ in range(_ATTEMPTS):
+        if length < 1:
+            raise NotProvedError("the probability is smaller than that even for one token, as far as is proved")
+        draft = draft.about({**section, "length": str(length)})
+        asserts, witness = _composed(parts, length, wanted)
+        for item in _directions_of(asserts):
+            item["at_least"] = item.pop("probability")
+        obligations = list(THEOREM.obligations(draft.read(THEOREM.read, asserts, witness)))
+        proof = Proof(obligations)
+        proof.ask([one.name for one in obligations], _BITS[0])
+        missed = [proof.answers[one.name].outcome is not Outcome.PROVED for one in obligations]
+        if not any(missed):
+            return draft.write(asserts, witness)
+        if wanted.eps is None:
+            lowered = [replace(part, eps=round_down(part.eps * (1 - slack), _EPS_DIGITS)) for part in parts]
+            parts = [low if over else part for low, part, over in zip(lowered, parts, missed, strict=True)]
+        elif wanted.length is None:
+            length = int((length * (1 - slack)).floor())
+        else:
+            raise NotProvedError(
+                f"that the probability is at least {describe(wanted.delta)} could not be proved: expected a smaller "
+                "one, or a shorter prompt (without a length, one that is short enough is found)"
+            )
+        slack *= 2
+    raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
+
+
+def _directions_of(asserts: dict[str, Plain]) -> list[dict[str, Plain]]:
+    found: Any = asserts["directions"]
+    return list(found)
 
 
 def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
@@ -362,13 +426,15 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     plain: Any = certificate.plain
     parts = [*plain["asserts"].get("directions", []), *filter(None, [plain["asserts"].get("norm")])]
     words = {"exceeds": "threshold", "probability": "probability"}
-    found = next(iter(left_out(inputs)), "")
+    below = inputs.get("at_least") is not None
+    found = next((name for name in left_out(inputs) if not (below and name == "probability")), "")
+    size = "largest" if below else "smallest"
     if found == "length":
         length = plain["given"]["length"]
         if isinstance(length, dict):
             return f"smallest length found: {length['at_least']} tokens, and every longer prompt"
-        return f"smallest length found: {length} tokens"
-    return f"smallest {words[found]} found: {', '.join(part[found] for part in parts)}" if found else ""
+        return f"{size} length found: {length} tokens"
+    return f"{size} {words[found]} found: {', '.join(part[found] for part in parts)}" if found else ""
 
 
 COMMAND = Command(
@@ -377,11 +443,13 @@ COMMAND = Command(
     Option("--norm", "Bound a norm of the deviation.", NORMS),
     THRESHOLD,
     PROBABILITY,
+    Option("--at-least", "How often at the least, in place of --probability: a prompt is too short.", metavar="DELTA"),
     LENGTH,
     OF_LENGTHS,
     Option(
         "--method",
-        "mean-square bounds a norm by Markov's inequality, not for boxes: fast, and less sharp.",
+        "mean-square bounds a norm by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens, one "
+        "length: moment is often sharper for a norm, inversion the probability itself in a direction.",
         METHODS,
     ),
     to_plot("Draw the bound against the length."),

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.errors import NotProvedError
-from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails, read
+from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.theorems.prompts.output_tail import AT_MOST, DIRECTION, NORM_NAME, StatedTails, read
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
+from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 from certattn.provers.figures import Target
 from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
-from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal
+from certattn.provers.prompts.tail_directions import family_of
+from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal, moment_goal
+from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_plot import Curve, Figure, draw
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps
 from certattn.provers.rounding import as_float, doubles
@@ -48,12 +50,14 @@ def figure_of(problem: StatedTails) -> Figure:
     prompt, direction, norm = problem.prompt, None, None
     if problem.directions:
         stated = problem.directions[0]
+        if AT_MOST not in stated:
+            raise UsageError("a picture shows a bound from above, and this certificate states at_least alone")
         direction = doubles(stated[DIRECTION].load())[0]
     else:
         assert problem.norm is not None
         stated = problem.norm.stated
         norm = stated[NORM_NAME]
-    length, eps, delta = prompt.length, stated[EXCEEDS], stated[PROBABILITY]
+    length, eps, delta = prompt.length, stated[EXCEEDS], stated[AT_MOST]
     goal = _goal_of(problem, norm)
     goal = goal.tuned(as_float(eps), float(length))
     counts = _lengths(length)
@@ -69,20 +73,29 @@ def figure_of(problem: StatedTails) -> Figure:
         }[norm],
         f"{as_float(delta):g}",
         f"{_TOKENS[type(prompt.law.law).__name__]}, dimension {prompt.dimension}",
-        "by the mean square" if norm is not None and by_mean_square(problem) else "by the rules",
+        _method(problem, norm),
     )
 
 
-def by_mean_square(problem: StatedTails) -> bool:
-    """Whether the certificate proves its norm by the mean square: the curve is of the method that it has."""
-    return problem.norm is not None and problem.norm.rules is None
+def _method(problem: StatedTails, norm: str | None) -> str:
+    """How the certificate proves its bound: the curve is of the method that it has."""
+    if norm is None:
+        return "by inversion" if problem.rules[0].name == "inversion" else "by the rules"
+    assert problem.norm is not None
+    if problem.norm.order is not None:
+        return "by a moment"
+    return "by the rules" if problem.norm.rules is not None else "by the mean square"
 
 
 def _goal_of(problem: StatedTails, norm: str | None) -> Goal:
-    if norm is not None and by_mean_square(problem):
+    method = _method(problem, norm)
+    if method == "by the mean square":
         return mean_square_goal(problem.prompt, norm)
+    if method == "by a moment":
+        return moment_goal(problem.prompt, norm)
     named = [stated[DIRECTION].load().row(0) for stated in problem.directions[:1]]
-    (goal,) = goals_of(problem.prompt, [[str(entry) for entry in row] for row in named], norm)
+    family = inversion_of if method == "by inversion" else family_of
+    (goal,) = goals_of(problem.prompt, [[str(entry) for entry in row] for row in named], norm, family)
     return goal
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -21,6 +22,7 @@ from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, met
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import text_rows, texts
+from certattn.provers.prompts.norm_moments import by_moments_of_output
 from certattn.provers.prompts.tail_directions import family_of
 from certattn.provers.prompts.tail_frames import frame_of
 from certattn.provers.prompts.tail_rules import Family, MeanSquare, Rule
@@ -77,7 +79,12 @@ class Goal:
         return {"frame": text_rows(self.frame), "levels": texts(levels), "bounds": list(rules)}
 
 
-def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[Goal]:
+FamilyOf = Callable[[RandomPrompt, ExactMatrix], Family]
+
+
+def goals_of(
+    prompt: RandomPrompt, directions: Plain, norm: str | None, of_direction: FamilyOf = family_of
+) -> list[Goal]:
     """A goal for each direction and one for the norm. Raises UsageError."""
     if not isinstance(directions, list):
         raise UsageError(f"directions is {directions!r:.60}, expected a list of directions")
@@ -85,7 +92,7 @@ def goals_of(prompt: RandomPrompt, directions: Plain, norm: str | None) -> list[
         raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)}")
     if not directions and norm is None:
         raise UsageError("nothing to bound: expected directions, or a norm, or both (--direction, --norm)")
-    goals = [_direction_goal(prompt, direction) for direction in directions]
+    goals = [_direction_goal(prompt, direction, of_direction) for direction in directions]
     if norm is not None:
         goals.append(_l2_goal(prompt) if norm == "l2" else _linf_goal(prompt))
     return goals
@@ -115,7 +122,17 @@ def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
     return Goal(Target([[MeanSquare(log_mean_square)]], [1.0]), norm=norm, whole=True)
 
 
-def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:
+def moment_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
+    """A goal for the norm by its moments. Raises UsageError."""
+    if norm not in NORMS:
+        raise UsageError(f"norm is {norm!r}, expected {' or '.join(NORMS)} for the method moment")
+    family = by_moments_of_output(prompt)
+    if family is None:
+        raise UsageError("the method moment is for Gaussian tokens; expected --method rules for this law")
+    return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
+
+
+def _direction_goal(prompt: RandomPrompt, direction: Plain, of_direction: FamilyOf) -> Goal:
     size = prompt.output_dimension
     if not isinstance(direction, list):
         raise UsageError(f"the direction {direction!r:.60}: expected a list of {counted(size, 'number')}")
@@ -123,7 +140,7 @@ def _direction_goal(prompt: RandomPrompt, direction: Plain) -> Goal:
         shown = ", ".join(map(str, direction))
         raise UsageError(f"the direction ({shown}) has {counted(len(direction), 'number')}, expected {size}")
     entries = [exact_rational(entry, "direction") for entry in direction]
-    family = family_of(prompt, ExactMatrix.row_vector(entries) @ prompt.values())
+    family = of_direction(prompt, ExactMatrix.row_vector(entries) @ prompt.values())
     return Goal(Target([[family]], [1.0]), direction=texts(entries))
 
 

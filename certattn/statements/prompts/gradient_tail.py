@@ -32,6 +32,8 @@ def statement(stated: StatedGradientTail) -> Statement:
 
 
 def sentence(stated: StatedGradientTail, name: str) -> str:
+    if name == "probability" and stated.order is not None:
+        return f"E D^{stated.order} / exceeds^{stated.order} <= probability"
     if name == "probability":
         return f"the sum of {counted(len(stated.rules), 'one-sided bound')} <= probability"
     if name == "exceeds":

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from flint import arb
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.output_tail import DIRECTION, NORM_NAME, StatedTails
+from certattn.kernel.theorems.prompts.output_tail import AT_LEAST, AT_MOST, DIRECTION, NORM_NAME, StatedTails
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
-from certattn.statements.wording import Answer, Statement, Wording
+from certattn.statements.wording import Answer, Statement, Wording, show, show_lower
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
     "norm.exceeds": "the sum of the squared levels, against exceeds^2",
 }
+
+_SIDES = {"most": AT_MOST, "least": AT_LEAST}
 
 
 def statement(stated: StatedTails) -> Statement:
@@ -27,31 +31,34 @@ def statement(stated: StatedTails) -> Statement:
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex = []
-    if stated.directions:
-        latex.append(_directions_latex(stated.directions))
+    latex += _directions_latex(stated.directions)
     if stated.norm is not None:
         norm = stated.norm.stated
-        index, (eps, delta) = "2" if norm[NORM_NAME] == "l2" else r"\infty", _ends(norm)
+        index = "2" if norm[NORM_NAME] == "l2" else r"\infty"
+        eps, delta = describe(norm[EXCEEDS]), describe(norm[PROBABILITY])
         latex.append(rf"\mathbb P(\| T_L - T \|_{index} > {eps}) \le {delta}")
     return Statement(words, r",\qquad ".join(latex) + lengths_latex(stated.prompt))
 
 
-def _directions_latex(directions: Sequence[Values]) -> str:
+def _directions_latex(directions: Sequence[Values]) -> Iterator[str]:
     """With the numbers where there is one direction; the sentence says those of several."""
-    if len(directions) == 1:
-        eps, delta = _ends(directions[0])
-        return rf"\mathbb P(\langle u, T_L - T \rangle > {eps}) \le {delta}"
-    bound = r"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) \le \delta_i"
-    return rf"{bound}, \quad i = 1, \dots, {len(directions)}"
-
-
-def _ends(stated: Values) -> tuple[str, str]:
-    return describe(stated[EXCEEDS]), describe(stated[PROBABILITY])
+    last = len(directions)
+    for sign, field, symbol in ((r"\le", AT_MOST, r"\delta_i"), (r"\ge", AT_LEAST, r"\alpha_i")):
+        bounded = [i for i, one in enumerate(directions, 1) if field in one]
+        if bounded and last == 1:
+            (one,) = directions
+            yield rf"\mathbb P(\langle u, T_L - T \rangle > {describe(one[EXCEEDS])}) {sign} {describe(one[field])}"
+        elif bounded:
+            numbers = (
+                rf"i = 1, \dots, {last}" if len(bounded) == last else rf"i \in \{{{', '.join(map(str, bounded))}\}}"
+            )
+            yield rf"\mathbb P(\langle u_i, T_L - T \rangle > \varepsilon_i) {sign} {symbol}, \quad {numbers}"
 
 
 def _direction(stated: Values) -> str:
+    bounds = [f"at {side} {describe(stated[field])}" for side, field in _SIDES.items() if field in stated]
     return (
-        f"the probability that <u, T_L - T> > {describe(stated[EXCEEDS])} is at most {describe(stated[PROBABILITY])} "
+        f"the probability that <u, T_L - T> > {describe(stated[EXCEEDS])} is {' and '.join(bounds)} "
         f"for u = {stated[DIRECTION].words()}"
     )
 
@@ -68,17 +75,31 @@ def sentence(stated: StatedTails, name: str) -> str:
         return _CONDITIONS[name]
     if name == "norm":
         assert stated.norm is not None
+        if stated.norm.order is not None:
+            return f"E|T_L - T|^{stated.norm.order} / exceeds^{stated.norm.order} <= probability"
         if stated.norm.rules is None:
             return "a bound on E|T_L - T|^2, over exceeds^2, <= probability"
         return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"
-    index = int(name.removeprefix("directions[").removesuffix("]"))
+    index = int(name.removeprefix("directions[").partition("]")[0])
+    if name.endswith(".at_least"):
+        return f"the probability in direction {index} >= at_least"
     rule = stated.rules[index]
     kind = "the probability" if rule.exact else f"the {rule.name} bound on the probability"
     return f"{kind} in direction {index} <= probability"
 
 
 def findings(stated: StatedTails, obligations: Sequence[Answer]) -> list[str]:
-    return [f"{o.name}: {words}" for o in obligations for words in probability_words(o)]
+    return [f"{o.name}: {words}" for o in obligations for words in _proved(o)]
+
+
+def _proved(obligation: Answer) -> list[str]:
+    """What is proved of a probability, from the side that the obligation needs."""
+    if not obligation.name.endswith(".at_least"):
+        return probability_words(obligation)
+    found = obligation.left
+    if not isinstance(found, arb) or found.is_finite() is not True:
+        return []
+    return [f"probability at least {show_lower(found)}, stated {show(obligation.right)}"]
 
 
 WORDING = Wording[StatedTails](statement, sentence, findings)

@@ -235,7 +235,7 @@ def test_scores_that_vary_hugely_are_refused(claim: str, tilt: str, tmp_path: Pa
 
 def test_moments_beyond_floats_are_left_out(tmp_path: Path) -> None:
     law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
-    given = {"law": law, "query": ["5", "1/2"], "length": "100"}
+    given = {"law": law, "query": ["5", "1/2"], "length": {"at_least": "100"}}
     with pytest.raises(NotProvedError, match="no rule gives that probability"):
         certattn.generate("gradient-tail", tmp_path / "a.yaml", given=given, probability="0.01")
 

@@ -169,6 +169,8 @@ class Tails:
         self, L: int, last: int | None, rule: dict[str, Any], u: Vector, v: Vector | None, mean: Any, eps: Fraction
     ) -> Any:
         """A bound for all lengths from L to the last one."""
+        if rule.get("rule") == "inversion":
+            raise NotCovered("inversion of the characteristic function")
         name = one_of(rule.get("rule"), "rule", "cantelli", "moment", "chernoff", "truncated", "exact")
         of_rule = {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}
         f = fields(rule, "rule", "rule", of_rule.get(name, ""))
@@ -434,6 +436,8 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     stated = items(asserts["directions"], "directions")
     same(len(stated), len(hint["directions"] or []), "the number of rules")
     for node, rule in zip(stated, hint["directions"] or [], strict=True):
+        if isinstance(node, dict) and "at_least" in node:
+            raise NotCovered("probabilities from below")
         f = fields(node, "directions", "direction exceeds probability")
         eps = positive(f["exceeds"], "directions.exceeds")
         u = times(back, vector(f["direction"], "direction", len(V)))
@@ -442,6 +446,8 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
         eps, norm = rational(f["exceeds"], "exceeds"), one_of(f["norm"], "norm", "l2", "linf")
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
+            if hint["norm"]["method"] == "moment":
+                raise NotCovered("moments of a norm")
             one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
             refuse(eps <= 0, "norm.exceeds: positive")
             most = probability(f["probability"], "probability") * eps * eps
@@ -490,6 +496,8 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     share, tails = probability(f["probability"], "probability"), Tails(law, tilt, L, scale, base, onwards)
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
+    if isinstance(w, dict) and "method" in w:
+        raise NotCovered("moments of a norm")
     hint = fields(w, "witness", need)
     G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)
     total = tails.outside(G, b, rules, identity(law.d))

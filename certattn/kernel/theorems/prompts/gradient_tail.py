@@ -16,6 +16,9 @@ for all i and j, the norm for U is at most |s| |z| sqrt(sum_ij (e_ij + a_i b_j)^
 sqrt(sum_j b_j^2). The bounds of the contrary, for both signs, add up to the probability. Where V is the
 identity, one frame serves for both, and entries i <= j are enough. That frames are frames, that levels are >= 0 and
 that the norm is at most eps where they are kept is proved first.
+
+Of Gaussian tokens and one length the witness may name the method moment instead, with an order p: by Markov's
+inequality the probability is at most E D^p / eps^p, and the moment of the norm D is exact (`norm_moments`).
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
-from certattn.kernel.document.schema import Field, Listing, Record, Values
+from certattn.kernel.document.schema import Choice, Field, Listing, Record, Values, all_or_none, at_most_one_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, gradient_moment, markov_bound, require_order
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
     ENTRY_RULES,
@@ -52,11 +56,15 @@ ENTRY_BOUNDS: Field[StatedRules] = Field(
     "bounds", Listing(ENTRY_RULES), "a rule for + and - of every entry, row by row; entries i <= j where V = I"
 )
 OUTPUTS = Field("outputs", FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
-TOKENS = Field("tokens", FRAMED, "a frame of tokens")
+TOKENS = Field("tokens", FRAMED, "a frame of tokens", required=False)
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
+METHOD = Field("method", Choice((MOMENT,)), "Gaussian tokens, one length: by a moment, without rules", required=False)
 
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
-WITNESS = Record(OUTPUTS, TOKENS, ENTRIES)
+WITNESS = Record(
+    METHOD, ORDER, OUTPUTS, TOKENS, ENTRIES,
+    rules=[all_or_none(METHOD, ORDER), *(at_most_one_of(METHOD, part) for part in (OUTPUTS, TOKENS, ENTRIES))],
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,12 +77,16 @@ class Entries:
 
 @dataclass(frozen=True)
 class StatedGradientTail:
-    """A gradient's error, what is asserted of it, the frames of the witness by name, and for U its entries."""
+    """A gradient's error, what is asserted of it, the frames of the witness by name, and for U its entries.
+
+    Or the order of the norm's moment.
+    """
 
     error: GradientError
     asserts: Values
     frames: Mapping[str, Framed]
     entries: Entries | None
+    order: int | None = None
 
     @property
     def rules(self) -> list[Rule]:
@@ -99,6 +111,11 @@ def read(certificate: Certificate) -> StatedGradientTail:
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
+    if ORDER in witness:
+        require_order(witness, error.gradient)
+        return StatedGradientTail(error, asserts, {}, None, witness[ORDER])
+    if TOKENS not in witness:
+        raise witness.at.malformed("tokens, or a method", "neither")
     prompt = error.prompt
     if error.gradient == "V":
         for field in (OUTPUTS, ENTRIES):
@@ -137,6 +154,11 @@ def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Fra
 
 def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
     eps = stated.asserts[EXCEEDS]
+    if stated.order is not None:
+        moment = partial(gradient_moment, stated.error, stated.order)
+        by_moment = partial(markov_bound, moment, stated.error.prompt, eps, stated.order)
+        yield Obligation("probability", by_moment, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
+        return
     conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]
     if stated.entries is not None:
         least = min(min(row) for row in stated.entries.levels)

@@ -4,7 +4,8 @@ Given a law of tokens, a tilt a (or a query with U, or with K and Q), values V a
 T_L = V tau_L be the softmax output over L independent tokens and T = V tau(a) its limit. A certificate
 asserts one or both of
 
-    directions    P(<u, T_L - T> > eps) <= delta for stated directions u, with an eps and a delta each
+    directions    P(<u, T_L - T> > eps) <= delta for stated directions u, with an eps and a delta each; or at least
+                  so much, which says that a prompt of L tokens is too short
     norm          P(|T_L - T| > eps) <= delta in l2 or linf
 
 In token space u acts as v = V'u, and {<v, tau_L - tau> > eps} = {sum_i w_i (<v, x_i - tau> - eps) > 0}.
@@ -12,13 +13,14 @@ The witness names a rule for every such tail (`tail_rules`). For the norm it doe
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
 e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Or it names the method
 mean-square: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the exact mean square of
-`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2.
+`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For one
+length of Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flint import arb
@@ -28,8 +30,10 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
+from certattn.kernel.given.bounds import Probability
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
 from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
+from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
@@ -50,32 +54,41 @@ from certattn.kernel.theorems.prompts.tail_rules import (
 
 DIRECTION = Field("direction", Vector(), "a direction u of the outputs")
 NORM_NAME = Field("norm", Choice(("l2", "linf")), "norm in which the output is measured")
+AT_MOST = replace(PROBABILITY, required=False)
+AT_LEAST = Field("at_least", Probability(), "a lower bound of the probability, for one length", required=False)
 DIRECTIONS = Field(
-    "directions", Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)), "tails in stated directions", required=False
+    "directions",
+    Listing(Record(DIRECTION, EXCEEDS, AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])),
+    "tails in stated directions",
+    required=False,
 )
 NORM = Field("norm", Record(NORM_NAME, EXCEEDS, PROBABILITY), "the tail of a norm", required=False)
 
 DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
-METHOD = Field("method", Choice(("mean-square",)), "the mean square of the norm, where it is known exactly")
-NORM_FORMS = ByKey({METHOD.name: Record(METHOD), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
+METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square or moment of the norm that is known exactly")
+NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
+# For `typical-prompt`, whose prompt is near where random ones rarely are far.
+_FROM_ABOVE = replace(DIRECTIONS, kind=Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)))
+FROM_ABOVE = Record(_FROM_ABOVE, NORM, rules=[some_of(DIRECTIONS, NORM)])
 WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 
 
 @dataclass(frozen=True)
 class StatedNorm:
-    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the mean square.
+    """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the norm's moments.
 
-    `framed` is the frame of the rules for l2.
+    `framed` is the frame of the rules for l2; `order` is that of the method moment.
     """
 
     stated: Values
     rules: Sequence[Rule] | None
     framed: Framed | None = None
+    order: int | None = None
 
     def conditions(self) -> Iterator[Obligation]:
         """What the bound rests on: for l2, that sum_c e_c^2 <= eps^2 for levels of a frame."""
@@ -88,6 +101,8 @@ class StatedNorm:
         """A bound of the probability, at the working precision. Raises NoBound where nothing bounds it."""
         if self.rules is not None:
             return sum_of_bounds(self.rules)
+        if self.order is not None:
+            return markov_bound(partial(output_moment, prompt, self.order), prompt, self.stated[EXCEEDS], self.order)
         return markov(least_mean_square(prompt), self.stated[EXCEEDS])
 
 
@@ -110,9 +125,9 @@ def read_given(certificate: Certificate) -> RandomPrompt:
     return read_random_prompt(*RANDOM_PROMPT.read(certificate.given, certificate.reading))
 
 
-def read_asserted(certificate: Certificate, prompt: RandomPrompt) -> StatedTails:
+def read_asserted(certificate: Certificate, prompt: RandomPrompt, record: Record = ASSERTS) -> StatedTails:
     """What is asserted of a random prompt, with its rules. Raises MalformedError."""
-    asserts = ASSERTS.read(certificate.asserts, certificate.reading)
+    asserts = record.read(certificate.asserts, certificate.reading)
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
@@ -134,7 +149,10 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
     (form, hint), norm = given, stated[NORM_NAME]
     if form == METHOD.name:
         # The l2 norm is at least as large as linf.
-        return StatedNorm(stated, None)
+        if (ORDER in hint) is not (hint[METHOD] == MOMENT):
+            found = "an order" if ORDER in hint else "no order"
+            raise hint.at.malformed(f"an order exactly for the method {MOMENT}", f"{found} for {hint[METHOD]}")
+        return StatedNorm(stated, None, order=hint.get(ORDER))
     if norm == "l2":
         if form != FRAME.name:
             raise hint.at.malformed("a frame and levels for the norm l2")
@@ -149,7 +167,10 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
 def obligations(stated: StatedTails) -> Iterator[Obligation]:
     for index, (item, rule) in enumerate(zip(stated.directions, stated.rules, strict=True)):
         part = Part.STATEMENT if rule.exact else Part.WITNESS
-        yield Obligation(f"directions[{index}]", rule.bound, "<=", item[PROBABILITY], part)
+        if AT_MOST in item:
+            yield Obligation(f"directions[{index}]", rule.bound, "<=", item[AT_MOST], part)
+        if AT_LEAST in item:
+            yield Obligation(f"directions[{index}].at_least", rule.from_below, ">=", item[AT_LEAST], part)
     norm = stated.norm
     if norm is not None:
         conditions = list(norm.conditions())

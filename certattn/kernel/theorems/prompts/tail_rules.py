@@ -7,11 +7,12 @@ A witness names a rule for each tail:
     chernoff, lambda, order  (E e^{lambda Y})^L, or a bound of it from p moments and the largest D
     truncated, lambda, cap   1 - (1 - P(A))^L + E[e^{lambda Y}; not A]^L, of the output only
     exact                    the probability itself, where the weights or the output are constant
+    inversion, step, terms   the probability itself, enclosed, of the output of Gaussians: its characteristic function
     by-length                for every length from the first on: one of these for each range of lengths
 
 Where lengths are a range, a bound that falls with the length is taken at the first one; the chance of a token in A,
 which grows, at the last. Of moments only terms that are positive count, each of which falls. So all but `truncated`
-hold for every larger length too.
+and `inversion` hold for every larger length too.
 
 Every bound holds for each choice of its parameters; a poor choice only makes it large, and where a rule proves
 nothing of a law or direction, it has no bound.
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 
 from flint import arb, ctx, fmpq
@@ -53,6 +54,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
+from certattn.kernel.theorems.prompts.mathematics.tail_inversion import WeightedPart, inverted
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,
@@ -90,6 +92,8 @@ LAMBDA = Field("lambda", Rational(above=0), "lambda in E e^(lambda Y)")
 CAP = Field("cap", Rational(above=0), "the cap B of Y")
 
 
+STEP = Field("step", Rational(above=0), "step of t between values of the characteristic function")
+TERMS = Field("terms", Count(1), "how many of them are summed")
 ORDER = Field("order", EvenOrder(100), "even order p of the moment, or where the exponential series is cut off")
 
 
@@ -110,7 +114,7 @@ def _rules(most: int, **others: Record) -> Variant:
 
 StatedRules = list[tuple[str, Values]]
 BY_LENGTH = "by-length"
-RULES = _rules(100, truncated=Record(LAMBDA, CAP))
+RULES = _rules(100, truncated=Record(LAMBDA, CAP), inversion=Record(STEP, TERMS))
 # Joint moments of an entry cost the fourth power of their order.
 ENTRY_RULES = _rules(24)
 
@@ -222,6 +226,21 @@ class Rule:
         if not self.exact and self.tail.eps == 0:
             raise self.none("the rule exact, as the level is 0", f"the rule {self.name}")
         return _BOUND[self.name](self)
+
+    def from_below(self) -> arb:
+        """A lower bound of the probability at the one length that is stated. Raises NoBound where there is none."""
+        if self.first != self.last:
+            raise self.none("one length, for a bound from below", "every length from one on")
+        if self.name == "inversion":
+            return self.enclosure().lower()
+        if not self.exact:
+            raise self.none("the rule inversion or exact, for a bound from below", f"the rule {self.name}")
+        return self.bound()
+
+    @cached_property
+    def enclosure(self) -> Shared[arb]:
+        """The probability as `inversion` encloses it, which both bounds use."""
+        return Shared(partial(_inverted, self))
 
     @property
     def ranges(self) -> list[Rule]:
@@ -344,7 +363,53 @@ def _exact(rule: Rule) -> arb:
     return normal_tail(arb(tail.eps) * (rule.first / arb(spread)).sqrt())
 
 
-_BOUND = {"cantelli": _cantelli, "moment": _moment, "chernoff": _chernoff, "truncated": _truncated, "exact": _exact}
+# Of |S| >= 2 pi/step: orders of moments that are tried.
+_FAR_ORDERS = (2, 4, 6, 8)
+MOST_TERMS = 10_000
+
+
+def _inverted(rule: Rule) -> arb:
+    tail, step, terms = rule.tail, arb(rule.values[STEP]), rule.values[TERMS]
+    if isinstance(tail, ProductTail) or tail.parts is None or not all(part.rest_variance > 0 for part in tail.parts):
+        raise rule.none(
+            "Gaussians with noise of their own in this direction, whatever their scores are", "other tokens",
+            "atoms, or a direction along which output and score are one number, have other rules",
+        )  # fmt: skip
+    if rule.first != rule.last:
+        raise rule.none("a rule that holds for every larger length", "the probability at one of them")
+    if terms > MOST_TERMS:
+        raise rule.none(f"at most {MOST_TERMS} terms", str(terms))
+    summand, length = tail.summand(), rule.first
+    level = summand.mean + summand.eps
+    parts = [
+        WeightedPart(arb(part.weight), plane(part, summand.tilt, summand.direction, summand.log_mgf, level))
+        for part in _integrable(rule, tail.parts)
+    ]
+    found = inverted(parts, length, step, terms, ctx.prec)
+    if found is None:
+        raise rule.none("scores and noise of more even sizes", "a characteristic function that takes too many nodes")
+    # |S| >= 2 pi/step implies |sum D_i| >= 2 pi/step - L eps.
+    beyond = 2 * arb.pi() / (step * length) - summand.eps
+    if not beyond > 0:
+        raise rule.none("a step below 2 pi / (L eps)", describe(rule.values[STEP]))
+    far = reduce(arb.min, (moment_bound(summand.centred_series(order), beyond, length) for order in _FAR_ORDERS))
+    enclosed: arb = (found + far.union(-far)).intersection(arb(0).union(arb(1)))
+    return enclosed
+
+
+def _inversion(rule: Rule) -> arb:
+    # What the sum leaves out does not depend on the precision: no other one would decide more.
+    return rule.enclosure().upper()
+
+
+_BOUND = {
+    "cantelli": _cantelli,
+    "moment": _moment,
+    "chernoff": _chernoff,
+    "truncated": _truncated,
+    "exact": _exact,
+    "inversion": _inversion,
+}
 
 
 def sum_of_bounds(rules: Sequence[Rule]) -> arb:

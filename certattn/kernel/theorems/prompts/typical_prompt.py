@@ -78,7 +78,9 @@ class StatedPromptBesideLaw:
 
 def read(certificate: Certificate) -> StatedPromptBesideLaw:
     compared = read_given(certificate)
-    return StatedPromptBesideLaw(compared, output_tail.read_asserted(certificate, compared.random()))
+    return StatedPromptBesideLaw(
+        compared, output_tail.read_asserted(certificate, compared.random(), output_tail.FROM_ABOVE)
+    )
 
 
 def read_given(certificate: Certificate) -> Compared:
@@ -139,7 +141,7 @@ THEOREM = Theorem(
     name="typical-prompt",
     title="a concrete prompt that is as near to the infinite prompt as a random one nearly always is",
     given=GIVEN,
-    asserts=output_tail.ASSERTS,
+    asserts=output_tail.FROM_ABOVE,
     witness=output_tail.WITNESS,
     read=read,
     obligations=obligations,

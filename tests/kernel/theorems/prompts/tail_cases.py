@@ -95,7 +95,7 @@ CANTELLI = one_direction(
             "witness:\n  directions:\n  - {rule: cantelli}", "witness:\n  norm: {bounds: [{rule: cantelli}]}",
             MALFORMED, "exactly where asserts has"),
         "a direction with no excess": (", exceeds: 0.7", "", MALFORMED, "no 'exceeds'"),
-        "a direction with no probability": (", probability: 0.146538", "", MALFORMED, "no 'probability'"),
+        "a direction with no probability": (", probability: 0.146538", "", MALFORMED, "probability or at_least"),
         "no direction": ("direction: [0, 1], ", "", MALFORMED, "no 'direction'"),
         "no law": (
             "law: {kind: gaussian, mean: [1, -1], covariance: [[1, 1/2], [1/2, 1]]}, ", "", MALFORMED, "no 'law'"),

@@ -1,0 +1,90 @@
+"""The method `moment` of tails of norms: Markov's inequality P(D > eps) <= E D^p / eps^p, the moment taken exactly.
+
+For Gaussian tokens and one length, with the moments of `norm_moments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import arb, ctx, fmpq
+
+from certattn.kernel.decide.obligation import NoBound
+from certattn.kernel.document.schema import Field, Values
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.reals import describe, square
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
+from certattn.kernel.theorems.prompts.mathematics.norm_moments import (
+    COVARIANCE_ORDERS,
+    MEAN_ORDERS,
+    PowerSumTerms,
+    covariance_norm_moment,
+    degree_of,
+    mean_norm_moment,
+    mean_of,
+)
+from certattn.kernel.theorems.prompts.random_prompts import GradientError, RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import EvenOrder
+
+MOMENT = "moment"
+ORDER = Field("order", EvenOrder(max(MEAN_ORDERS)), "even order p of the norm's moment", required=False)
+
+
+def require_order(hint: Values, gradient: str) -> None:
+    """Raises MalformedError where moments of a gradient's error are not taken so far."""
+    if gradient == "U" and hint[ORDER] not in COVARIANCE_ORDERS:
+        orders = " or ".join(map(str, COVARIANCE_ORDERS))
+        raise hint.node(ORDER).malformed(f"the order {orders} for the gradient in U", str(hint[ORDER]))
+
+
+@dataclass(frozen=True)
+class NormMoment:
+    """E D^p = `factor` times the mean of `terms`, over scores <a, x> of the `variance`."""
+
+    terms: PowerSumTerms
+    factor: fmpq
+    variance: fmpq
+
+    def at(self, length: int) -> arb:
+        """The moment, at the working precision."""
+        return self.factor * mean_of(self.terms, PowerSums(length, self.variance, degree_of(self.terms), ctx.prec))
+
+
+def output_moment(prompt: RandomPrompt, order: int) -> NormMoment:
+    """E |V (tau_L - tau)|^p. Raises NoBound."""
+    covariance, variance = _covariance(prompt)
+    terms = mean_norm_moment(covariance, prompt.values(), prompt.base, square(prompt.scale), order)
+    return NormMoment(terms, fmpq(1), variance)
+
+
+def gradient_moment(error: GradientError, order: int) -> NormMoment:
+    """E D^p for the norm D of a gradient's error. Raises NoBound."""
+    prompt = error.prompt
+    if error.gradient == "V":
+        return output_moment(error.prompt_without_values, order)
+    covariance, variance = _covariance(prompt)
+    terms = covariance_norm_moment(covariance, prompt.values(), prompt.base, square(prompt.scale), order)
+    return NormMoment(terms, error.factor ** (order // 2), variance)
+
+
+def markov_bound(moment: Callable[[], NormMoment], prompt: RandomPrompt, eps: fmpq, order: int) -> arb:
+    """E D^p / eps^p. Raises NoBound."""
+    if prompt.onwards:
+        raise NoBound("the method moment is for one length, not for every length from one on; use rules")
+    return moment().at(prompt.length) / arb(eps) ** order
+
+
+def _covariance(prompt: RandomPrompt) -> tuple[ExactMatrix, fmpq]:
+    """Gamma and the variance of scores. Raises NoBound where moments are not known."""
+    law = prompt.law.law
+    if not isinstance(law, Gaussian):
+        raise NoBound(f"the method moment is for Gaussian tokens, not for kind: {prompt.law.kind}; use rules")
+    covariance = ExactMatrix.rational(law.covariance)
+    variance = square(prompt.scale) * (prompt.base @ covariance @ prompt.base.T).entry(0, 0)
+    if variance > MOST_VARIANCE:
+        raise NoBound(
+            f"the method moment is for scores <a, x> of a variance of at most {MOST_VARIANCE}, not {describe(variance)}"
+        )
+    return covariance, variance
