@@ -53,6 +53,8 @@ _SETTINGS = {
     "grid.color": "0.9",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
+    # Where it is by itself: to look whether anything is in its way takes a tenth of the time.
+    "axes.titley": 1.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "certattn",
