@@ -211,7 +211,8 @@ def _in_letters(formula: str) -> str:
 @contextmanager
 def _minor_marks_at_once(figure: Any) -> Iterator[None]:
     """In the block, marks without labels between powers of ten are one line an axis instead of many ticks each."""
-    from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D
+    from matplotlib.lines import Line2D
+    from matplotlib.markers import TICKDOWN, TICKLEFT
     from matplotlib.ticker import NullLocator
 
     changed = []
