@@ -16,9 +16,9 @@ from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
-# A step of the classical Runge-Kutta method is so large beside the largest second derivative; in a picture it may be
-# larger, where what is far from the minimum is counted too.
-_CAUTION, _DRAWN = 0.5, 0.8
+# A step of the classical Runge-Kutta method is so large beside the largest second derivative: near the minimum, or,
+# of what is drawn, wherever the point is.
+_CAUTION = 0.5
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class FloatRun:
     def _step_of_flow(self, point: Point) -> float:
         near = self._largest**3 * (float((point.A * point.A).sum()) + point.b**2) + 1e-300
         # The error E = b S A - I adds at most |S E S|_F, and half of |E S^(1/2)|_F^2 is the risk.
-        return _DRAWN / (near + self._largest**1.5 * math.sqrt(2 * point.risk)) if self._drawn else _CAUTION / near
+        far = self._largest**1.5 * math.sqrt(2 * point.risk) if self._drawn else 0.0
+        return _CAUTION / (near + far)
 
     def risk(self, A: Array, b: float) -> float:
         error = b * self._covariance @ A - np.eye(len(A))

@@ -32,7 +32,7 @@ def test_a_drawn_flow_is_where_the_flow_is(
     begins = Parameters(ExactMatrix.rational([[size, fmpq(0)], [fmpq(0), size]]), size)
     times = np.linspace(0, 2.5 / float(min(first, second)) ** 2, 60)
     drawn = _curve(FloatRun(covariance, begins, drawn=True), times)
-    monkeypatch.setattr(training_runs, "_DRAWN", 0.03)
+    monkeypatch.setattr(training_runs, "_CAUTION", 0.02)
     exact = _curve(FloatRun(covariance, begins, drawn=True), times)
     # At most a fiftieth of the picture's height.
     assert np.abs(drawn - exact).max() < 0.02 * np.ptp(exact)
