@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -74,6 +75,8 @@ def _describe(path: Path, options: CheckOptions) -> dict[str, Any]:
 def _draw(path: Path, options: CheckOptions, *, checked: bool) -> dict[str, Any]:
     from certattn.provers.plots import as_svg
 
+    # The process ends with its picture: what would be collected on the way is a tenth of its time.
+    gc.disable()
     try:
         certificate = load(path, root=options.root, limits=options.limits)
         picture = as_svg(certificate, checked=checked)

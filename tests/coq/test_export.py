@@ -153,6 +153,8 @@ def test_a_folder_that_is_there_is_not_written_into(read: Read, tmp_path: Path) 
         export(read(SMALL["mean"]), tmp_path / "no" / "out")
 
 
+# Half a minute of a processor, for a table.
+@pytest.mark.heavy
 def test_the_page_counts_what_of_the_gallery_has_a_form_in_coq() -> None:
     counts: dict[str, list[int]] = {}
     for path in sorted(GALLERY.glob("*/*/*.yaml")):

@@ -36,6 +36,8 @@ _TOKENS = {
 _SPREAD, _LENGTHS, _SIMULATED = 30, 5, 5
 # A curve need not be finer than its line is thick.
 _CURVE = 0.02
+# From one length to the next, a threshold is at most so many times as large as L^(-1/2) says, mostly.
+_NEAR = 1.15
 # Prompts to draw, numbers to draw for one length at most, and tokens beyond the quantile that it takes.
 _PROMPTS, _MOST_NUMBERS, _LEAST_BEYOND = 4_000, 4_000_000, 10
 
@@ -112,7 +114,8 @@ def _bounds(goal: Goal, counts: list[int], log_delta: float) -> list[tuple[int, 
         last, eps = found[-1] if found else (1, 3 * goal.target.deviation)
         bound = cache(partial(_log_bound, goal, count))
         try:
-            found.append((count, smallest_eps(bound, log_delta, eps * math.sqrt(last / count), _CURVE)))
+            unit = eps * math.sqrt(last / count)
+            found.append((count, smallest_eps(bound, log_delta, unit, _CURVE, _NEAR if found else 2.0)))
         except NotProvedError:
             continue
     return found

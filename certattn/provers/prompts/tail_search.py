@@ -28,10 +28,11 @@ def passing(
     lowest: float,
     highest: float,
     precision: float = _PRECISION,
+    factor: float = 2.0,
 ) -> float | None:
     """The least x with log_bound(x) <= log delta for a falling function, a little above; None if beyond `highest`.
 
-    The bracket is found by doubling from `start`, then narrowed in log x: by the secant of
+    The bracket is found by multiples of `factor` from `start`, then narrowed in log x: by the secant of
     log(-log bound), which is close to straight, and by halves where that does not help.
     """
     x = min(max(start, lowest), highest)
@@ -42,12 +43,12 @@ def passing(
             high = low
             if low <= lowest:
                 return lowest
-            low = max(low / 2, lowest)
+            low = max(low / factor, lowest)
         else:
             low = high
             if high >= highest:
                 return None
-            high = min(high * 2, highest)
+            high = min(high * factor, highest)
     return _narrowed(log_bound, log_delta, low, high, precision)
 
 
@@ -73,9 +74,11 @@ def _narrowed(log_bound: LogBound, log_delta: float, low: float, high: float, pr
     return math.exp(right)
 
 
-def smallest_eps(log_bound: LogBound, log_delta: float, unit: float, precision: float = _PRECISION) -> float:
+def smallest_eps(
+    log_bound: LogBound, log_delta: float, unit: float, precision: float = _PRECISION, factor: float = 2.0
+) -> float:
     """The least eps with log_bound(eps) <= log delta. `unit` is a threshold of about the right size."""
-    found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST, precision)
+    found = passing(log_bound, log_delta, unit, unit * _NEAREST, unit * _FARTHEST, precision, factor)
     if found is None:
         raise NotProvedError("no rule gives that probability at any threshold; expected a longer prompt")
     return found

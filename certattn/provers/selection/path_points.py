@@ -26,8 +26,13 @@ def orthogonal_basis(direction: Array) -> Array:
     return np.asarray(full[:, 1:])
 
 
-def path_point(differences: Array, masses: Array, direction: Array, radius: float) -> Array:
-    """The p with |p| = R and the least sum_j m_j e^{-<z_j, p>} on the side of u, to about double precision."""
+def path_point(
+    differences: Array, masses: Array, direction: Array, radius: float, most_halvings: int = _MOST_HALVINGS
+) -> Array:
+    """The p with |p| = R and the least sum_j m_j e^{-<z_j, p>} on the side of u, to about double precision.
+
+    Where a step is halved so often in vain, nothing is left but rounding.
+    """
     sphere = _Sphere(differences, masses, direction, radius)
     y = np.zeros(sphere.basis.shape[1])
     for _ in range(_MOST_STEPS):
@@ -37,7 +42,7 @@ def path_point(differences: Array, masses: Array, direction: Array, radius: floa
         if -slope <= _FINEST:
             break
         factor = 1.0
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(most_halvings):
             if sphere.value(y + factor * step) <= value + 1e-4 * factor * slope:
                 break
             factor /= 2

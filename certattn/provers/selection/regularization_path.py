@@ -45,6 +45,8 @@ _DIGITS = 4
 _PLACES = 17
 _SHORTER = fmpq(1, 10**15)
 _BITS = 128
+# Of a step of a minimiser that is drawn.
+_DRAWN_HALVINGS = 12
 
 
 def generate(
@@ -201,8 +203,8 @@ def comparator(problem: PathProblem, radius: fmpq) -> ExactMatrix:
     return _inside([_exact(entry) for entry in found.tolist()], radius)
 
 
-def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
-    """About the minimisers over |p| <= R, in doubles."""
+def numeric_path(problem: PathProblem, radii: Sequence[float], **effort: int) -> list[Array]:
+    """About the minimisers over |p| <= R, in doubles; `effort` is that of `path_point`."""
     with working_precision(_BITS):
         costs = {i: mixing.costs(arb(0)) for i, mixing in problem.mixings.items()}
     masses = np.zeros(len(problem.selection.pairs))
@@ -211,13 +213,13 @@ def numeric_path(problem: PathProblem, radii: Sequence[float]) -> list[Array]:
     direction = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
     direction /= np.linalg.norm(direction)
     differences = np.array([[as_float(entry) for entry in row] for row in problem.selection.differences.to_rows()])
-    return [path_point(differences, masses, direction, radius) for radius in radii]
+    return [path_point(differences, masses, direction, radius, **effort) for radius in radii]
 
 
 def draw_path(problem: PathProblem, radii: Sequence[fmpq], cosines: Sequence[fmpq], plot: Target) -> None:
     """Draw the stated arcs, and minimisers in doubles beside them."""
     largest = max(as_float(radius) for radius in radii)
-    path = numeric_path(problem, np.geomspace(largest / 100, largest, 40).tolist())
+    path = numeric_path(problem, np.geomspace(largest / 100, largest, 40).tolist(), most_halvings=_DRAWN_HALVINGS)
     title = f"regularisation path, {problem.given.loss.name} loss"
     draw(radii, cosines, problem.solution.solution, path, title, plot)
 

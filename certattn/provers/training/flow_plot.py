@@ -7,8 +7,8 @@ span. The thin lines are the flow in doubles; nothing is certified of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise, takewhile
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.training.flow_trajectory import RISK, TIME, TUBE, StatedFlow, read
 from certattn.kernel.theorems.training.regression import LOWER, UPPER, exact_regression
-from certattn.provers.figures import MARK, RUN, Target, canvas, standing
+from certattn.provers.figures import MARK, RUN, Target, canvas, fill_all, standing
 from certattn.provers.rounding import as_float, doubles
-from certattn.provers.training.training_runs import Array, FloatRun
+from certattn.provers.training.training_runs import Array, FloatRun, Point
 
 _LIGHT, _RUN, _POINT = "#eab9a3", RUN, MARK
 # Discs of a tube between two points, and steps of the run in doubles.
@@ -40,7 +40,7 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
         return np.array([np.linalg.norm(A) if entry is None else A[entry], b])
 
     last = as_float(problem.points[-1][TIME])
-    run = list(takewhile(lambda p: p.time <= last, FloatRun(problem.covariance, problem.start).points(_STEPS)))
+    run = list(_until(last, FloatRun(problem.covariance, problem.start, drawn=True)))
     with canvas(path, (5.6, 7.0), 2, height_ratios=[4, 3]) as (_, (left, right)):
         _draw_path(left, problem, project)
         left.plot(*np.array([project(point.A, point.b) for point in run]).T, color=_RUN, lw=0.8, zorder=3)
@@ -56,18 +56,27 @@ def draw_certificate(certificate: Certificate, path: Target, entry: tuple[int, i
         right.legend()
 
 
+def _until(last: float, flow: FloatRun) -> Iterator[Point]:
+    """The flow with its first point beyond the last time, so that lines go on to the end of the axis."""
+    for point in flow.points(_STEPS):
+        yield point
+        if point.time > last:
+            return
+
+
 def _draw_path(axes: Any, problem: StatedFlow, project: Project) -> None:
     """Stated points, and around the lines between them all that the tubes allow."""
+    outlines: list[Array] = []
     corners = [(doubles(problem.start.A), as_float(problem.start.b))]
-    label = f"{standing()}: the path lies here"
     for point, at in zip(problem.points, problem.places, strict=True):
         corners.append((doubles(at.A), as_float(at.b)))
         if TUBE not in point:
             continue
         line = np.array([project(*_between(corners[-2], corners[-1], s)) for s in np.linspace(0, 1, _DISCS)])
-        for outline in _outlines(line, as_float(point[TUBE])):
-            axes.fill(*outline.T, color=_LIGHT, lw=0, zorder=1, label=label, rasterized=True)
-            label = ""
+        outlines += _outlines(line, as_float(point[TUBE]))
+    if outlines:
+        label = f"{standing()}: the path lies here"
+        fill_all(axes, outlines, color=_LIGHT, zorder=1, label=label, rasterized=True)
     stated = np.array([project(*corner) for corner in corners])
     axes.plot(*stated[1:].T, ls="", marker="o", ms=3, color=_POINT, zorder=4, label="stated points")
     axes.plot(*stated[:1].T, ls="", marker="s", ms=4, color=_POINT, zorder=4, label="start")

@@ -19,6 +19,8 @@ from certattn.provers.training.training_runs import Array, FloatRun
 _STEPS, _LONGER = 20_000, 4.0
 # The bound is drawn while it falls by so many powers of e.
 _DEPTH = 12.0
+# The axis of risks goes down a little farther, and so does the run.
+_BELOW = 1.2
 
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
@@ -40,7 +42,7 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
         axes.semilogy(grid, risk * np.exp(-fall * (grid - begins)), color=BOUND, lw=1.6, ls="--", label=label)
         for stated in problem.asserts.items(RISKS):
             axes.plot(as_float(stated[AT]), as_float(stated[AT_MOST]), marker="v", color=BOUND, ls="")
-        axes.set_ylim(bottom=risk * math.exp(-1.2 * _DEPTH))
+        axes.set_ylim(bottom=risk * math.exp(-_BELOW * _DEPTH))
         axes.set_xlim(0, last)
         axes.set_xlabel("time" if problem.step is None else "steps")
         axes.set_ylabel("risk")
@@ -55,9 +57,10 @@ def _fall(problem: StatedTraining) -> float:
 
 def _run(problem: StatedTraining, last: float) -> tuple[Array, Array]:
     found = []
-    for point in FloatRun(problem.covariance, problem.start, problem.step).points(_STEPS):
+    lowest = as_float(problem.asserts[RISK]) * math.exp(-_BELOW * _DEPTH)
+    for point in FloatRun(problem.covariance, problem.start, problem.step, drawn=True).points(_STEPS):
         found.append((point.time, point.risk))
-        if point.time > last:
+        if point.time > last or point.risk < lowest:
             break
     times, risks = np.array(found).T
     return times, risks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
-# A step of the classical Runge-Kutta method is so large beside the largest second derivative.
+# A step of the classical Runge-Kutta method is so large beside the largest second derivative: near the minimum, or,
+# of what is drawn, wherever the point is.
 _CAUTION = 0.5
 
 
@@ -32,10 +34,13 @@ class Point:
 class FloatRun:
     """The flow, or descent with a step, in doubles."""
 
-    def __init__(self, covariance: ExactMatrix, start: Parameters, step: fmpq | None = None) -> None:
+    def __init__(
+        self, covariance: ExactMatrix, start: Parameters, step: fmpq | None = None, *, drawn: bool = False
+    ) -> None:
         self._covariance = doubles(covariance)
         self._largest = float(np.linalg.eigvalsh(self._covariance)[-1])
         self._start = doubles(start.A), float(start.b.p) / float(start.b.q)
+        self._drawn = drawn
         self._step = None if step is None else float(step.p) / float(step.q)
 
     def points(self, most_steps: int) -> Iterator[Point]:
@@ -47,11 +52,17 @@ class FloatRun:
                 return
             yield point
             if self._step is None:
-                h = _CAUTION / (self._largest**3 * (float((A * A).sum()) + b * b) + 1e-300)
+                h = self._step_of_flow(point)
                 A, b, time = *self._runge_kutta(A, b, h), time + h
             else:
                 dA, db = self._velocity(A, b)
                 A, b, time = A + self._step * dA, b + self._step * db, time + 1
+
+    def _step_of_flow(self, point: Point) -> float:
+        near = self._largest**3 * (float((point.A * point.A).sum()) + point.b**2) + 1e-300
+        # The error E = b S A - I adds at most |S E S|_F, and half of |E S^(1/2)|_F^2 is the risk.
+        far = self._largest**1.5 * math.sqrt(2 * point.risk) if self._drawn else 0.0
+        return _CAUTION / (near + far)
 
     def risk(self, A: Array, b: float) -> float:
         error = b * self._covariance @ A - np.eye(len(A))
