@@ -102,7 +102,7 @@ def of_sphere(b: Fraction, z: I, top: int) -> list[I]:
     z, found, below = hull(0, z) if z.a < 0 else z, [], Fraction(1)
     for n in range(top + 1):
         k, term, total = 0, iv(1), iv(0)
-        while term.b > 1 or (b + n + k) * (k + 1) << intervals.P < 2 * z.b:
+        while term.b > 1 or (b + n + k) * (k + 1) * 2**intervals.P < 2 * z.b:
             total += term
             term = term * z / ((b + n + k) * (k + 1))
             k += 1

@@ -30,7 +30,7 @@ def statement(stated: StatedTails) -> Statement:
         f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the values and T "
         f"its limit for infinite prompts: {'; '.join(clauses)}."
     )
-    latex = []
+    latex: list[str] = []
     latex += _directions_latex(stated.directions)
     if stated.norm is not None:
         norm = stated.norm.stated
