@@ -84,6 +84,9 @@ def _draw(path: Path, options: CheckOptions, *, checked: bool) -> dict[str, Any]
         return {"without": str(error)}
     except CertattnError:
         return {"without": "what is stated could not be drawn"}
+    except Exception as error:
+        # A page with all other pictures is worth more than none.
+        return {"without": f"drawing it failed, which is a bug in certattn: {type(error).__name__}"}
     if len(picture) > _LARGEST:
         return {"without": "it would be too large"}
     return {"picture": picture, "digest": certificate.digest}

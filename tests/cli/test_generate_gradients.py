@@ -32,7 +32,7 @@ test_errors_of_mean_squares_name_the_laws_file = refuses(
         ([OPEN], "no 'length'"),
         ([LAW, "--length", "400"], "the length is given twice"),
         ([OPEN, "--length", "0"], "--length 0\n  found:    '0'\n  expected: an integer >= 1"),
-        ([OPEN, "--length", "9", "--lengths", "onwards"], "a length with at_least is for Gaussian tokens here"),
+        ([OPEN, "--length", "9", "--lengths", "onwards"], "a length with at_least is not for this law"),
     ],
     status=2,
 )

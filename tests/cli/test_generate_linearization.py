@@ -24,6 +24,7 @@ def files(folder: Path) -> Path:
     rng = np.random.default_rng(6)
     np.savez(folder / "head.npz", queries=rng.standard_normal((30, 4)), keys=rng.standard_normal((30, 4)))
     np.savez(folder / "whole.npz", q=rng.integers(-99, 99, (5, 2)), k=rng.integers(-99, 99, (5, 2)))
+    np.savez(folder / "odd.npz", a=rng.integers(-99, 99, (5, 2)), b=rng.integers(-99, 99, (5, 2)))
     np.savez(folder / "one.npz", queries=np.eye(1), keys=np.eye(1))
     np.savez(folder / "alike.npz", queries=np.ones((3, 2)), keys=np.ones((3, 2)))
     np.savez(folder / "other.npz", queries=np.ones((3, 2)), keys=np.ones((2, 2)))
@@ -70,7 +71,7 @@ test_what_cannot_be_stated_is_said = refuses(
         (["head.npz", "--beta", "1", "--state", "norm", "--digits", "25"], 1, "to 25 digits, only to"),
         (["other.npz", "--beta", "1"], 2, "like the keys"),
         (["m.npy", "--beta", "1"], 2, "a matrix alone has no linear part"),
-        (["whole.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),
+        (["odd.npz", "--beta", "1"], 2, "expected an array matrix, or arrays queries and keys"),
         (["three.yaml", "--beta", "1"], 2, "leave out everything else"),
         (["three.yaml", "--hint", "float32"], 2, "a hint is for a matrix in array files"),
         (["missing.npz", "--beta", "1"], 2, "missing.npz: "),

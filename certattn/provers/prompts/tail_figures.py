@@ -24,12 +24,15 @@ from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]
 
+# By the word for its kind.
 _TOKENS = {
-    "Gaussian": "Gaussian tokens",
-    "Mixture": "tokens of a mixture",
-    "Rademacher": "tokens of random signs",
-    "Box": "tokens uniform on a box",
-    "Atoms": "tokens of a finite set",
+    "gaussian": "Gaussian tokens",
+    "mixture": "tokens of a mixture",
+    "rademacher": "tokens of random signs",
+    "box": "tokens uniform on a box",
+    "sphere": "tokens uniform on a sphere",
+    "ball": "tokens uniform on a ball",
+    "atoms": "tokens of a finite set",
 }
 
 # The lengths that are shown: so many times shorter and longer than the certificate's, and how many of them.
@@ -74,7 +77,7 @@ def figure_of(problem: StatedTails) -> Figure:
             "linf": r"deviation $|T_L - T|_\infty$",
         }[norm],
         f"{as_float(delta):g}",
-        f"{_TOKENS[type(prompt.law.law).__name__]}, dimension {prompt.dimension}",
+        f"{_TOKENS[prompt.law.kind]}, dimension {prompt.dimension}",
         _method(problem, norm),
     )
 

@@ -30,7 +30,7 @@ _INDEX = r"inf|[A-Za-z0-9]{1,4}|\([\w+ -]{1,12}\)"
 _BEFORE, _AFTER = r"(?<![\w\\-])", r"(?![\w\[]|-\w|\.[A-Za-z]{2})"
 # A letter by itself is a variable, but for the article.
 _ALONE, _FOLLOWED = r"(?<![^\s(<|,/\[-])(?<!\w-)", r"(?=[\s)>|,;:/^(\]]|\.(?:\s|$)|$)"
-_ARTICLE = r"a(?=[>',^]| =| x>|\(| of | and )|(?<=[<=|] )a|(?<=[<(|])a|A(?! [a-z]{2})"
+_ARTICLE = r"a(?=[>',^]| =| x>|\()|(?<=[<|])a|A(?! [a-z]{2})"
 _IN_POWER = r"(?:[^()]|\([^()]*\)){1,40}"
 _SIGNS = {
     "<=": r"$\le$", ">=": r"$\ge$", "->": r"$\to$", " < ": " $<$ ", " > ": " $>$ ", " ~ ": r" $\sim$ ",

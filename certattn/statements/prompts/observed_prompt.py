@@ -36,16 +36,24 @@ def statement(stated: StatedIntervals) -> Statement:
         low, high = stated.another[AT_LEAST].load(), stated.another[AT_MOST].load()
         another = (
             f" The output T'(q) over another prompt of {counted(stated.another[LENGTH], 'token')}, independent and of "
-            f"one law with these, has <u, T'(q)> between {low} and {high}, in the same sense over both prompts."
+            f"one law with these, has <u, T'(q)> between {low} and {high}, at this confidence by itself."
         )
+    chosen = ", ".join(("queries", "directions", "support", *(["the length of the other prompt"] if another else [])))
+    proved = (
+        "each of the two families of intervals contains those of a rule that is fixed beforehand, and that rule fails "
+        f"for any of its family with probability at most {describe(given.probability)}: the first over the drawing of "
+        "the tokens, whatever their laws, the second over that of both prompts, if all tokens have one law"
+        if another
+        else "these intervals contain those of a rule that is fixed beforehand, and over the drawing of the tokens, "
+        "whatever their laws, that rule fails for any of them with probability at most "
+        f"{describe(given.probability)}"
+    )
     words = (
         f"At confidence {confidence}, {where}{distance}.{another} Observed: {prompt_words(given.prompt)}. T_inf is "
-        "attention over an infinite prompt of the law of the tokens; if it differs from position to position, the sum "
+        "attention over an infinite prompt of the law of the tokens; if laws differ from position to position, the sum "
         "of the expected weighted outputs over that of the expected weights. Assumed, and no part of the proof: the "
-        f"{tokens} are independent and {_support_words(given)}, and queries, directions, support and confidence were "
-        "chosen without looking at them. Proved: these intervals contain those of a rule that is fixed beforehand, and "
-        "over the drawing of the tokens, whatever their laws, that rule fails for any of them with probability at "
-        f"most {describe(given.probability)}."
+        f"{tokens} {'is' if given.prompt.length == 1 else 'are'} independent and {_support_words(given)}, and {chosen} "
+        f"and confidence were chosen without looking at them. Proved: {proved}."
     )
     # Of numbers that are stored there is no probability: the confidence is that of the rule.
     latex = (
