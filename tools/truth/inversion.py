@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from math import factorial, pi
 from typing import Any
 
@@ -94,7 +95,7 @@ def _integral(parts: Planes, length: int, nodes: int, panels: int) -> float:
     if not small.any():
         return float("nan")
     ends = float(doubled[np.argmax(small)]) * 2.0 ** -np.arange(_OCTAVES, dtype=float)[::-1]
-    edges = [np.array([0.0]), *(np.linspace(a, b, panels + 1)[:-1] for a, b in zip(ends, ends[1:], strict=False))]
+    edges = [np.array([0.0]), *(np.linspace(a, b, panels + 1)[:-1] for a, b in pairwise(ends))]
     cuts = np.concatenate([*edges, ends[-1:]])
     x, share = np.polynomial.legendre.leggauss(16)
     halves = np.diff(cuts) / 2

@@ -338,9 +338,7 @@ def _is_noisy(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
 
 def _forms(law: Gaussian, tilt: Vector, direction: Vector) -> tuple[Fraction, ...]:
     """a'Gamma a, a'Gamma v and v'Gamma v."""
-    return tuple(
-        dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
-    )
+    return tuple(dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction)))
 
 
 def _constant(law: Law, direction: Vector) -> Fraction | None:
