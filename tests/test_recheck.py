@@ -594,6 +594,23 @@ def test_more_moments_of_two_softmax_weights(monkeypatch: pytest.MonkeyPatch) ->
         assert encloses(found(*ks), true, 1e-14)
 
 
+@pytest.mark.parametrize("order", [2, 4])
+def test_moments_of_norms_of_two_tokens_against_quadrature(monkeypatch: pytest.MonkeyPatch, order: int) -> None:
+    """d = 1: tau_2 - tau is normal given the difference x of the tokens, and C_2 = p (1 - p) x^2."""
+    monkeypatch.setattr(recheck.intervals, "P", 192)
+    variance, tilt = Fraction(3, 2), Fraction(2, 3)
+    split = recheck.Split([[variance]], [tilt], Fraction(1))
+    density = lambda x: mpmath.exp(-(x**2) / 6) / mpmath.sqrt(6 * mpmath.pi)  # noqa: E731
+    share = lambda x: mpmath.tanh(x / 3)  # 2 p - 1  # noqa: E731
+    moments = {2: lambda m: m**2 + 0.75, 4: lambda m: m**4 + 6 * m**2 * 0.75 + 3 * 0.75**2}
+    for found, f in (
+        (recheck.mean_moment, lambda x: moments[order](share(x) * x / 2 - 1) * 2**order),
+        (recheck.covariance_moment, lambda x: (2 * ((1 - share(x) ** 2) / 4 * x**2 - 1.5)) ** order),
+    ):
+        true = mpmath.quad(lambda x, f=f: density(x) * f(x), [-40, -10, 0, 10, 40])
+        assert encloses(found(split, [[Fraction(2)]], order, 2), true, 1e-9 * true)
+
+
 @pytest.mark.parametrize("mean", ["0", "1/2"])
 def test_means_over_queries_against_quadrature(monkeypatch: pytest.MonkeyPatch, mean: str) -> None:
     monkeypatch.setattr(recheck.intervals, "P", 96)

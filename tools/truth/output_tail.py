@@ -48,11 +48,15 @@ _TAIL_RULES = {
     "chernoff": {"lambda"},
     "truncated": {"lambda", "cap"},
     "exact": set(),
+    "inversion": {"step", "terms"},
 }
 
 
-def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    """False where simulated prompts say so, proved where the rules of the witness give it."""
+def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path, from_below: bool = True) -> Judgement:
+    """False where simulated prompts say so, proved where the rules of the witness give it.
+
+    With `from_below` directions may have lower bounds.
+    """
     prompt = read_random_prompt(given, folder)
     law, length, base, square, V = prompt.law, prompt.length, prompt.base, prompt.scale.square, prompt.V
     tilt, positive = prompt.tilt, prompt.scale.is_root or prompt.scale.value > 0
@@ -62,19 +66,33 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     )
     plain = law_in_doubles(law, 1.0)
 
-    def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
+    def along(u: Vector, eps: float, first: int, last: float) -> random_prompts.Tail:
         direction = times([list(column) for column in zip(*V, strict=True)], u)
+        return random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, first, last)
 
+    def read_rule(u: Vector, eps: float, one: Any) -> random_prompts.Rule:
+        direction = times([list(column) for column in zip(*V, strict=True)], u)
+        return _tail_rule(one, law, base, positive, square, direction, eps)
+
+    def tail(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
         def bound(first: int, last: float, one: Any) -> tuple[float, float]:
             try:
-                read = _tail_rule(one, law, base, positive, square, direction, eps)
+                read = read_rule(u, eps, one)
             except NothingShown:
                 return math.inf, math.inf
             if one["rule"] == "truncated" and math.isinf(last):
                 return math.inf, math.inf
-            return random_prompts.Tail(plain, tilt, tuple(map(float, direction)), eps, first, last).bound(read)
+            return along(u, eps, first, last).bound(read)
 
         return over_ranges(rule, prompt, bound)
+
+    def tail_from_below(u: Vector, eps: float, rule: Any) -> tuple[float, float]:
+        if prompt.onwards:
+            return -math.inf, -math.inf
+        try:
+            return along(u, eps, length, length).from_below(read_rule(u, eps, rule))
+        except NothingShown:
+            return -math.inf, -math.inf
 
     differences = random_prompts.outputs(plain, tilt, tuple(tuple(map(float, row)) for row in V), length)
     found = []
@@ -82,14 +100,25 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         items, rules = asserts["directions"], witness["directions"]
         require(isinstance(items, list) and isinstance(rules, list) and len(items) == len(rules) > 0, "directions")
         for item, rule in zip(items, rules, strict=True):
-            require_record(item, "a direction", {"direction", "exceeds", "probability"})
-            u, (eps, delta) = read_vector(item["direction"], folder), _levels(item)
+            bounds_of = {"probability", "at_least"} if from_below else {"probability"}
+            require_record(item, "a direction", {"direction", "exceeds"}, bounds_of)
+            require(any(name in item for name in bounds_of), "a bound of the probability")
+            u, eps = read_vector(item["direction"], folder), _height(item)
             require(len(u) == len(V), "a direction of another dimension")
-            exact = isinstance(rule, dict) and rule.get("rule") == "exact"
+            name = rule.get("rule") if isinstance(rule, dict) else None
             bound = tail(u, eps, rule)
-            happened = differences @ np.array([float(x) for x in u]) > eps
-            shown = exact and math.isfinite(bound[1])
-            found.append(_tail_judgement(bound, delta, bound if shown else random_prompts.frequency(happened)))
+            happened = random_prompts.frequency(differences @ np.array([float(x) for x in u]) > eps)
+            if name == "exact" and math.isfinite(bound[1]):
+                happened = bound
+            if name == "inversion" and bound[0] <= 1:
+                happened = along(u, eps, length, length).probability()
+            if "probability" in item:
+                found.append(_tail_judgement(bound, _chance(item, "probability"), happened))
+            if "at_least" in item:
+                # P(not) <= 1 - alpha.
+                lowest, low = tail_from_below(u, eps, rule)
+                others = (1 - happened[1], 1 - happened[0])
+                found.append(_tail_judgement((1 - low, 1 - lowest), 1 - _chance(item, "at_least"), others))
     if "norm" in asserts:
         item, hint = asserts["norm"], witness["norm"]
         require_record(item, "a norm", {"norm", "exceeds", "probability"})
@@ -187,10 +216,19 @@ def _tail_judgement(bound: tuple[float, float], delta: float, probability: tuple
 
 
 def _levels(item: Any) -> tuple[float, float]:
-    eps, delta = read_number(item["exceeds"]), read_number(item["probability"])
+    return _height(item), _chance(item, "probability")
+
+
+def _height(item: Any) -> float:
+    eps = read_number(item["exceeds"])
     require(eps > 0, "exceeds must be positive")
-    require(0 < delta < 1, "a probability is between 0 and 1")
-    return float(eps), float(delta)
+    return float(eps)
+
+
+def _chance(item: Any, name: str) -> float:
+    chance = read_number(item[name])
+    require(0 < chance < 1, "a probability is between 0 and 1")
+    return float(chance)
 
 
 def _frame(item: Any, hint: Any, size: int, folder: Path) -> tuple[Table, Vector, bool]:
@@ -221,13 +259,17 @@ def _tail_rule(
     applies(not ordered or ("order" in node) is not gaussian, "an order where the exponential is not taken as it is")
     order = read_count(node["order"]) if "order" in node else 0
     require("order" not in node or (order % 2 == 0 and 2 <= order <= 100), "an even order")
-    slope, cap = (read_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap"))
-    require(slope > 0 and cap > 0, "lambda and cap must be positive")
+    slope, cap, step = (read_number(node[key]) if key in node else Fraction(1) for key in ("lambda", "cap", "step"))
+    require(slope > 0 and cap > 0 and step > 0, "lambda, cap and step must be positive")
+    terms = read_count(node["terms"], 1) if name == "inversion" else 0
     applies(eps > 0 or name == "exact", "a level of 0")
     if name == "truncated":
         applies(gaussian, "Gaussians and atoms are truncated")
         applies(slope * cap <= 1000, "an exponential that is too large")
-    if gaussian and name in ("truncated", "chernoff"):
+    if name == "inversion":
+        applies(all(isinstance(part, Gaussian) and _is_noisy(part, base, direction) for part in parts), "noise")
+        applies(terms <= 10_000, "too many terms")
+    if gaussian and name in ("truncated", "chernoff", "inversion"):
         squares = [_form(part, base) for part in parts if isinstance(part, Gaussian)]
         applies(max(squares, default=Fraction(0)) * square <= 1000, "scores that vary too much")
     if name == "chernoff":
@@ -242,6 +284,8 @@ def _tail_rule(
             return "constant", 1.0, 0, 0.0
         equal = isinstance(law, Gaussian) and not any(times(law.covariance, base))
         applies(equal, "weights and outputs that vary")
+    if name == "inversion":
+        return name, float(step), terms, 0.0
     return name, float(slope), order, float(cap) if name == "truncated" else 0.0
 
 
@@ -282,10 +326,19 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
 
 def _is_bounded_above(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
     """Perfectly anticorrelated with the score, or constant where the score is."""
-    along, across, spread = (
-        dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction))
-    )
+    along, across, spread = _forms(law, tilt, direction)
     return along * spread == across**2 and (across < 0 or (along == 0 and spread == 0))
+
+
+def _is_noisy(law: Gaussian, tilt: Vector, direction: Vector) -> bool:
+    """Whether the output is not determined by the score."""
+    along, across, spread = _forms(law, tilt, direction)
+    return along * spread > across**2 if along else spread > 0
+
+
+def _forms(law: Gaussian, tilt: Vector, direction: Vector) -> tuple[Fraction, ...]:
+    """a'Gamma a, a'Gamma v and v'Gamma v."""
+    return tuple(dot(u, times(law.covariance, v)) for u, v in ((tilt, tilt), (tilt, direction), (direction, direction)))
 
 
 def _constant(law: Law, direction: Vector) -> Fraction | None:

@@ -18,9 +18,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
 
+from tools.truth import inversion
+
 Array = np.ndarray[Any, Any]
 # A rule with its numbers: name, lambda, order, cap; 0 for what it does not have. The rule exact is called
-# constant where nothing varies.
+# constant where nothing varies; inversion has its step and terms in the places of lambda and order.
 Rule = tuple[str, float, int, float]
 
 _PROMPTS = 4_000
@@ -180,6 +182,9 @@ class Tail:
 
     def bound(self, rule: Rule) -> Interval:
         """What a rule gives, and as much more as the checker may make of it; anything where doubles are too short."""
+        if rule[0] == "inversion":
+            low, high, error = self._inverted(rule[1], rule[2])
+            return low, high + 2 * error
         scores = _all_nodes(self.law)[1] @ np.array(self.tilt)
         outputs = np.abs(np.array(self.direction)).max()
         if (
@@ -192,6 +197,45 @@ class Tail:
                 return self._bound(*rule)
         except OverflowError:
             return np.inf, np.inf
+
+    def from_below(self, rule: Rule) -> Interval:
+        """A lower bound of the probability, and as much less as the checker may make of it."""
+        if rule[0] == "inversion":
+            low, high, error = self._inverted(rule[1], rule[2])
+            return (low - 2 * error, high) if low <= 1 else (-np.inf, -np.inf)
+        return self.bound(rule) if rule[0] in ("exact", "constant") else (-np.inf, -np.inf)
+
+    def probability(self) -> Interval:
+        """The probability itself, of Gaussians with noise of their own; anything where doubles are too short."""
+        planes = self._planes()
+        low, high = inversion.probability(planes, self.length) if planes else (0.0, 1.0)
+        return (low, high) if np.isfinite(high - low) else (0.0, 1.0)
+
+    def _inverted(self, step: float, terms: int) -> tuple[float, float, float]:
+        """The probability, between two numbers, and what the rule may leave out; infinite where it does not apply."""
+        if self.last != self.length or step * self.length * self.eps >= 2 * np.pi:
+            return np.inf, np.inf, 0.0
+        planes = self._planes()
+        left_out = inversion.left_out(planes, self.length, self.eps, step, terms) if planes else np.inf
+        return *self.probability(), left_out
+
+    def _planes(self) -> inversion.Planes:
+        """Y under every part; none where they are not all moderate."""
+        planes = tuple(self._plane(weight, part) for weight, part in self.law if isinstance(part, Gaussian))
+        return planes if len(planes) == len(self.law) and inversion.is_moderate(planes, self.length) else ()
+
+    def _plane(self, weight: float, part: Gaussian) -> inversion.Plane:
+        """Y under a Gaussian part."""
+        tilt, direction = np.array(self.tilt), np.array(self.direction)
+        start, shift = log_mgf(self.law, self.tilt), float(tilted_mean(self.law, self.tilt) @ direction)
+        covariance, mean = np.array(part.covariance), np.array(part.mean)
+        alpha, mu = float(mean @ tilt) - start, float(mean @ direction) - shift - self.eps
+        s2, cross, spread = (float(x @ covariance @ y) for x, y in ((tilt, tilt), (tilt, direction), (direction,) * 2))
+        s = np.sqrt(s2) if s2 > 1e-15 else 0.0
+        c = cross / s if s2 > 1e-15 else 0.0
+        rest = spread - c * c
+        sigma = np.sqrt(rest) if rest > 1e-12 * max(spread, 1e-300) else 0.0
+        return inversion.Plane(weight, alpha, mu, float(s), float(c), float(sigma))
 
     def _bound(self, name: str, slope: float, order: int, cap: float) -> Interval:
         if name == "chernoff" and order:
@@ -215,14 +259,11 @@ class Tail:
         return variance / (variance + self.length * self.eps**2)
 
     def _moment(self, order: int) -> float:
-        """E S_L^p from n c_n = sum_k (k (L + 1) - n) a_k c_{n-k} for the coefficients of a power series to the L."""
+        """E S_L^p / (L eps)^p."""
         a = [moment / factorial(j) for j, moment in enumerate(self._centred(order))]
         if self.last > self.length:
             return falling_moment(a, self.eps, self.length)
-        c = [1.0]
-        for n in range(1, order + 1):
-            c.append(sum((k * (self.length + 1) - n) * a[k] * c[n - k] for k in range(1, n + 1)) / n)
-        return float(c[order] * factorial(order) / (self.length * self.eps) ** order)
+        return float(inversion.powered(a, self.length)[order] * factorial(order) / (self.length * self.eps) ** order)
 
     def _by_moments(self, slope: float, order: int, wider: float) -> float:
         moments, largest = self._centred(order), self._largest() * wider
@@ -282,15 +323,10 @@ class Tail:
             masses = np.array(part.weights)
             return float(masses[~kept].sum()), float((masses * np.exp(slope * summands))[kept].sum())
         assert isinstance(part, Gaussian)
-        covariance, mean = np.array(part.covariance), np.array(part.mean)
-        alpha, mu = float(mean @ tilt) - start, float(mean @ direction) - shift - self.eps
-        s2, cross, spread = (float(x @ covariance @ y) for x, y in ((tilt, tilt), (tilt, direction), (direction,) * 2))
-        s = np.sqrt(max(s2, 0.0))
-        c = cross / s if s2 > 1e-15 else 0.0
-        rest = spread - c * c
-        if rest > 1e-12 * max(spread, 1e-300):
-            return self._noisy(alpha, mu, s if s2 > 1e-15 else 0.0, c, np.sqrt(rest), slope, cap)
-        return self._tied(alpha, mu, s, c, slope, cap)
+        at = self._plane(1.0, part)
+        if at.sigma > 0:
+            return self._noisy(at.alpha, at.mu, at.s, at.c, at.sigma, slope, cap)
+        return self._tied(at.alpha, at.mu, at.s, at.c, slope, cap)
 
     def _noisy(self, alpha: float, mu: float, s: float, c: float, sigma: float, slope: float, cap: float) -> Interval:
         g = np.linspace(-13, 13, 6001)

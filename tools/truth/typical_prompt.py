@@ -26,7 +26,7 @@ def judge_typical(given: Any, asserts: Any, witness: Any, folder: Path) -> Judge
     (query,) = prompt.queries
     shared = {name: given[name] for name in ("law", "K", "Q", "V", "U", "scale") if name in given}
     alike = {**shared, "query": list(map(str, query)), "length": str(len(prompt.tokens))}
-    random = judge_tails(alike, asserts, witness, folder)
+    random = judge_tails(alike, asserts, witness, folder, from_below=False)
     assert prompt.V is not None
     V = prompt.V
 

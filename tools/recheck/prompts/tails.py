@@ -18,6 +18,7 @@ from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from prompts.gaussians import RANDOM, tilt_of
+from prompts.norm_moments import Split, covariance_moment, mean_moment
 from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import natural, positive, probability, rational
 from softmax import Prompt, length_of, means, scale_iv
@@ -127,6 +128,11 @@ class Tails:
         if self.last is None or closed.b <= iv(most).a:
             return closed
         return exactly(collisions(dot(self.a, b), self.L), S, B)
+
+    def split(self) -> Split:
+        """For moments of norms, of Gaussian tokens and one length."""
+        refuse(self.law.kind != "gaussian" or self.last is None, "moment: for Gaussian tokens and one length")
+        return Split(self.law.cov, self.base, self.scale[0])
 
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
         """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
@@ -393,6 +399,15 @@ def falling_moment(coefficients: list[Any], L: int) -> I:
     return total
 
 
+def order_of(node: Any, most: int) -> int:
+    """The order of the method `moment`."""
+    f = fields(node, "witness", "method order")
+    one_of(f["method"], "method", "moment")
+    p = natural(f["order"], "order", 2, most)
+    refuse(p % 2, "order: even")
+    return p
+
+
 def lengths(node: Any, where: str) -> tuple[int, bool]:
     """A number of tokens, or at_least: the first of all."""
     if isinstance(node, dict):
@@ -446,10 +461,12 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
         eps, norm = rational(f["exceeds"], "exceeds"), one_of(f["norm"], "norm", "l2", "linf")
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
-            if hint["norm"]["method"] == "moment":
-                raise NotCovered("moments of a norm")
-            one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
             refuse(eps <= 0, "norm.exceeds: positive")
+            if hint["norm"]["method"] == "moment":
+                p, share = order_of(hint["norm"], 8), probability(f["probability"], "probability")
+                at_most(mean_moment(tails.split(), V, p, tails.L), share * eps**p, "norm")
+                return
+            one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
             most = probability(f["probability"], "probability") * eps * eps
             at_most(tails.mean_square(V, most), most, "norm")
             return
@@ -497,7 +514,14 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
     if isinstance(w, dict) and "method" in w:
-        raise NotCovered("moments of a norm")
+        p, split = order_of(w, 4 if kind == "U" else 8), tails.split()
+        refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
+        if kind == "V":
+            at_most(mean_moment(split, identity(law.d), p, L), share * eps**p, "probability")
+        else:
+            factor = (scale[0] * norm2(z or [])) ** (p // 2)
+            at_most(covariance_moment(split, V, p, L) * factor, share * eps**p, "probability")
+        return
     hint = fields(w, "witness", need)
     G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)
     total = tails.outside(G, b, rules, identity(law.d))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -21,8 +22,8 @@ from outcomes import NotCovered, NotProved, Rejected
 from vectors import dot, minus, norm2, plus
 
 
-def collisions(v: Any, L: int) -> Callable[..., Any]:
-    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v.
+def collisions(v: Any, L: int, degree: int = 8) -> Callable[..., Any]:
+    """E P_k1 P_k2 ..., P_k the sums of k-th powers of softmax weights of L scores of variance v, K = sum k <= `degree`.
 
     By (3) of
     docs/claims/prompts/output-mean-square.md a sum, over partitions of the k, of falling factorials of L times
@@ -36,16 +37,17 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     if x.b > 25 << P or x.a * 1000 < 1 << P:
         raise NotCovered("moments of softmax weights for scores of variance beyond 25, or below 0.001")
     size, sd = x.about(), math.sqrt(x.about())
-    fine = 3 + max(0, math.ceil(-math.log2(sd / 2 * 8)))
-    h, d = Fraction(1, 8), Fraction(1, 2**fine)
-    ratio, wide = 2 ** (fine - 3), math.sqrt(1.4 * P + 60)
+    steps = 8 if degree <= 8 else 16  # what a step loses grows with 1/cos(3/2)^K
+    ratio = 2 ** max(0, math.ceil(-math.log2(sd / 2 * 8)))
+    fine = steps * ratio
+    h, d = Fraction(1, steps), Fraction(1, fine)
+    wide = math.sqrt(1.4 * P + 60)
     low = -math.ceil(math.log(L) + 0.36 * P + 12)
     high = math.ceil(sd * math.sqrt(1.4 * P) + size + 6 + P / 48)
     ends = math.floor(-size / 2 - wide * sd), math.ceil(wide * sd)
-    nodes = range(ends[0] * 2**fine, ends[1] * 2**fine + 1)
+    nodes = range(ends[0] * fine, ends[1] * fine + 1)
     rho = [exp(-square(d * n + x / 2) / (2 * x)) * d / root(2 * pi() * x) for n in nodes]
-    grid = {n: exp(iv(d * n)) for n in range(low * 2**fine + nodes[0], high * 2**fine + nodes[-1] + 1)}
-    decay = {n: exp(-y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
+    grid = {n: exp(iv(d * n)) for n in range(low * fine + nodes[0], high * fine + nodes[-1] + 1)}
     z2 = smallest([square(end + x / 2) for end in ends])  # the squared distance of the ends from the mean
     left_out = 2 * (1 + d / root(x)) * exp(-ends_of(z2)[0] / (2 * x))
     beta = min(Fraction(3, 2), Fraction(int(2 * math.pi * sd * sd / float(d) * 1000), 1000))
@@ -57,12 +59,15 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     def psi(k: int) -> list[I]:
         """Psi_k at all outer nodes."""
         if k not in table:
-            e = {n: (grid[n] ** k * y if k else y) for n, y in decay.items()}
+            # y^k e^-y falls beyond y = k; from y = 2 P on it is at most (2 P)^k e^(-2 P).
+            if k * math.log(2 * P) > 1.2 * P:
+                raise NotCovered("moments of softmax weights of a large degree")
+            e = {n: exp(iv(d * n * k) - y) if y.a < (P * 2) << P else I(0, 1) for n, y in grid.items()}
             most = iv(Fraction(k)) ** k * exp(iv(-k)) if k else iv(1)
             error = strip * (most / cosine**k) + left_out * most
             lows, highs = [y.a for y in rho], [y.b for y in rho]
             found = []
-            for t in range(low * 8, high * 8 + 1):
+            for t in range(low * steps, high * steps + 1):
                 part = [e[t * ratio + n] for n in nodes]
                 a, b = dot(lows, [y.a for y in part]) >> P, -(-dot(highs, [y.b for y in part]) >> P)
                 found.append(I(max(a - error.b, 0), b + error.b))
@@ -78,11 +83,10 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
     def mean(*ks: int) -> I:
         """One mean."""
         K, total = sum(ks), iv(0)
-        for partition in partitions(len(ks)):
-            b = max(partition) + 1
+        for sizes, count in classes_of(ks).items():
+            b = len(sizes)
             if b > L:
                 continue
-            sizes = [sum(k for k, c in zip(ks, partition, strict=True) if c == r) for r in range(b)]
             s = iv(0)
             for parts in zip(powers(L - b), *(psi(k) for k in sizes), strict=True):
                 s += math.prod(parts[1:], start=parts[0])
@@ -102,10 +106,21 @@ def collisions(v: Any, L: int) -> Callable[..., Any]:
             off = 2 / (cos_out**K * (exp(2 * pi() * (Fraction(3, 2) / h)) - 1))
             below(off, 1, "the step of the trapezoid rule")
             s = I((s / (1 + off)).a, (s / (1 - off)).b)
-            total += s * math.perm(L, b) / math.factorial(K - 1)
+            total += s * (count * math.perm(L, b)) / math.factorial(K - 1)
         return clip(total, Fraction(1, L ** (K - len(ks))), 1)
 
     return mean
+
+
+def classes_of(ks: Sequence[int]) -> Counter[tuple[int, ...]]:
+    """How many partitions of the k have classes of these sums, sorted."""
+    found = Counter[tuple[int, ...]]()
+    for partition in partitions(len(ks)):
+        sizes = [0] * (max(partition) + 1)
+        for k, c in zip(ks, partition, strict=True):
+            sizes[c] += k
+        found[tuple(sorted(sizes))] += 1
+    return found
 
 
 def logistic(v: Any, L: int) -> I:
