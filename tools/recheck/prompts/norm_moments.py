@@ -81,12 +81,14 @@ def without_scores(polynomial: Sums, v: Fraction) -> Sums:
     known: dict[Monomial, Sums] = {}
 
     def of(m: Monomial) -> Sums:
+        """Of one product of sums: the first z in it goes."""
         if m not in known:
             at = next((i for i, (_, j) in enumerate(m) if j), None)
             known[m] = Sums({m: Fraction(1)}) if at is None else every(derived(*m[at], m[:at] + m[at + 1 :])) * v
         return known[m]
 
     def every(f: Sums) -> Sums:
+        """Of all terms."""
         return sum((of(m) * x for m, x in f.terms.items()), start=Sums())
 
     return every(polynomial)
@@ -127,6 +129,7 @@ class Split:
 
 
 def power(x: Sums, n: int) -> Sums:
+    """x^n"""
     return math.prod([x] * n, start=Sums.one(1))
 
 
