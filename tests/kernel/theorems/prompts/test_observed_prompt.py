@@ -34,7 +34,7 @@ def test_the_statement_says_every_number_and_what_is_assumed(arrays: Path) -> No
         "At confidence 0.9", "between at_least = (0.481, -0.058) and at_most = (0.8827, 0.6982)",
         "the l2 norm |T_inf(q) - T_L(q)| is at most 0.4731", "81 tokens", "U = ((1, 0), (0, -1))",
         "the box from (-1, -1) to (1, 1)", "with probability at most 0.1", "chosen without looking at them",
-        "differs from position to position", "Assumed, and no part of the proof: the 81 tokens are independent",
+        "differ from position to position", "Assumed, and no part of the proof: the 81 tokens are independent",
     ):  # fmt: skip
         assert piece in said, said
 
@@ -42,7 +42,7 @@ def test_the_statement_says_every_number_and_what_is_assumed(arrays: Path) -> No
 def test_another_prompt_is_said_with_its_length(arrays: Path) -> None:
     said = check(by_name("another prompt").text, arrays).statement
     assert "another prompt of 500 tokens, independent and of one law with these" in said
-    assert "<u, T'(q)> between (0.5449) and (0.8615), in the same sense over both prompts" in said
+    assert "<u, T'(q)> between (0.5449) and (0.8615), at this confidence by itself" in said
 
 
 def test_other_supports_and_directions_are_said_too(arrays: Path) -> None:
