@@ -63,7 +63,7 @@ def test_a_picture_that_takes_too_long_is_left_out(
     from certattn.provers import plots
 
     shutil.copy(GALLERY / "selection" / "max-margin" / "single-input.yaml", folder)
-    monkeypatch.setattr(plots, "as_svg", lambda certificate: time.sleep(60))
+    monkeypatch.setattr(plots, "as_svg", lambda certificate, **_: time.sleep(60))
     assert certattn_run("report", ".", "-o", "page.html", "--patience", "1").status == 0
     assert "no picture: it could not be drawn in time" in (folder / "page.html").read_text()
 

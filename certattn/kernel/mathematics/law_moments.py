@@ -204,7 +204,7 @@ def _radial_third(law: Radial[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     """f2 (c a' + a c' + <a, c> I) + f3 <a, c> a a' with these derivatives."""
     _, bend, third = _radial_slopes(law, tilt)
     along = dot(tilt, c)
-    mixed = [[x * e + f * y for y, e in zip(tilt, c, strict=True)] for x, f in zip(tilt, c, strict=True)]
+    mixed = [[s * d + g * t for t, d in zip(tilt, c, strict=True)] for s, g in zip(tilt, c, strict=True)]
     rest = [[third * along * entry for entry in row] for row in _square(tilt)]
     return _sum([[bend * (x + along * (i == j)) for j, x in enumerate(row)] for i, row in enumerate(mixed)], rest)
 
@@ -219,7 +219,7 @@ def _radial_fourth(law: Radial[arb], c: Vector, G: Form) -> arb:
     trace, constant = sum((row[j] for j, row in enumerate(G)), arb(0)), form(G, c)
     pure = m4 * (natural_power(trace, 2) + 2 * product_trace(G, G))
     linear = m2 * sum((natural_power(entry, 2) for entry in apply(G, c)), arb(0))
-    return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * m2 * trace
+    return pure + natural_power(constant, 2) + 4 * linear + 2 * constant * m2 * trace
 
 
 def _product_fourth(moments: Sequence[tuple[arb, arb]], c: Vector, G: Form) -> arb:

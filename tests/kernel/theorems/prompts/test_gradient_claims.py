@@ -1,4 +1,7 @@
-"""Claims `gradient-mean-square` and `gradient-tail`: sabotaged kernels, simulated prompts."""
+"""Claims `gradient-mean-square` and `gradient-tail`: sabotaged kernels, simulated prompts.
+
+With what kernel.theorems.prompts.moment_method reads and states.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checking `observed-prompt`: what is said, that its rule errs as rarely as it says, and broken kernels."""
+"""Checking `observed-prompt`: what is said, that its rule errs as rarely as it says, and broken kernels.
+
+With what kernel.theorems.prompts.stated_supports reads and states.
+"""
 
 from __future__ import annotations
 

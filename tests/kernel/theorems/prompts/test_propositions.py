@@ -1,4 +1,7 @@
-"""Checking `proposition-3-1` and `proposition-3-4`: the words, and simulated prompts."""
+"""Checking `proposition-3-1` and `proposition-3-4`: the words, and simulated prompts.
+
+With what kernel.theorems.prompts.proposition_forms reads and states.
+"""
 
 from __future__ import annotations
 
