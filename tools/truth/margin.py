@@ -118,14 +118,16 @@ def _near(problem: _Problem, asserts: Any, multipliers: dict[int, Fraction], fol
     others = [j for j in range(len(products)) if j not in among]
     dual_point = _combined(problem, multipliers)
     dual = 2 * sum(x * problem.levels[j] for j, x in multipliers.items()) - dot(dual_point, dual_point)
-    size = dot(near, near)
+    size, away = dot(near, near), dot(minus(near, solution), minus(near, solution))
     parts = {
-        "within": dot(minus(near, solution), minus(near, solution)) <= radius**2,
+        "within": away <= radius**2,
         "neighbours_among": all(slacks[j] > 0 for j in others),
         "gap": gap is None or all(slacks[j] >= gap for j in others),
         "margin": _within(bounds, dot(solution, solution)),
     }
-    shown = size - dual <= radius**2 and _within(bounds, size, upper=False) and _within(bounds, dual, lower=False)
+    # Multipliers that make the solution itself show how far it is, and others a bound of it.
+    reach = away if dual_point == solution else size - dual
+    shown = reach <= radius**2 and _within(bounds, size, upper=False) and _within(bounds, dual, lower=False)
     for j in others:
         room = products[j] / margin - problem.levels[j] - (gap or 0)
         square = dot(problem.rows[j], problem.rows[j]) * radius**2

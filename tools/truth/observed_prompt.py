@@ -192,7 +192,7 @@ def _value(extreme: Extreme) -> mpf:
 
 
 def _p_value(weights: list[mpf], outputs: Vector, end: Fraction, least: Extreme, share: Fraction, length: int) -> mpf:
-    """1 over the average wealth of the bets 1, 1/2, 1/4, ... that the average output is above `end`.
+    """1, or 1 over the average wealth of the bets 1, 1/2, 1/4, ... that the average output is above `end`.
 
     With a length, that E e^(-nu g) is at most the power 1/length of the share, for the best nu of all that are paid.
     """
@@ -201,12 +201,12 @@ def _p_value(weights: list[mpf], outputs: Vector, end: Fraction, least: Extreme,
         return mpf(0)
     gains = [w * to_real(y - end) / above for w, y in zip(weights, outputs, strict=True)]
     if length == 0:
-        return 1 / _wealth(gains)
+        return 1 / max(_wealth(gains), mpf(1))
     kappa, found = mp.power(to_real(share), mpf(1) / length), []
     for k in range(_bets(16 * length)):
         rate = mpf(4) / 2**k
         found.append(_wealth([(kappa - mp.exp(-rate * gain)) / (mp.exp(rate) - kappa) for gain in gains]))
-    return len(found) / max(found)
+    return len(found) / max(*found, mpf(len(found)))
 
 
 def _bets(length: int) -> int:

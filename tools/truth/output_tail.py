@@ -312,11 +312,12 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
         return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
     if isinstance(law, Points):
         return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
-    require(
-        not isinstance(law, Round) and not (isinstance(law, About) and isinstance(law.law, Round)), "a sphere or ball"
-    )
     centre: Vector = law.centre if isinstance(law, About) else [Fraction(0)] * law.dimension
     about = law.law if isinstance(law, About) else law
+    if isinstance(about, Round):
+        require(about.dimension <= 3, "a sphere or ball in more than three dimensions")
+        place = tuple(map(float, centre))
+        return ((weight, random_prompts.Round(about.dimension, float(about.radius), about.solid, place)),)
     assert isinstance(about, Independent)
     if isinstance(about, Box):
         return ((weight, random_prompts.Box(tuple(map(float, about.sizes)), tuple(map(float, centre)))),)

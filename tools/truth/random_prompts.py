@@ -50,8 +50,18 @@ class Box:
     centre: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Round:
+    """Uniform on a sphere, or on a ball, in at most three dimensions."""
+
+    dimension: int
+    radius: float
+    solid: bool
+    centre: tuple[float, ...]
+
+
 # A law is a mixture of these: probabilities and parts.
-Part = Gaussian | Points | Box
+Part = Gaussian | Points | Box | Round
 Law = tuple[tuple[float, Part], ...]
 Interval = tuple[float, float]
 
@@ -87,6 +97,10 @@ def _draw_part(part: Part, count: int, rng: np.random.Generator) -> Array:
         return np.array(part.mean) + rng.standard_normal((count, len(squares))) @ root.T
     if isinstance(part, Points):
         return np.array(part.points)[rng.choice(len(part.points), size=count, p=np.array(part.weights))]
+    if isinstance(part, Round):
+        arrows = rng.standard_normal((count, part.dimension))
+        arrows *= part.radius / np.linalg.norm(arrows, axis=1, keepdims=True)
+        return np.array(part.centre) + arrows * (rng.random((count, 1)) ** (1 / part.dimension) if part.solid else 1)
     return np.array(part.centre) + rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
 
 
@@ -115,6 +129,8 @@ def _nodes(part: Part) -> tuple[Array, Array]:
     """Probabilities and tokens; of a Gaussian, the coordinates are those of its principal axes."""
     if isinstance(part, Points):
         return np.array(part.weights), np.array(part.points)
+    if isinstance(part, Round):
+        return _round_nodes(part)
     if isinstance(part, Box):
         x, w = _legendre(_LEGENDRE)
         axes = [(x * size, w / 2) if size else (np.zeros(1), np.ones(1)) for size in part.sizes]
@@ -129,6 +145,27 @@ def _nodes(part: Part) -> tuple[Array, Array]:
     grid = np.array(list(itertools.product(*(points for points, _ in axes))))
     masses = np.array([np.prod(each) for each in itertools.product(*(shares for _, shares in axes))])
     return masses, grid + np.array(part.centre) if isinstance(part, Box) else grid @ frame.T + np.array(part.mean)
+
+
+def _round_nodes(part: Round) -> tuple[Array, Array]:
+    """Directions by equal angles and heights, radii by their density d r^(d-1) on [0, 1]."""
+    x, w = _legendre(_LEGENDRE)
+    angles = 2 * np.pi * np.arange(2 * _LEGENDRE) / (2 * _LEGENDRE)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if part.dimension == 1:
+        arrows, masses = np.array([[1.0], [-1.0]]), np.full(2, 1 / 2)
+    elif part.dimension == 2:
+        arrows, masses = circle, np.full(len(circle), 1 / len(circle))
+    else:
+        flat = (np.sqrt(1 - x**2)[:, None, None] * circle).reshape(-1, 2)
+        arrows = np.column_stack([flat, np.repeat(x, len(circle))])
+        masses = np.repeat(w / 2, len(circle)) / len(circle)
+    radii, shares = (np.ones(1), np.ones(1))
+    if part.solid:
+        radii = (x + 1) / 2
+        shares = w / 2 * part.dimension * radii ** (part.dimension - 1)
+    tokens = (part.radius * radii[:, None, None] * arrows).reshape(-1, part.dimension) + np.array(part.centre)
+    return np.outer(shares, masses).ravel(), tokens
 
 
 @cache
@@ -288,6 +325,9 @@ class Tail:
             assert not isinstance(part, Gaussian)
             if isinstance(part, Points):
                 grid = np.array(part.points)
+            elif isinstance(part, Round):
+                # The largest D lies on the sphere, or in the ball, nearly at these nodes.
+                grid = _nodes(part)[1]
             else:
                 steps = 101 if len(part.sizes) <= 2 else 21
                 grid = np.array(list(itertools.product(*(np.linspace(-c, c, steps) for c in part.sizes))))

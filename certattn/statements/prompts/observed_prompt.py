@@ -52,8 +52,8 @@ def statement(stated: StatedIntervals) -> Statement:
         f"At confidence {confidence}, {where}{distance}.{another} Observed: {prompt_words(given.prompt)}. T_inf is "
         "attention over an infinite prompt of the law of the tokens; if laws differ from position to position, the sum "
         "of the expected weighted outputs over that of the expected weights. Assumed, and no part of the proof: the "
-        f"{tokens} {'is' if given.prompt.length == 1 else 'are'} independent and {_support_words(given)}, and {chosen} "
-        f"and confidence were chosen without looking at them. Proved: {proved}."
+        f"{tokens} {'is' if given.prompt.length == 1 else 'are'} independent, of laws whose tokens "
+        f"{_support_words(given)}, and {chosen} and confidence were chosen without looking at them. Proved: {proved}."
     )
     # Of numbers that are stored there is no probability: the confidence is that of the rule.
     latex = (

@@ -209,7 +209,7 @@ def bets(length: int) -> list[fmpq]:
 
 
 def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Extreme) -> arb:
-    """1 / M(end), for outputs that are at least y- = -most: 0 where end <= y-, below which there is no output.
+    """1 / M(end), or 1, for outputs that are at least y- = -most: 0 where end <= y-, below which there is no output.
 
     It bounds the probability that tokens of a law with theta <= end would look like this.
     """
@@ -219,7 +219,7 @@ def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Ext
     if (above > 0) is not True:
         # Not known to this precision: any probability.
         return arb(0).union(arb(1))
-    return 1 / _wealth(_gains(weights, outputs, end, above))
+    return 1 / _wealth(_gains(weights, outputs, end, above)).max(arb(1))
 
 
 def other_p_value(
@@ -240,7 +240,7 @@ def other_p_value(
     for rate in map(arb, rates):
         room = rate.exp() - kappa
         best = best.max(_wealth([(kappa - (-rate * gain).exp()) / room for gain in gains]))
-    return len(rates) / best
+    return len(rates) / best.max(arb(len(rates)))
 
 
 def _above(end: fmpq, most: Extreme) -> arb:

@@ -128,9 +128,9 @@ def test_p_values_are_those_of_fractions_and_of_mpmath_and_grow_with_the_end() -
         for k in range(1, 12):
             end = least + Fraction(k, 8)
             found = p_value(balls, values, fmpq(end.numerator, end.denominator), Extreme(fmpq(5, 4), fmpq(0)))
-            exact = p_by_fractions(weights, outputs, end, least)
+            exact = min(p_by_fractions(weights, outputs, end, least), Fraction(1))
             assert found.overlaps(arb(fmpq(exact.numerator, exact.denominator)))
-            assert before < found
+            assert before < found or exact == 1
             before = found
             with mp.workdps(40):
                 rooted = p_value(balls, values, fmpq(end.numerator, end.denominator), Extreme(fmpq(0), fmpq(25, 16)))
@@ -138,6 +138,12 @@ def test_p_values_are_those_of_fractions_and_of_mpmath_and_grow_with_the_end() -
                     abs(mpf(str(rooted.mid().str(30, radius=False))) / (mpf(exact.numerator) / exact.denominator) - 1)
                     < 1e-25
                 )
+
+
+def test_wealth_that_is_lost_is_no_evidence() -> None:
+    with working_precision(64):
+        # One token of the least output: all of the one bet is lost, whatever the end.
+        assert p_value([arb(1)], [arb(-1)], fmpq(0), Extreme(fmpq(1), fmpq(0))) == 1
 
 
 def test_no_output_lies_below_the_least() -> None:

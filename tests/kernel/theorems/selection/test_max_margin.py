@@ -116,6 +116,7 @@ SABOTAGE: dict[str, Sabotage] = {
         "solution",
         property(lambda self: max_margin.combination(self.rows, self.multipliers)),
     ),
+    "slacks of multipliers are not looked at": (MaxMargin, "slacks", always([fmpq(0)])),
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", always(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", always(fmpq(17, 9))),
     "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
