@@ -25,6 +25,8 @@ from certattn.provers.rounding import decimal_exponent
 # A number with more digits before the point is astronomic, and so is a prompt of more tokens.
 _ASTRONOMIC = 20
 _LONG = 9
+# A bound that grows up to a prompt of more digits surprises.
+_SHORT = 3
 _PROBABILITY = "probability"
 
 
@@ -63,6 +65,19 @@ def distances(certificate: Certificate) -> Iterator[str]:
     for path, value in _numbers(_asserts(certificate)):
         if path.endswith("at_most") and "separation" not in path and value >= 1:
             yield f"distribution functions are never more than 1 apart: {path} says nothing"
+
+
+def rising(certificate: Certificate) -> Iterator[str]:
+    """A display (ln L)^n / L^rho that grows up to longer prompts than most: up to ln L = n / rho."""
+    plain = _plain(certificate)
+    numbers = dict(_numbers({part: plain[part] for part in ("given", "asserts")}))
+    c2, sigma = (next((x for path, x in numbers.items() if path.endswith(end)), None) for end in (".c2", ".sigma"))
+    if c2 is None or sigma is None or "repaired" not in plain["asserts"]:
+        return
+    power = 2 if plain["asserts"].get("gradient") == "U" else 1
+    top = power * float(sigma) ** 2 / float(c2) / math.log(10)
+    if top > _SHORT:
+        yield f"c2 is so small that the bound grows up to about 10^{top:.0f} tokens, and falls only beyond"
 
 
 def spread(certificate: Certificate) -> Iterator[str]:

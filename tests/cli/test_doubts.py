@@ -11,7 +11,7 @@ import pytest
 
 from certattn.kernel.document.certificate import loads
 from certattn.provers.commands import Rule
-from certattn.provers.doubts import astronomic, distances, long, rare, relative, scale_left_out
+from certattn.provers.doubts import astronomic, distances, long, rare, relative, rising, scale_left_out
 
 
 def doubts(rule: Rule, given: str, asserts: str) -> list[str]:
@@ -29,6 +29,8 @@ def doubts(rule: Rule, given: str, asserts: str) -> list[str]:
         (relative, "{a: 1}", "{relative: {at_most: 1}}", "as large as the output itself"),
         (relative, "{a: 1}", "{deviation: {relative_at_most: 3/2}}", "as large as the output itself"),
         (distances, "{a: 1}", "{law: {at_most: 1}}", "law.at_most says nothing"),
+        (rising, "{class: {sigma: 1}}", "{repaired: {c1: 69, c2: 1/8}}", "grows up to about 10^3 tokens"),
+        (rising, "{sigma: 2}", "{gradient: U, repaired: {c1: 1, c2: 1}}", "grows up to about 10^3 tokens"),
         (astronomic, "{a: 1}", "{bound: {at_most: 2e23}, more: -1e50}", "bound.at_most is about 10^23 (and 1 more)"),
     ],
 )
@@ -45,6 +47,8 @@ def test_what_says_little_is_doubted(rule: Rule, given: str, asserts: str, words
         (relative, "{a: 1}", "{relative: {at_most: 0.999, at_least: 2}, error: {at_most: 5}}"),
         (relative, "{a: 1}", "{deviation: {per_query: {relative_at_most: [3, 4]}}}"),
         (distances, "{a: 1}", "{law: {at_most: 0.99}, separation: {at_most: 7}, x: {at_least: 1}}"),
+        (rising, "{class: {sigma: 1}}", "{repaired: {c1: 69, c2: 1/2}}"),
+        (rising, "{sigma: 2, length: 9, constants: {c1: 1, c2: 1/8}}", "{published: fails}"),
         (astronomic, "{a: 1e99}", "{x: [1e30, 2], y: 1e19, z: word}"),
     ],
 )

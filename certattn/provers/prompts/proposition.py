@@ -39,7 +39,11 @@ from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
 _DIGITS = 6
-C2 = Option("--c2", "The constant c2 of a repaired form; by default nearly the largest that is proved.", metavar="X")
+C2 = Option(
+    "--c2",
+    "The constant c2 of a repaired form; by default nearly the largest that is proved, for a class half of it.",
+    metavar="X",
+)
 
 
 def generate(

@@ -8,6 +8,7 @@ from typing import Any
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.prompts.proposition_3_1 import THEOREM
 from certattn.provers.commands import Argument, Command, Yaml
+from certattn.provers.doubts import rising
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -66,4 +67,5 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
     proposition.C2,
+    doubts=[rising],
 )

@@ -10,6 +10,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.prompts.proposition_3_4 import THEOREM
 from certattn.kernel.theorems.prompts.propositions import GRADIENT, Error
 from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.doubts import rising
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -66,4 +67,5 @@ COMMAND = Command(
     Argument("LAW", Yaml("given")),
     Option("--gradient", "The gradient in V, or in U.", ("V", "U")),
     proposition.C2,
+    doubts=[rising],
 )
