@@ -15,16 +15,23 @@ from certattn.theory.symbols import positive_symbol
 _HALF = sympy.Rational(1, 2)
 
 
+def _uncapped(p_value: SymbolicNumber) -> Expr:
+    """M, where the kernel's p-value is 1 / max(M, 1)."""
+    largest = 1 / sympy.sympify(p_value)
+    (wealth,) = sympy.Max.make_args(largest) - {sympy.S.One}
+    return wealth
+
+
 def _wealth(kernel: Kernel, tokens: Sequence[tuple[Expr, Expr]], end: Expr, least: Expr) -> Expr:
-    """1 / p by the kernel, for (w, y) and outputs of at least `least`."""
+    """M by the kernel, for (w, y) and outputs of at least `least`."""
     observed, supports = kernel.observed_prompt, kernel.supports
     weights, outputs = ([SymbolicNumber(token[k]) for token in tokens] for k in (0, 1))
     most = supports.Extreme(SymbolicNumber(-least), SymbolicNumber(0))
-    return 1 / sympy.sympify(observed.p_value(weights, outputs, SymbolicNumber(end), most))
+    return _uncapped(observed.p_value(weights, outputs, SymbolicNumber(end), most))
 
 
 def check_wealth(kernel: Kernel) -> Iterator[Check]:
-    """The kernel's p-value is 1 over the average of the products, for one stake and for two."""
+    """The kernel's p-value is 1 over the average of the products, or 1, for one stake and for two."""
     w, y, v, z, least = sympy.symbols("w y v z y0")
     r, t = positive_symbol("r"), positive_symbol("t")
     one = 1 + w * (y - least - r) / r
@@ -37,7 +44,7 @@ def check_wealth(kernel: Kernel) -> Iterator[Check]:
     yield equal("two stakes", _wealth(kernel, [(w, y), *many], least + r, least), expected)
     root = kernel.supports.Extreme(SymbolicNumber(0), SymbolicNumber(t**2))
     ball = kernel.observed_prompt.p_value([SymbolicNumber(w)], [SymbolicNumber(y)], SymbolicNumber(r), root)
-    yield equal("an end of a ball, y- = -t", 1 / sympy.sympify(ball), 1 + w * (y - r) / (r + t))
+    yield equal("an end of a ball, y- = -t", _uncapped(ball), 1 + w * (y - r) / (r + t))
     counts = [len(kernel.observed_prompt.bets(length)) for length in (1, 8, 9, 32, 33, 128, 129, 10_000)]
     yield Check("the number of stakes, by the length", counts == [1, 1, 2, 2, 3, 3, 4, 7])
 
