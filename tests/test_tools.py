@@ -52,13 +52,21 @@ def test_bench_concentration_compares_bounds_with_simulated_quantiles(
     tool: Tool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench = tool("bench.concentration")
-    found = bench.table(["1"], [50], ["0.1"], prompts=5000, numbers=10**6, least=1000)
-    assert [row.direction for row in found] == ["+", "-", "across"]
-    assert all(1 < row.ratio < 2 and row.eps > row.truth.high > row.truth.low > 0 for row in found)
+    chosen = ["--sizes=1", "--lengths=50", "--deltas=0.1", "--prompts=4000", "--numbers=200000"]
+    found = bench.table(bench.options(["--laws", "gaussian", "signs", *chosen]))
+    assert [row.problem.of for row in found] == 2 * [*bench.FAMILIES]
+    assert all(row.found > row.truth.high > row.truth.low > 0 for row in found)
+    assert 1 < sorted(row.ratio for row in found)[len(found) // 2] < 2
     head, *lines = capsys.readouterr().out.splitlines()
-    assert "quantile" in head
-    assert len(lines) == 3
-    assert "bounds below the interval of the simulated quantile: 0 of 3" in bench.summary(found)
+    assert "truth" in head
+    assert len(lines) == len(found)
+    assert "bounds below the interval of the simulated quantile: 0 of" in bench.summary(found)
+
+
+def test_bench_concentration_compares_lengths(tool: Tool) -> None:
+    bench = tool("bench.concentration")
+    (row,) = bench.table(bench.options(["--laws=gaussian", "--of=across", "--sizes=1", "--deltas=0.1", "--shortest"]))
+    assert 1 < row.ratio < 4
 
 
 def test_bench_selection_path_compares_with_computed_minimisers(tool: Tool) -> None:
