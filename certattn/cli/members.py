@@ -34,8 +34,8 @@ class Members:
             return malformed_report(str(path), error)
         if not report.rests_on:
             return report
-        uses = {name: name in report.rests_on["uses"] for name in ("arrays", "binary64")}
-        return replace(report, rests_on=trust_of(report.claim, **uses, archives=True).to_dict())
+        uses = frozenset(report.rests_on["uses"]) | {"archives"}
+        return replace(report, rests_on=trust_of(report.claim, uses).to_dict())
 
     def read(self, path: Path, options: CheckOptions) -> Certificate:
         with open_archive(self.archive, options.limits) as archive:

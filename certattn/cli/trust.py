@@ -85,9 +85,7 @@ def _of(what: str, root: Path | None, limits: Any) -> tuple[str, str, Trust]:
     report = check_file(Path(what), CheckOptions(limits, root))
     if report.verdict is Verdict.MALFORMED:
         raise UsageError(report.reason)
-    uses = report.rests_on.get("uses", [])
-    found = trust_of(report.claim, arrays="arrays" in uses, binary64="binary64" in uses)
-    return report.verdict.value, report.claim, found
+    return report.verdict.value, report.claim, trust_of(report.claim, frozenset(report.rests_on.get("uses", ())))
 
 
 def _software(found: Trust) -> dict[str, str]:

@@ -62,8 +62,8 @@ def check_certificate(certificate: Certificate, options: CheckOptions) -> Report
 def _report(checked: Checked, options: CheckOptions) -> Report:
     certificate, answers, wording = checked.certificate, checked.answers, WORDINGS[checked.theorem.name]
     open_one, arithmetic = _open_one(answers), _arithmetic(answers) or checked.theorem.arithmetic
-    arrays, binary64 = certificate.reading.has_arrays, "binary64" in arithmetic
-    trust = trust_of(checked.theorem.name, arrays=arrays, binary64=binary64)
+    uses = {"arrays": certificate.reading.has_arrays, "binary64": "binary64" in arithmetic}
+    trust = trust_of(checked.theorem.name, checked.methods.union(name for name, used in uses.items() if used))
     return Report(
         certificate.path,
         checked.verdict,

@@ -1,8 +1,9 @@
 """What a verdict rests on: the trusted files that its check has run, how long they are, and one hash over them.
 
 Read from the sources: what a module imports when it is imported, and what functions in it import when they are called.
-Of the second kind binary64 counts for verdicts that name it, and what reads arrays for certificates that have some.
-What opens archives counts for certificates that lie in one.
+Of the second kind binary64 counts for verdicts that name it, what reads arrays for certificates that have some, and a
+method, whose module notes its use, for checks that have used it. What opens archives counts for certificates that lie
+in one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast", ARCHIVES, f"{_ROOT}.bundle.contai
 CORE = f"{_ROOT}.kernel.decide.checker"
 ARRAYS = f"{_ROOT}.kernel.document.arrays"
 FAST = f"{_ROOT}.fast"
+METHODS = f"{_ROOT}.kernel.decide.methods"
 # The order in which rooms are read; what else there is comes first.
 _ROOMS = ("decide", "document", "mathematics", "given", *CHAPTERS, "fast", "bundle")
 
@@ -59,7 +61,8 @@ class TrustedFile:
 class Trust:
     """The files that a verdict rests on, in an order in which they can be read.
 
-    `uses` says what it has used of what not every check needs: "arrays", "binary64" and "archives".
+    `uses` says what it has used of what not every check needs: "arrays", "binary64", "archives", and methods by the
+    names of their modules.
     """
 
     files: tuple[TrustedFile, ...]
@@ -99,40 +102,59 @@ class Trust:
         return whole.hexdigest()
 
 
+# Of a verdict on a certificate that lies in no archive.
+ALL = frozenset({"arrays", "binary64"})
+
+
 @cache
-def trust_of(claim: str, *, arrays: bool = True, binary64: bool = True, archives: bool = False) -> Trust:
-    """What verdicts on a claim rest on: with all that checks of files may need, or without arrays or binary64.
-
-    With `archives` also what opens them.
-    """
+def trust_of(claim: str, uses: frozenset[str] | None = None) -> Trust:
+    """What verdicts on a claim rest on that use this; where it is left out, all that checks of files may use."""
     # A theorem about binary64 itself rests on it, whatever the arithmetic of the proof.
-    binary64 = binary64 or _reaches_binary64(module_of("kernel.theorems", claim))
-    found: dict[str, TrustedFile] = {}
-    _follow(CORE, found, arrays, binary64)
-    _follow(module_of("kernel.theorems", claim), found, arrays, binary64)
-    if archives:
-        _follow(ARCHIVES, found, arrays, binary64)
+    own = {"binary64"} if _reaches_binary64(module_of("kernel.theorems", claim)) else set()
+    walk = _Walk(ALL if uses is None else uses | own, every_method=uses is None)
+    for module in (CORE, module_of("kernel.theorems", claim), *([ARCHIVES] if "archives" in walk.uses else [])):
+        walk.follow(module)
     # What is imported stands before what imports it, room by room; files without code are not read.
-    files = sorted((file for file in found.values() if file.lines), key=_place)
+    files = sorted((file for file in walk.found.values() if file.lines), key=_place)
     named = {"arrays": ARRAYS, "binary64": FAST, "archives": ARCHIVES}
-    uses = [name for name, module in named.items() if any(file.module.startswith(module) for file in files)]
-    return Trust(tuple(files), tuple(uses))
+    there = [name for name, module in named.items() if any(file.module.startswith(module) for file in files)]
+    return Trust(tuple(files), (*there, *(file.module for file in files if file.module in walk.methods)))
 
 
-def _follow(module: str, found: dict[str, TrustedFile], arrays: bool, binary64: bool) -> None:
-    """Add a module and what it imports, what is imported first."""
+@dataclass
+class _Walk:
+    """Modules, and what they import, what is imported first."""
+
+    uses: frozenset[str]
+    every_method: bool
+    found: dict[str, TrustedFile] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+
+    def follow(self, module: str) -> None:
+        file = _file(module)
+        if file is None or module in self.found:
+            return
+        parents = module.split(".")
+        for length in range(2, len(parents)):
+            self.follow(".".join(parents[:length]))
+        for other in file.at_start:
+            self.follow(other)
+        self.found.setdefault(module, file)
+        for other in file.later:
+            if self._counts(other):
+                self.follow(other)
+
+    def _counts(self, other: str) -> bool:
+        if is_method(other):
+            self.methods.add(other)
+            return self.every_method or other in self.uses
+        return (other != ARRAYS or "arrays" in self.uses) and ("binary64" in self.uses or not _reaches_binary64(other))
+
+
+def is_method(module: str) -> bool:
+    """Whether the module's functions note their use."""
     file = _file(module)
-    if file is None or module in found:
-        return
-    parents = module.split(".")
-    for length in range(2, len(parents)):
-        _follow(".".join(parents[:length]), found, arrays, binary64)
-    for other in file.at_start:
-        _follow(other, found, arrays, binary64)
-    found.setdefault(module, file)
-    for other in file.later:
-        if (arrays or other != ARRAYS) and (binary64 or not _reaches_binary64(other)):
-            _follow(other, found, arrays, binary64)
+    return file is not None and METHODS in file.at_start and module != CORE
 
 
 @cache

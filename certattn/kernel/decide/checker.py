@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.decide.floating_point import default_floating_point
+from certattn.kernel.decide.methods import noting_methods
 from certattn.kernel.decide.obligation import DOUBLE, Part
 from certattn.kernel.decide.proof import Answer, Outcome, Proof, Verdict
 from certattn.kernel.decide.theorem import Theorem
@@ -55,7 +56,8 @@ class Checked:
     """What a check found: the verdict, and all that is known of the obligations that were `wanted`.
 
     `stated` is what the theorem has read, `bits` the precision reached. `notes` say why an arithmetic was not used,
-    `unread` is what stands under `asserts` and was never looked at: a bug of the theorem, with the verdict ERROR.
+    `methods` are the modules whose use was noted, `unread` is what stands under `asserts` and was never looked at: a
+    bug of the theorem, with the verdict ERROR.
     """
 
     certificate: Certificate
@@ -66,6 +68,7 @@ class Checked:
     verdict: Verdict
     bits: int
     notes: Sequence[str]
+    methods: frozenset[str]
     unread: Node | None = None
 
     @property
@@ -87,7 +90,7 @@ def check(certificate: Certificate, options: CheckOptions) -> Checked:
     Raises MalformedError where its content is not one, and GuardError where this thread does not compute as the proofs
     assume and cannot be made to.
     """
-    with default_floating_point():
+    with default_floating_point(), noting_methods() as methods:
         theorem = theorem_of(certificate)
         stated = theorem.read(certificate)
         proof = Proof(list(theorem.obligations(stated)))
@@ -102,7 +105,7 @@ def check(certificate: Certificate, options: CheckOptions) -> Checked:
             verdict = Verdict.ERROR
         elif options.only is not None:
             verdict = Verdict.INCONCLUSIVE
-    return Checked(certificate, theorem, stated, proof, wanted, verdict, bits, notes, unread)
+    return Checked(certificate, theorem, stated, proof, wanted, verdict, bits, notes, frozenset(methods), unread)
 
 
 def _matches(name: str, only: str) -> bool:

@@ -100,7 +100,7 @@ Run = Callable[..., Report]
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     words = Wording[None](lambda stated: Statement("It is so.", "1 = 1"), lambda stated, name: f"{name} is at most 1")
     monkeypatch.setattr(checking, "WORDINGS", {"scripted": words})
-    monkeypatch.setattr(checking, "trust_of", lambda claim, **uses: Trust((), ()))
+    monkeypatch.setattr(checking, "trust_of", lambda claim, uses: Trust((), ()))
 
     def check(scripted: Scripted, asserts: str = "{}", **options: Any) -> Report:
         monkeypatch.setattr(checker, "CLAIMS", {"scripted": scripted.theorem})

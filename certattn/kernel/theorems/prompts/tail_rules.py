@@ -54,7 +54,6 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
-from certattn.kernel.theorems.prompts.mathematics.tail_inversion import WeightedPart, inverted
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,
@@ -369,6 +368,8 @@ MOST_TERMS = 10_000
 
 
 def _inverted(rule: Rule) -> arb:
+    from certattn.kernel.theorems.prompts.mathematics.tail_inversion import WeightedPart, inverted
+
     tail, step, terms = rule.tail, arb(rule.values[STEP]), rule.values[TERMS]
     if isinstance(tail, ProductTail) or tail.parts is None or not all(part.rest_variance > 0 for part in tail.parts):
         raise rule.none(
