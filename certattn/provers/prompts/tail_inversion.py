@@ -14,9 +14,10 @@ from flint import arb, fmpq
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.prompts.inversion_rule import MOST_TERMS
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import moment_bound
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.kernel.theorems.prompts.tail_rules import MOST_TERMS, Tail
+from certattn.kernel.theorems.prompts.tail_rules import Tail
 from certattn.provers.prompts.gaussian_tails import Component, GaussianTail
 from certattn.provers.prompts.moment_rules import Moments, TokenMoments, token_moments
 from certattn.provers.prompts.normal_tails import Array

@@ -239,7 +239,9 @@ class Rule:
     @cached_property
     def enclosure(self) -> Shared[arb]:
         """The probability as `inversion` encloses it, which both bounds use."""
-        return Shared(partial(_inverted, self))
+        from certattn.kernel.theorems.prompts.inversion_rule import probability
+
+        return Shared(partial(probability, self))
 
     @property
     def ranges(self) -> list[Rule]:
@@ -295,7 +297,7 @@ def _exponential(rule: Rule) -> arb:
             "E e^(lambda Y) not known to be finite for this law and direction",
             "the rules truncated, moment and cantelli hold in every direction",
         )
-    return _total(_integrable(rule, parts), tail, slope, None).inside
+    return _total(integrable_parts(rule, parts), tail, slope, None).inside
 
 
 def _exponential_by_moments(rule: Rule) -> arb:
@@ -316,7 +318,7 @@ def _truncated(rule: Rule) -> arb:
         raise rule.none(
             "a law of Gaussians and atoms", "signs or a box among the tokens", "use chernoff, moment or cantelli"
         )
-    parts = _integrable(rule, tail.parts)
+    parts = integrable_parts(rule, tail.parts)
     if slope * cap > MOST_HEIGHT:
         raise rule.none(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
     if rule.last is None:
@@ -328,7 +330,7 @@ def _truncated(rule: Rule) -> arb:
     return capped_bound(replace(whole, inside=whole.inside.min(arb(1))), rule.first, rule.last)
 
 
-def _integrable(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
+def integrable_parts(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
     """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
     largest, most = max(part.score_variance for part in parts), MOST_SCORE_VARIANCE
     if largest > most:
@@ -360,42 +362,6 @@ def _exact(rule: Rule) -> arb:
         raise rule.none(expected, "weights and outputs that vary")
     spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
     return normal_tail(arb(tail.eps) * (rule.first / arb(spread)).sqrt())
-
-
-# Of |S| >= 2 pi/step: orders of moments that are tried.
-_FAR_ORDERS = (2, 4, 6, 8)
-MOST_TERMS = 10_000
-
-
-def _inverted(rule: Rule) -> arb:
-    from certattn.kernel.theorems.prompts.mathematics.tail_inversion import WeightedPart, inverted
-
-    tail, step, terms = rule.tail, arb(rule.values[STEP]), rule.values[TERMS]
-    if isinstance(tail, ProductTail) or tail.parts is None or not all(part.rest_variance > 0 for part in tail.parts):
-        raise rule.none(
-            "Gaussians with noise of their own in this direction, whatever their scores are", "other tokens",
-            "atoms, or a direction along which output and score are one number, have other rules",
-        )  # fmt: skip
-    if rule.first != rule.last:
-        raise rule.none("a rule that holds for every larger length", "the probability at one of them")
-    if terms > MOST_TERMS:
-        raise rule.none(f"at most {MOST_TERMS} terms", str(terms))
-    summand, length = tail.summand(), rule.first
-    level = summand.mean + summand.eps
-    parts = [
-        WeightedPart(arb(part.weight), plane(part, summand.tilt, summand.direction, summand.log_mgf, level))
-        for part in _integrable(rule, tail.parts)
-    ]
-    found = inverted(parts, length, step, terms, ctx.prec)
-    if found is None:
-        raise rule.none("scores and noise of more even sizes", "a characteristic function that takes too many nodes")
-    # |S| >= 2 pi/step implies |sum D_i| >= 2 pi/step - L eps.
-    beyond = 2 * arb.pi() / (step * length) - summand.eps
-    if not beyond > 0:
-        raise rule.none("a step below 2 pi / (L eps)", describe(rule.values[STEP]))
-    far = reduce(arb.min, (moment_bound(summand.centred_series(order), beyond, length) for order in _FAR_ORDERS))
-    enclosed: arb = (found + far.union(-far)).intersection(arb(0).union(arb(1)))
-    return enclosed
 
 
 def _inversion(rule: Rule) -> arb:

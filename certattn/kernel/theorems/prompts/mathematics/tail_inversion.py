@@ -28,7 +28,6 @@ from functools import cached_property
 
 from flint import acb, arb
 
-from certattn.kernel.decide.methods import method
 from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.capped_sums import Plane, density
 from certattn.kernel.mathematics.lognormal_laplace import strip_error, within
@@ -121,7 +120,6 @@ def nodes_of(part: WeightedPart, bits: int) -> Nodes | None:
     return Nodes(shares, slopes, bends, strip_error(b, fine) * part.size + 2 * normal_tail(count * fine))
 
 
-@method
 def inverted(parts: Sequence[WeightedPart], length: int, step: arb, terms: int, bits: int) -> arb | None:
     """1/2 + 1/pi sum_(k<K) Im phi(t_k)^L / (k + 1/2), with what it leaves out. None where nodes would be too many."""
     found = [(part.weight, nodes_of(part, bits + length.bit_length())) for part in parts]
