@@ -16,6 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+import certattn
 from certattn.cli.trust import trust
 from certattn.kernel.decide.checker import CheckOptions, check
 from certattn.kernel.document.certificate import load
@@ -62,6 +63,13 @@ def test_what_a_check_imports_is_listed(claim: str) -> None:
         with_code = {name for name in imported if code_lines(_source(name))}
         assert with_code <= listed, f"{path.name}: not listed: {sorted(with_code - listed)}"
         assert listed - with_code <= NOT_ALWAYS, f"{path.name}: not imported: {sorted(listed - with_code)}"
+
+
+def test_a_method_counts_where_it_is_used() -> None:
+    folder, inversion = ATOMS.parent, "certattn.kernel.theorems.prompts.inversion_rule"
+    without, by_it = (certattn.check(folder / name).rests_on for name in ("atoms.yaml", "gaussian-enough.yaml"))
+    assert (inversion in without["uses"], inversion in by_it["uses"]) == (False, True)
+    assert without["lines"] < by_it["lines"]
 
 
 def test_functions_by_which_a_method_is_entered_note_it() -> None:

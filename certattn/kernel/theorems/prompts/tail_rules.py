@@ -239,9 +239,7 @@ class Rule:
     @cached_property
     def enclosure(self) -> Shared[arb]:
         """The probability as `inversion` encloses it, which both bounds use."""
-        from certattn.kernel.theorems.prompts.inversion_rule import probability
-
-        return Shared(partial(probability, self))
+        return Shared(partial(_inverted, self))
 
     @property
     def ranges(self) -> list[Rule]:
@@ -297,7 +295,7 @@ def _exponential(rule: Rule) -> arb:
             "E e^(lambda Y) not known to be finite for this law and direction",
             "the rules truncated, moment and cantelli hold in every direction",
         )
-    return _total(integrable_parts(rule, parts), tail, slope, None).inside
+    return _total(_integrable(rule, parts), tail, slope, None).inside
 
 
 def _exponential_by_moments(rule: Rule) -> arb:
@@ -318,7 +316,7 @@ def _truncated(rule: Rule) -> arb:
         raise rule.none(
             "a law of Gaussians and atoms", "signs or a box among the tokens", "use chernoff, moment or cantelli"
         )
-    parts = integrable_parts(rule, tail.parts)
+    parts = _integrable(rule, tail.parts)
     if slope * cap > MOST_HEIGHT:
         raise rule.none(f"lambda * cap of at most {MOST_HEIGHT}", describe(slope * cap))
     if rule.last is None:
@@ -330,7 +328,7 @@ def _truncated(rule: Rule) -> arb:
     return capped_bound(replace(whole, inside=whole.inside.min(arb(1))), rule.first, rule.last)
 
 
-def integrable_parts(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
+def _integrable(rule: Rule, parts: Sequence[GaussianPart]) -> Sequence[GaussianPart]:
     """Weights e^{s g} of a large s are not integrated in any reasonable time, and bounds with them are useless."""
     largest, most = max(part.score_variance for part in parts), MOST_SCORE_VARIANCE
     if largest > most:
@@ -362,6 +360,18 @@ def _exact(rule: Rule) -> arb:
         raise rule.none(expected, "weights and outputs that vary")
     spread = (tail.direction @ ExactMatrix.rational(law.covariance) @ tail.direction.T).entry(0, 0)
     return normal_tail(arb(tail.eps) * (rule.first / arb(spread)).sqrt())
+
+
+def _inverted(rule: Rule) -> arb:
+    from certattn.kernel.theorems.prompts.inversion_rule import probability
+
+    tail = rule.tail
+    if isinstance(tail, ProductTail) or tail.parts is None:
+        raise rule.none("Gaussians and mixtures of Gaussians", "other tokens", "they have other rules")
+    if rule.first != rule.last:
+        raise rule.none("a rule that holds for every larger length", "the probability at one of them")
+    parts, values = _integrable(rule, tail.parts), rule.values
+    return probability(tail.summand(), parts, rule.first, values[STEP], values[TERMS], rule.none)
 
 
 def _inversion(rule: Rule) -> arb:
