@@ -6,8 +6,9 @@ The search runs in floats on the formulas that the checker evaluates; what it fi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,14 @@ from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.mathematics.over_queries import has_positive_eigenvalues
-from certattn.kernel.theorems.prompts.propositions import Error, Setting, query_box_bounds, weighted_average
+from certattn.kernel.theorems.prompts.mathematics.over_queries import BoxBounds, has_positive_eigenvalues
+from certattn.kernel.theorems.prompts.propositions import (
+    Error,
+    Setting,
+    query_box_bounds,
+    short_prompts,
+    weighted_average,
+)
 from certattn.provers.rounding import round_down
 
 _BITS = 64
@@ -138,17 +145,28 @@ def find_box_witness(setting: Setting, error: Error, rho: fmpq) -> dict[str, Pla
         raise NotProvedError("c2 is more than sigma^2, and no such rate is proved for a box; expected c2 <= sigma^2")
     found: list[tuple[float, fmpq, int]] = []
     with working_precision(_BITS):
+        bounds, always = query_box_bounds(setting, error), _short_bounds(setting, error)
         for k in range(1, 40):
             t = fmpq(k, 40)
-            cost, start = _box_cost(setting, error, rho, t)
+            cost, start = _box_cost(bounds, always, rho, t)
             found.append((cost, t, start))
     _, t, start = min(found, key=lambda one: one[0])
     return {"t": format_rational(t), "from": str(start)}
 
 
-def _box_cost(setting: Setting, error: Error, rho: fmpq, t: fmpq) -> tuple[float, int]:
+def _short_bounds(setting: Setting, error: Error) -> Callable[[int], float]:
+    """What bounds the error of short prompts whatever t is, infinite where nothing does."""
+    short = short_prompts(setting, error)
+
+    @cache
+    def bound(length: int) -> float:
+        return min((float(each) for each in short(length)), default=math.inf)
+
+    return bound
+
+
+def _box_cost(bounds: BoxBounds, short: Callable[[int], float], rho: fmpq, t: fmpq) -> tuple[float, int]:
     """The least c1 for this t, and the first monotone length with which it is reached."""
-    bounds = query_box_bounds(setting, error)
     moment, largest, weight = (float(x) for x in (bounds.second_moment, bounds.largest, bounds.second_weight))
     share, power = _double(t), _double(rho)
     rate = share * share / (2 * weight)
@@ -160,5 +178,5 @@ def _box_cost(setting: Setting, error: Error, rho: fmpq, t: fmpq) -> tuple[float
             best = min(best, (max(worst, bound * form), length))
             if bound * form <= worst:
                 break
-        worst = max(worst, min(bound, largest) * form)
+        worst = max(worst, min(bound, largest, short(length)) * form)
     return best

@@ -233,9 +233,9 @@ def squared_norm_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> f
     return V.inner(V) if norm is None else norm * norm
 
 
-def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: arb) -> arb:
+def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: int) -> arb:
     """Of the mean square error; for the gradient in U scale^2 |V|^2 |z|^2 with |z|^2 <= e^{delta |z|^2} / (e delta)."""
-    found = class_bound(length, tokens, weighted, step[THETA], step[FALL], step[ETA])
+    found = class_bound(arb(length), tokens, weighted, step[THETA], step[FALL], step[ETA])
     if stated.error is not Error.GRADIENT_U:
         return found
     squared_norm = squared_norm_of(stated.setting, stated.error, stated.witness.get(NORM))

@@ -13,14 +13,15 @@ U and n = 1 else: section 3 of arXiv 2512.11784, as a public audit of it quotes 
 
     published    that it fails, or holds, at an instance whose left side is a rational number (`left_side`).
                  At L = 1 the right side is 0 whatever c1, c2 and sigma are, as ln 1 = 0. At L >= 2 they are given
-    repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws: what is supposed of the
-                 queries plays no role in the proof
+    repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws; the queries need not be
+                 1-sub-Gaussian
 
 The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
 From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
 length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
-`from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
-largest error there is. Of every law of a class see `every_law`.
+`from` on that one is the worst, and before it every length is looked at, with the least of this bound, the largest
+error there is and, for the output and the gradient in V, the bound of `geometric_mean`. Of every law of a class see
+`every_law`.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ START = Field("from", Count(2), "for box laws: the length from which the bound i
 
 # Lengths that are looked at one by one.
 _MOST_LENGTHS = 100000
+# Up to which length the bound of short prompts, which no longer one needs, is looked at.
+_SHORT = 200
 
 
 def _of_one_kind(witness: Values) -> None:
@@ -203,9 +206,9 @@ class Display:
         """Without c1, at the working precision."""
         return display(arb(length), arb(self.rho), arb(self.sigma), self.power)
 
-    def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
+    def worst(self, bound: Callable[[int], arb], lengths: Iterable[int]) -> arb:
         """The largest ratio of a bound to (sigma^6 ln L)^power / L^rho among these lengths."""
-        return reduce(arb.max, (bound(arb(length)) / self.at(length) for length in lengths))
+        return reduce(arb.max, (bound(length) / self.at(length) for length in lengths))
 
 
 def read_given(certificate: Certificate) -> Setting:
@@ -342,8 +345,8 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
             yield Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
 
 
-def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
-    return logistic_bound(length, arb(theta), arb(determinant), arb(mean))
+def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: int) -> arb:
+    return logistic_bound(arb(length), arb(theta), arb(determinant), arb(mean))
 
 
 def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
@@ -354,24 +357,45 @@ def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq,
 
 
 def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
-    """Tokens uniform on a box; queries of any law on a box, the uniform one among them."""
+    """Tokens and queries uniform on boxes."""
     t, start = witness[T], witness[START]
     if (t < 1) is not True:
         yield NoProof(T.name, f"t is {describe(t)}, and the bound is proved for t below 1")
         return
     bounds = Shared(partial(query_box_bounds, setting, error))
+    short = short_prompts(setting, error)
 
     def bound(length: arb) -> arb:
         return bounds().mean_square(length, arb(t))
 
+    def least(length: int) -> arb:
+        return reduce(arb.min, [bound(arb(length)), bounds().largest, *short(length)])
+
     if start > 2:
-        before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))
+        before = partial(claimed.worst, least, range(2, start))
         yield Obligation("before", before, "<=", claimed.c1, Part.WITNESS)
     if (claimed.rho <= 1) is not True:
         yield NoProof("monotone", "c2/sigma^2 is more than 1")
     else:
         yield Obligation("monotone", lambda: start * bounds().rate(arb(t)), ">=", claimed.rho, Part.WITNESS)
-    yield Obligation("onwards", partial(claimed.worst, bound, [start]), "<=", claimed.c1, Part.WITNESS)
+    onwards = partial(claimed.worst, lambda length: bound(arb(length)), [start])
+    yield Obligation("onwards", onwards, "<=", claimed.c1, Part.WITNESS)
+
+
+def short_prompts(setting: Setting, error: Error) -> Callable[[int], list[arb]]:
+    """A bound for short prompts of the error of a mean, where there is one."""
+    if error is Error.GRADIENT_U:
+        return lambda length: []
+    from certattn.kernel.theorems.prompts.mathematics.geometric_mean import UniformOnBoxes
+
+    U, V = _sizes(setting.U), _sizes(setting.read_out(error))
+    boxes = UniformOnBoxes(setting.covariance, setting.query_covariance, U, V, setting.squared_scale)
+
+    def bound(length: int) -> list[arb]:
+        found = boxes.mean_square(length) if length <= _SHORT else None
+        return [] if found is None else [found]
+
+    return bound
 
 
 def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:

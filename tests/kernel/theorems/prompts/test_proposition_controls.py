@@ -12,8 +12,9 @@ from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.mathematics import every_length
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import every_law, output_tail, propositions, typical_prompt
-from certattn.kernel.theorems.prompts.mathematics import class_bounds, over_queries
+from certattn.kernel.theorems.prompts.mathematics import class_bounds, geometric_mean, over_queries
 from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
@@ -57,6 +58,7 @@ def one_length(self: Any, bound: Any, lengths: Any) -> arb:
 
 
 WORST = propositions.Display.worst
+TERMS = geometric_mean.terms
 
 PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
@@ -87,6 +89,12 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),
     "scales are one": (propositions, "scale_ball", lambda scale: arb(1)),
     "signs of V count": (propositions, "_sizes", lambda matrix: matrix),
+    "short prompts have unweighted queries": (geometric_mean, "weighted_queries", unweighted),
+    "limits on a box do not drift": (
+        geometric_mean.UniformOnBoxes, "_drift", lambda self: ExactMatrix.zero(self.tokens.rows, self.tokens.rows)),
+    "the normaliser of short prompts is 1": (
+        geometric_mean, "terms", lambda share: [(share, fmpq(0), 1, (1 - 2 * share) ** 2)]),
+    "limits of short prompts agree": (geometric_mean, "terms", lambda share: TERMS(share)[:1]),
 }  # fmt: skip
 
 TYPICAL_SABOTAGE: dict[str, Sabotage] = {
