@@ -42,6 +42,7 @@ Array = np.ndarray[Any, Any]
 # How far a bound has to be from what is stated to count; doubles hold more.
 _MARGIN = 1e-9
 _MOST_LENGTHS = 100000
+_SHORT = 200
 _PROMPTS = 3000
 
 
@@ -301,11 +302,35 @@ def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
 
     def ratio(lengths: Array, capped: bool) -> float:
         bound = weight / (lengths * (1 - t) ** 2) + largest * np.exp(-rate * lengths)
-        bound = np.minimum(bound, largest) if capped else bound
+        if capped:
+            bound = np.minimum(bound, largest)
+            if setting.error != "U":
+                short = [_short_bound(setting, int(length)) for length in lengths[lengths <= _SHORT]]
+                bound[: len(short)] = np.minimum(bound[: len(short)], short)
         return float((bound * lengths ** float(rho) / np.log(lengths) ** setting.power).max())
 
     before = ratio(np.arange(2.0, start), True) if start > 2 else 0.0
     return max(before, ratio(np.array([float(start)]), False))
+
+
+def _short_bound(setting: _Setting, length: int) -> float:
+    """By the geometric mean of the weights, averaged in the principal axes of the scores; infinite where it is."""
+    V, C, U, S = (np.abs(in_doubles(table)) for table in (setting.V, setting.C, setting.U, setting.S))
+    root = abs(setting.root) * U @ np.sqrt(S)
+    stretch, frame = np.linalg.eigh(root.T @ C @ root)
+    parts = V @ C
+    drift = root.T @ np.diag((parts.sum(axis=1)[:, None] * parts).sum(axis=0)) @ root
+    spread, total = float(np.trace(V @ C @ V.T)), 0.0
+    for factor, rate, near, far in (
+        (1 / length, 2 - 2 / length, 1.0, (1 - 2 / length) ** 2),
+        (4 * (length - 1) / length**3, 1 - 2 / length, 0.0, 1.0),
+    ):
+        rest = 1 - 2 * rate * stretch
+        if min(rest) <= 0:
+            return np.inf
+        along = np.einsum("ij,ji,i->i", frame.T @ drift, frame, 1 / rest).sum()
+        total += factor * float((near * spread + far * along) / np.sqrt(np.prod(rest)))
+    return total
 
 
 # -- simulation

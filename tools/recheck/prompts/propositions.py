@@ -199,6 +199,24 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         """(6) of the page"""
         return (part / (L * (1 - t) ** 2) + always * exp(-kappa * L)) * factor
 
+    plus_U, plus_V = ([[abs(x) for x in row] for row in m] for m in (U, V))
+    moved = matmul(plus_V, C)
+    drift = [[sum(row[j] * sum(row) for row in moved) * (i == j) for i in range(law.d)] for j in range(law.d)]
+    W, B = (scaled(s2, around(transposed(plus_U), m)) for m in (C, drift))
+    spread = frobenius(moved, plus_V)
+
+    def short(L: int) -> list[I]:
+        """By the geometric mean of the weights, where it is finite."""
+        found, e = iv(0), Fraction(1, L)
+        for k, rate, a, b in ((e, 2 - 2 * e, 1, (1 - 2 * e) ** 2), (4 * (1 - e) * e * e, 1 - 2 * e, 0, 1)):
+            try:
+                det, T = reweighted(S, scaled(rate, W), "short prompts")
+            except NotProved:
+                return []
+            found += k * (a * spread + b * trace(matmul(B, T))) / root(det)
+        return [found]
+
     for L in range(2, first):
-        holds(L, smallest([bound(L), always * factor]), "before")
+        known = short(L) if kind != "U" and L <= 200 else []
+        holds(L, smallest([bound(L), always * factor, *known]), "before")
     holds(first, bound(first), "onwards")
