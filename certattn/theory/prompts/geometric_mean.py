@@ -46,7 +46,7 @@ def check_factors(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_terms(kernel: Kernel) -> Iterator[Check]:
-    """The exponents and factors of the kernel's terms, from Lambda(c a) <= c^2 v / 2 and drifts of |c - 1| |Gamma a|."""
+    """The kernel's exponents and factors, from Lambda(c a) <= c^2 v / 2 and drifts of |c - 1| |Gamma a|."""
     L = positive_symbol("L")
     b = -2 / L
     found = [[plain(part) for part in term] for term in kernel.geometric_mean.terms(SymbolicNumber(1 / L))]
@@ -83,7 +83,9 @@ def check_drifts(kernel: Kernel) -> Iterator[Check]:
     for d, o in ((1, 1), (2, 1), (3, 2)):
         sizes, a = positive_vector("g", d), positive_vector("a", d)
         V = matrix("V", o, d)
-        boxes = kernel.geometric_mean.UniformOnBoxes(kernel.exact(sympy.diag(*sizes)), None, None, kernel.exact(V), None)
+        boxes = kernel.geometric_mean.UniformOnBoxes(
+            kernel.exact(sympy.diag(*sizes)), None, None, kernel.exact(V), None
+        )
         D = sympy.Matrix(entries(boxes._drift()))
         parts = [[V[r, j] * sizes[j] for j in range(d)] for r in range(o)]
         square = sum(sum(p * x for p, x in zip(row, a, strict=True)) ** 2 for row in parts)
@@ -91,4 +93,6 @@ def check_drifts(kernel: Kernel) -> Iterator[Check]:
             row[j] * row[k] * (a[j] - a[k]) ** 2 for row in parts for j, k in itertools.combinations(range(d), 2)
         )
         column = sympy.Matrix(d, 1, a)
-        yield equal(f"{d} coordinates, {o} outputs", sympy.expand((column.T * D * column)[0] - square), sympy.expand(rest))
+        yield equal(
+            f"{d} coordinates, {o} outputs", sympy.expand((column.T * D * column)[0] - square), sympy.expand(rest)
+        )

@@ -151,12 +151,12 @@ def read_class(record: Record, certificate: Certificate) -> StatedClass:
     witness = WITNESS.read(hint, reading)
     if STEPS not in witness:
         raise witness.at.malformed("steps, for a class", "t and from alone")
-    needed = [FALL, ETA, GAP, DELTA] if error is Error.GRADIENT_U else [FALL, ETA, GAP]
+    needed = [THETA, FALL, ETA, GAP, *([DELTA] if error is Error.GRADIENT_U else [])]
     for step in witness[STEPS]:
-        found = [field.name for field in (FALL, ETA, GAP, DELTA) if field in step]
+        found = [field.name for field in (THETA, FALL, ETA, GAP, DELTA) if field in step]
         expected = [field.name for field in needed]
         if found != expected:
-            raise step.at.malformed(f"{', '.join(expected)} beside from and theta", ", ".join(found) or "none of them")
+            raise step.at.malformed(f"{', '.join(expected)} beside from", ", ".join(found) or "none of them")
     if NORM in witness and setting.values_matrix(error) is None:
         raise witness.node(NORM).malformed("no norm where V is not stated, or plays no role")
     return StatedClass(setting, error, asserts, witness)

@@ -16,9 +16,10 @@ U and n = 1 else: section 3 of arXiv 2512.11784, as a public audit of it quotes 
     repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws; the queries need not be
                  1-sub-Gaussian
 
-The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
-From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
-length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
+The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say;
+a step without theta takes its mean over queries at the first length, from which it falls. From the last step on,
+which must have theta >= rho, the first length is the worst (`every_length`); of a step before it the first or the last.
+Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
 `from` on that one is the worst, and before it every length is looked at, with the least of this bound, the largest
 error there is and, for the output and the gradient in V, the bound of `geometric_mean`. Of every law of a class see
 `every_law`.
@@ -27,13 +28,13 @@ error there is and, for the output and the gradient in V, the bound of `geometri
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
 from certattn.kernel.document.certificate import Certificate
@@ -52,6 +53,7 @@ from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Box, Gaussian
+from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, describe, square
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
 from certattn.kernel.theorems.prompts.mathematics.over_queries import (
@@ -83,7 +85,12 @@ PUBLISHED = Field(
 REPAIRED = Field("repaired", Record(C1, C2), "constants with which the display holds for every L >= 2", required=False)
 
 FROM = Field("from", Count(2), "the first length for which it is used")
-THETA = Field("theta", Rational(minimum=0), "the exponent of L - 1 in the bound, between 0 and 1")
+THETA = Field(
+    "theta",
+    Rational(minimum=0),
+    "the exponent of L - 1 in the bound, between 0 and 1; left out for Gaussian laws: the mean of the logistic bound",
+    required=False,
+)
 FALL = Field("t", Rational(above=0), "for a class: how far the normaliser may fall below 1, below 1", required=False)
 ETA = Field("eta", Rational(above=0), "for a class: the share of a square in an exponent, below 1", required=False)
 GAP = Field("gap", Rational(above=0), "for a class: the exponent that powers of the score take", required=False)
@@ -98,8 +105,8 @@ NORM = Field("norm", Rational(minimum=0), "for a class: the operator norm of V, 
 T = Field("t", Rational(above=0), "for box laws: how far the normaliser may fall below 1, below 1", required=False)
 START = Field("from", Count(2), "for box laws: the length from which the bound is monotone", required=False)
 
-# Lengths that are looked at one by one.
-_MOST_LENGTHS = 100000
+# Lengths that are looked at one by one, and lengths of which the first and the last of a step are.
+_MOST_LENGTHS, _LONGEST = 100000, 10**18
 # Up to which length the bound of short prompts, which no longer one needs, is looked at.
 _SHORT = 200
 
@@ -113,9 +120,10 @@ def _of_one_kind(witness: Values) -> None:
         raise witness.at.malformed(expected, found)
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
-    starts = [step[FROM] for step in witness.items(STEPS)]
-    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > _MOST_LENGTHS):
-        expected = f"steps from 2 on, each from a larger length than the one before, up to {_MOST_LENGTHS}"
+    steps = witness.items(STEPS)
+    starts, most = [step[FROM] for step in steps], _MOST_LENGTHS if any(FALL in step for step in steps) else _LONGEST
+    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > most):
+        expected = f"steps from 2 on, each from a larger length than the one before, up to {most}"
         raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
 
 
@@ -327,11 +335,15 @@ def right_side(setting: Setting, error: Error) -> arb:
 
 
 def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
-    """The logistic bound: every length of a step; of the last one the first, which is the worst."""
+    """The logistic bound at the ends of a step, one of which is the worst; of the last step the first length is."""
     steps = witness[STEPS]
     stops = [step[FROM] for step in steps[1:]]
     for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
-        name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step[THETA]
+        name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step.get(THETA)
+        ends = [start] if stop is None else [start, stop - 1]
+        if theta is None:
+            yield _of_average(name, claimed, setting, error, ends if stop is not None else [])
+            continue
         average = weighted_average(setting, error, theta)
         if (theta <= 1) is not True:
             yield NoProof(name, f"theta is {describe(theta)}, and the bound is proved for exponents up to 1")
@@ -340,9 +352,33 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
         elif average is None:
             yield NoProof(name, f"2 theta |M| >= 1 for theta = {describe(theta)}: an infinite bound")
         else:
-            lengths = range(start, start + 1 if stop is None else stop)
-            worst = partial(claimed.worst, partial(_logistic, theta, *average), lengths)
+            worst = partial(claimed.worst, partial(_logistic, theta, *average), ends)
             yield Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
+
+
+def _of_average(
+    name: str, claimed: Display, setting: Setting, error: Error, ends: Sequence[int]
+) -> Obligation | NoProof:
+    """The mean of the logistic bound at the first length, which is the largest one of a step between these ends."""
+    if not ends:
+        return NoProof(name, "the last step has no theta: without one a step is about finitely many lengths")
+    if error is Error.GRADIENT_U:
+        return NoProof(name, "no theta: the mean of the logistic bound is not known for the gradient in U")
+    average = logistic_average(setting, error)
+
+    def worst() -> arb:
+        largest = average.integral(ends[0], ctx.prec)
+        return claimed.worst(lambda length: largest, ends)
+
+    return Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
+
+
+def logistic_average(setting: Setting, error: Error) -> QueryAverage:
+    """E_z f(z) / (1 + (L - 1) e^{-s2(z)}) for the f of `error_polynomial`, of the output or the gradient in V."""
+    (spread, _), (factor, (shift,)) = error_polynomial(setting, error).terms
+    scores = (setting.U.T @ setting.covariance @ setting.U).scaled(setting.squared_scale)
+    mean, covariance = ExactMatrix.zero(1, shift.rows), setting.query_covariance
+    return QueryAverage(mean, covariance, spread, shift.scaled(factor), scores)
 
 
 def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: int) -> arb:

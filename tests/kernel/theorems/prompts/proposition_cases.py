@@ -182,7 +182,7 @@ FAMILIES = [
     repaired(FIRST, "repaired for Gaussian laws", "2.0467101", "2.04671"),
     repaired(SECOND, "the gradient in V repaired for Gaussian laws", "1.4602676", "1.4602675", "V"),
     repaired(SECOND, "the gradient in U repaired for Gaussian laws", "45.832055", "45.832054", "U"),
-    boxes(FIRST, "repaired for boxes", "0.77724695", "0.77724694", ""),
-    boxes(SECOND, "the gradient in V repaired for boxes", "0.73673985", "0.73673984", "V"),
+    boxes(FIRST, "repaired for boxes", "0.777247", "0.777246", ""),
+    boxes(SECOND, "the gradient in V repaired for boxes", "0.736740", "0.736739", "V"),
     boxes(SECOND, "the gradient in U repaired for boxes", "73.984270", "73.984269", "U"),
 ]

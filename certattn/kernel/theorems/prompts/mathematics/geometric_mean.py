@@ -1,8 +1,8 @@
 """The mean square of attention's error over short prompts, by the geometric mean of the weights.
 
-Let Lambda be the logarithm of the moment-generating function of the tokens, y = x - tau(a), b = -2a/L. The normaliser is
-at least the geometric mean of its terms, (1/L) sum_i e^{<a, x_i>} >= e^{<a, x_1 + ... + x_L>/L}, and what is left has
-independent factors: for every law
+Let Lambda be the logarithm of the moment-generating function of the tokens, y = x - tau(a), b = -2a/L. The
+normaliser is at least the geometric mean of its terms, (1/L) sum_i e^{<a, x_i>} >= e^{<a, x_1 + ... + x_L>/L}, and what
+is left has independent factors: for every law
 
     E |V (tau_hat - tau)|^2 <= (1/L) e^{Lambda(2a+b) + (L-1) Lambda(b)} E_{2a+b} |V y|^2
                              + (1 - 1/L) e^{2 Lambda(a+b) + (L-2) Lambda(b)} |V (tau(a+b) - tau(a))|^2.
@@ -26,6 +26,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts.mathematics.over_queries import constant, quadratic, weighted_queries
+
 
 def terms(share: fmpq) -> Sequence[tuple[fmpq, fmpq, fmpq | int, fmpq | int]]:
     """(c, r, k, l) of every term c e^{r v} (k S + l B) of the bound at one query, for `share` = 1/L."""
@@ -59,7 +60,7 @@ class UniformOnBoxes:
         return total
 
     def _drift(self) -> ExactMatrix:
-        """D with (sum_j V_rj Gamma_jj |a_j|)^2, summed over r, at most a'Da: by Cauchy, with V_rj Gamma_jj as weights."""
+        """D with sum_r (sum_j V_rj Gamma_jj |a_j|)^2 <= a'Da: Jensen's inequality, with V_rj Gamma_jj as weights."""
         moved = self.V @ self.tokens
         sums = [sum(row, fmpq(0)) for row in moved.to_rows()]
         entries = (ExactMatrix.row_vector(sums) @ moved).row(0)
