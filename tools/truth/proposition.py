@@ -206,7 +206,8 @@ def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
             continue
         if log_bound == np.inf:
             return np.inf
-        lengths = np.exp(np.linspace(*np.log(ends), 300)) if ends[1] > start + 300 else np.arange(start, ends[1] + 1)
+        lengths = np.arange(start, ends[1] + 1) if ends[1] < start + 300 else np.exp(np.linspace(*np.log(ends), 300))
+        lengths = np.append(lengths, ends)
         logs = log_bound - float(theta) * np.log(lengths - 1) + float(rho) * np.log(lengths)
         worst = max(worst, float(np.exp((logs - setting.power * np.log(np.log(lengths))).max())))
     return worst

@@ -105,8 +105,8 @@ NORM = Field("norm", Rational(minimum=0), "for a class: the operator norm of V, 
 T = Field("t", Rational(above=0), "for box laws: how far the normaliser may fall below 1, below 1", required=False)
 START = Field("from", Count(2), "for box laws: the length from which the bound is monotone", required=False)
 
-# Lengths that are looked at one by one, and lengths of which the first and the last of a step are.
-_MOST_LENGTHS, _LONGEST = 100000, 10**18
+# Lengths that are looked at one by one.
+_MOST_LENGTHS = 100000
 # Up to which length the bound of short prompts, which no longer one needs, is looked at.
 _SHORT = 200
 
@@ -120,10 +120,11 @@ def _of_one_kind(witness: Values) -> None:
         raise witness.at.malformed(expected, found)
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
-    steps = witness.items(STEPS)
-    starts, most = [step[FROM] for step in steps], _MOST_LENGTHS if any(FALL in step for step in steps) else _LONGEST
-    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > most):
-        expected = f"steps from 2 on, each from a larger length than the one before, up to {most}"
+    starts = [step[FROM] for step in witness.items(STEPS)]
+    of_a_class = any(FALL in step for step in witness.items(STEPS))
+    too_long = of_a_class and starts[-1] > _MOST_LENGTHS
+    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or too_long):
+        expected = f"steps from 2 on, each from a larger length than the one before, for a class up to {_MOST_LENGTHS}"
         raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
 
 

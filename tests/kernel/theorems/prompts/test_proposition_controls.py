@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from corpus import Cases
@@ -59,6 +60,12 @@ def one_length(self: Any, bound: Any, lengths: Any) -> arb:
 
 WORST = propositions.Display.worst
 TERMS = geometric_mean.terms
+AVERAGE = propositions.logistic_average
+
+
+def without(setting: Any) -> ExactMatrix:
+    return ExactMatrix.zero(setting.U.columns, setting.U.columns)
+
 
 PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
@@ -79,6 +86,12 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "no determinant": (over_queries, "determinant", lambda matrix: fmpq(1)),
     "no peak": (every_length, "log_peak", lambda theta: arb(0)),
     "the last length is the worst": (propositions.Display, "worst", one_length),
+    "the first length is the worst": (
+        propositions.Display, "worst", lambda self, bound, lengths: WORST(self, bound, list(lengths)[:1])),
+    "means of the logistic bound are of the tokens' own spread": (
+        propositions, "logistic_average", lambda setting, error: replace(AVERAGE(setting, error), B=without(setting))),
+    "scores do not vary": (
+        propositions, "logistic_average", lambda setting, error: replace(AVERAGE(setting, error), N=without(setting))),
     "mixed terms are left out": (
         propositions, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0))),
     "any law is sub-Gaussian": (propositions, "is_sub_gaussian", lambda law, variance: True),
