@@ -90,7 +90,7 @@ class _Bounds:
             means = np.full(len(_FIRST), math.inf)
             if error is not Error.GRADIENT_U and any(each.log_constant > -math.inf for each in exponents):
                 average = logistic_average(setting, error)
-                found = [float(average.integral(length, _BITS // 2)) for length in _LENGTHS]
+                found = [float(average.integral(length, _BITS // 4)) for length in _LENGTHS]
                 means = np.interp(np.log(_FIRST), np.log(np.array(_LENGTHS, dtype=float)), np.log(found))
         constants = np.array([each.log_constant for each in exponents])[:, None]
         theta = np.array([_double(each.theta) for each in exponents])[:, None]
@@ -98,14 +98,14 @@ class _Bounds:
             at_last = constants - theta * np.log(np.maximum(_LAST - 1, 1))
         return cls(exponents, constants - theta * np.log(_FIRST - 1), at_last, means)
 
-    def least(self, rho: fmpq, power: int) -> tuple[float, list[_Step]]:
-        """About the least ln c1 for this exponent, and steps that reach it; infinite where none are found."""
+    def least(self, rho: fmpq, power: int, most: float) -> tuple[float, list[_Step]]:
+        """About the least ln c1 for this exponent, and steps that reach it; infinite where it is not below `most`."""
         form = _Ratios(self, _double(rho), power)
         low = form.least_at_two
         below, gap = 0.0, 1e-3
-        while (steps := form.covered(low + gap)) is None:
+        while low + below >= most or (steps := form.covered(low + gap)) is None:
             below, gap = gap, 2 * gap
-            if gap > _MOST_GAP:
+            if gap > _MOST_GAP or low + below >= most:
                 return math.inf, []
         for _ in range(10):
             middle = (below + gap) / 2
@@ -164,19 +164,20 @@ def find_steps(setting: Setting, error: Error, rho: fmpq | None, sharpest_at: in
         raise UsageError("a repaired form needs Gaussian tokens and queries, or tokens and queries on a box")
     bounds = _Bounds.of(setting, error, rho)
     candidates = [each.theta for each in bounds.exponents if each.theta > 0] if rho is None else [rho]
-    found = []
-    for candidate in candidates:
-        log_c1, steps = bounds.least(candidate, error.power)
+    least, best, found = math.inf, None, list[_Step]()
+    for candidate in sorted(candidates, reverse=True):
+        gain = _double(candidate) * math.log(sharpest_at)
+        log_c1, steps = bounds.least(candidate, error.power, least + gain)
         if steps:
-            found.append((log_c1 - _double(candidate) * math.log(sharpest_at), candidate, steps))
-    if not found:
-        assert rho is not None
-        raise NotProvedError(
-            f"c2/sigma^2 = {format_rational(rho)} is too large for these laws; expected at most "
-            f"{format_rational(round_down(_largest_theta(setting), _DIGITS))}"
-        )
-    _, best, steps = min(found, key=lambda one: one[0])
-    return best, _written(steps)
+            least, best, found = log_c1 - gain, candidate, steps
+    if best is not None:
+        return best, _written(found)
+    if rho is None:
+        raise NotProvedError("no display is proved for these laws: the scores of their queries vary too much")
+    raise NotProvedError(
+        f"c2/sigma^2 = {format_rational(rho)} is too large for these laws; expected at most "
+        f"{format_rational(round_down(_largest_theta(setting), _DIGITS))}"
+    )
 
 
 def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
