@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, ctx, fmpq
 
@@ -53,7 +53,6 @@ from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of
 from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Box, Gaussian
-from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, describe, square
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
 from certattn.kernel.theorems.prompts.mathematics.over_queries import (
@@ -65,6 +64,9 @@ from certattn.kernel.theorems.prompts.mathematics.over_queries import (
     weighted_queries,
 )
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
+
+if TYPE_CHECKING:
+    from certattn.kernel.mathematics.query_averages import QueryAverage
 
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
 QUERY_LAW = Field("queries", LAW, "law of the queries, of mean 0")
@@ -376,6 +378,8 @@ def _of_average(
 
 def logistic_average(setting: Setting, error: Error) -> QueryAverage:
     """E_z f(z) / (1 + (L - 1) e^{-s2(z)}) for the f of `error_polynomial`, of the output or the gradient in V."""
+    from certattn.kernel.mathematics.query_averages import QueryAverage
+
     (spread, _), (factor, (shift,)) = error_polynomial(setting, error).terms
     scores = (setting.U.T @ setting.covariance @ setting.U).scaled(setting.squared_scale)
     mean, covariance = ExactMatrix.zero(1, shift.rows), setting.query_covariance
