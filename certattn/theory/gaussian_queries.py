@@ -107,6 +107,12 @@ def check_lengths(kernel: Kernel) -> Iterator[Check]:
     slope = sympy.diff(-(rho + more) * sympy.log(m) - log_form, m)
     yield equal("(L - 1)^(-rho-tau) over the display", slope, -falls)
     yield positive("which decreases", falls)
+    # Of any exponent: L times the slope increases, so that the ratio falls and then rises.
+    slope = sympy.diff(-more * sympy.log(m) - log_form, m)
+    yield equal("(L - 1)^(-theta) over the display", L * slope, rho - more - more / m - n / sympy.log(L))
+    rises = more / m**2 + n / (L * sympy.log(L) ** 2)
+    yield equal("L times that has the slope", sympy.diff(rho - more - more / m - n / sympy.log(L), m), rises)
+    yield positive("which is positive", rises)
     share = positive_symbol("s")
     slope = sympy.diff(-sympy.log(L) - log_form, m)
     yield equal("1/L over the display, rho = 1 - s", slope.subs(rho, 1 - share), -share / L - n / (L * sympy.log(L)))

@@ -42,6 +42,7 @@ Array = np.ndarray[Any, Any]
 # How far a bound has to be from what is stated to count; doubles hold more.
 _MARGIN = 1e-9
 _MOST_LENGTHS = 100000
+_SHORT, _LONGEST = 200, 10**18
 _PROMPTS = 3000
 
 
@@ -185,25 +186,48 @@ def _gaussian_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     require(isinstance(witness["steps"], list) and witness["steps"] != [], "steps")
     steps = []
     for item in witness["steps"]:
-        require_record(item, "a step", {"from", "theta"})
-        steps.append((read_count(item["from"], 1), read_number(item["theta"])))
-        require(0 <= steps[-1][1] <= 1, "theta")
+        require_record(item, "a step", {"from"}, {"theta"})
+        steps.append((read_count(item["from"], 1), read_number(item["theta"]) if "theta" in item else None))
+        require(steps[-1][1] is None or 0 <= steps[-1][1] <= 1, "theta")
     starts = [start for start, _ in steps]
-    require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
-    if steps[-1][1] < rho:
+    require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _LONGEST, "steps")
+    if steps[-1][1] is None or steps[-1][1] < rho:
         return np.inf
     worst = 0.0
     for i, (start, theta) in enumerate(steps):
+        ends = np.array([start, steps[i + 1][0] - 1 if i + 1 < len(steps) else start], dtype=float)
+        form = np.exp(float(rho) * np.log(ends) - setting.power * np.log(np.log(ends)))
+        if theta is None:
+            worst = max(worst, _logistic_mean(setting, start) * float(form.max()))
+            continue
         with mp.workdps(50):
             log_bound = _log_bound(setting, theta)
         if log_bound == -np.inf:
             continue
         if log_bound == np.inf:
             return np.inf
-        lengths = np.arange(start, steps[i + 1][0] if i + 1 < len(steps) else start + 1, dtype=float)
+        lengths = np.arange(start, ends[1] + 1) if ends[1] < start + 300 else np.exp(np.linspace(*np.log(ends), 300))
+        lengths = np.append(lengths, ends)
         logs = log_bound - float(theta) * np.log(lengths - 1) + float(rho) * np.log(lengths)
         worst = max(worst, float(np.exp((logs - setting.power * np.log(np.log(lengths))).max())))
     return worst
+
+
+def _logistic_mean(setting: _Setting, length: int) -> float:
+    """E f(z) / (1 + (L - 1) e^{-s2(z)}) by a grid in the principal axes of s2; infinite where it is not found."""
+    V, C, U, S = (in_doubles(table) for table in (setting.V, setting.C, setting.U, setting.S))
+    squares, frame = np.linalg.eigh(S)
+    root = setting.root * U @ (frame * np.sqrt(squares.clip(0)))
+    stretch, axes = np.linalg.eigh(root.T @ C @ root)
+    if setting.error == "U" or len(S) > 2:
+        return np.inf
+    shift = ((V @ C @ root @ axes) ** 2).sum(axis=0)
+    x, w = np.polynomial.legendre.leggauss(1500 if len(S) == 1 else 500)
+    x, w = 14 * x, 14 * w * np.exp(-98 * x**2) / np.sqrt(2 * np.pi)
+    grid = np.stack(np.meshgrid(*[x**2] * len(S), indexing="ij"), -1)
+    mass = np.prod(np.stack(np.meshgrid(*[w] * len(S), indexing="ij"), -1), -1)
+    logistic = 1 / (1 + (length - 1) * np.exp(-(grid @ stretch)))
+    return float((mass * logistic * (np.trace(V @ C @ V.T) + grid @ shift)).sum())
 
 
 def _log_bound(setting: _Setting, theta: Fraction) -> float:
@@ -301,11 +325,35 @@ def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
 
     def ratio(lengths: Array, capped: bool) -> float:
         bound = weight / (lengths * (1 - t) ** 2) + largest * np.exp(-rate * lengths)
-        bound = np.minimum(bound, largest) if capped else bound
+        if capped:
+            bound = np.minimum(bound, largest)
+            if setting.error != "U":
+                short = [_short_bound(setting, int(length)) for length in lengths[lengths <= _SHORT]]
+                bound[: len(short)] = np.minimum(bound[: len(short)], short)
         return float((bound * lengths ** float(rho) / np.log(lengths) ** setting.power).max())
 
     before = ratio(np.arange(2.0, start), True) if start > 2 else 0.0
     return max(before, ratio(np.array([float(start)]), False))
+
+
+def _short_bound(setting: _Setting, length: int) -> float:
+    """By the geometric mean of the weights, averaged in the principal axes of the scores; infinite where it is."""
+    V, C, U, S = (np.abs(in_doubles(table)) for table in (setting.V, setting.C, setting.U, setting.S))
+    root = abs(setting.root) * U @ np.sqrt(S)
+    stretch, frame = np.linalg.eigh(root.T @ C @ root)
+    parts = V @ C
+    drift = root.T @ np.diag((parts.sum(axis=1)[:, None] * parts).sum(axis=0)) @ root
+    spread, total = float(np.trace(V @ C @ V.T)), 0.0
+    for factor, rate, near, far in (
+        (1 / length, 2 - 2 / length, 1.0, (1 - 2 / length) ** 2),
+        (4 * (length - 1) / length**3, 1 - 2 / length, 0.0, 1.0),
+    ):
+        rest = 1 - 2 * rate * stretch
+        if min(rest) <= 0:
+            return np.inf
+        along = np.einsum("ij,ji,i->i", frame.T @ drift, frame, 1 / rest).sum()
+        total += factor * float((near * spread + far * along) / np.sqrt(np.prod(rest)))
+    return total
 
 
 # -- simulation

@@ -30,19 +30,25 @@ from certattn.kernel.theorems.prompts.propositions import (
     Setting,
     read_given,
 )
-from certattn.provers.commands import Option
+from certattn.provers.commands import Option, Whole
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
 from certattn.provers.prompts.class_search import find_class_steps, find_norm, limit_exponent
-from certattn.provers.prompts.repaired_search import best_exponent, exponent_to_state, find_box_witness, find_steps
+from certattn.provers.prompts.repaired_search import exponent_to_state, find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
 _DIGITS = 6
 C2 = Option(
     "--c2",
-    "The constant c2 of a repaired form; by default nearly the largest that is proved, for a class half of it.",
+    "The constant c2 of a repaired form; by default the best one at --sharpest-at tokens for Gaussian laws, sigma^2 "
+    "for boxes, and for a class half of the largest that is proved.",
     metavar="X",
+)
+SHARPEST_AT = Option(
+    "--sharpest-at",
+    "For Gaussian laws without --c2: the length at which the display is least, 100 if left out.",
+    Whole(2),
 )
 
 
@@ -52,6 +58,7 @@ def generate(
     given: dict[str, Any],
     asserts: dict[str, Plain],
     c2: Number | None,
+    sharpest_at: int,
     note: str,
 ) -> Certificate:
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
@@ -63,7 +70,7 @@ def generate(
         if c2 is not None:
             raise UsageError("c2 is for a repaired form, and 'length' in the input for the published one; expected one")
         return _published(claim, draft, asserts)
-    return _repaired(claim, draft, setting, asserts, c2)
+    return _repaired(claim, draft, setting, asserts, c2, sharpest_at)
 
 
 def _published(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain]) -> Certificate:
@@ -77,16 +84,25 @@ def _published(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain]) 
 
 
 def _repaired(
-    claim: Theorem[Stated], draft: Draft, setting: Setting, asserts: dict[str, Plain], c2: Number | None
+    claim: Theorem[Stated],
+    draft: Draft,
+    setting: Setting,
+    asserts: dict[str, Plain],
+    c2: Number | None,
+    sharpest_at: int,
 ) -> Certificate:
     """The smallest c1 that the search finds, rounded up."""
     if setting.sigma is None:
         raise UsageError("no 'sigma' and no 'length' in the input; expected sigma for a repaired form, or a length")
     error, variance = _error(asserts), setting.sigma * setting.sigma
-    rho = best_exponent(setting) if c2 is None else positive(c2, "c2") / variance
+    rho = None if c2 is None else positive(c2, "c2") / variance
+    if setting.are_both(Box):
+        rho = fmpq(1) if rho is None else rho
+        witness = find_box_witness(setting, error, rho)
+    else:
+        rho, witness = find_steps(setting, error, rho, sharpest_at)
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
-    find = find_box_witness if setting.are_both(Box) else find_steps
-    return _least(claim, draft, asserts, stated, find(setting, error, rho))
+    return _least(claim, draft, asserts, stated, witness)
 
 
 def _for_a_class(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None) -> Certificate:

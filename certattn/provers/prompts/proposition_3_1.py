@@ -13,7 +13,9 @@ from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
 
-def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note: str = "") -> Certificate:
+def generate(
+    out: Path, *, given: dict[str, Any], c2: Number | None = None, sharpest_at: int = 100, note: str = ""
+) -> Certificate:
     """Write a certificate of `proposition-3-1` to `out` and return it.
 
     Parameters
@@ -27,7 +29,10 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
         `query_sigma`) in the place of laws and sigma the repaired form is for every law of the class, and `norms` (`U`,
         `V`) may stand in the place of the matrices.
     c2 : exact number, optional
-        The constant of the repaired form; by default nearly the largest for which there is a proof.
+        The constant of the repaired form; by default the best one at `sharpest_at` tokens for Gaussian laws, sigma^2
+        for boxes, and for a class half of the largest that is proved.
+    sharpest_at : int
+        For Gaussian laws without c2: the length at which the display is least.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -61,11 +66,12 @@ def generate(out: Path, *, given: dict[str, Any], c2: Number | None = None, note
     >>> certificate.asserts.plain()
     {'published': 'fails'}
     """
-    return proposition.generate(THEOREM, out, given, {}, c2, note)
+    return proposition.generate(THEOREM, out, given, {}, c2, sharpest_at, note)
 
 
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
     proposition.C2,
+    proposition.SHARPEST_AT,
     doubts=[rising],
 )

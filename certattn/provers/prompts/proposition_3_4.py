@@ -16,7 +16,13 @@ from certattn.provers.prompts import proposition
 
 
 def generate(
-    out: Path, *, given: dict[str, Any], gradient: str = "V", c2: Number | None = None, note: str = ""
+    out: Path,
+    *,
+    given: dict[str, Any],
+    gradient: str = "V",
+    c2: Number | None = None,
+    sharpest_at: int = 100,
+    note: str = "",
 ) -> Certificate:
     """Write a certificate of `proposition-3-4` to `out` and return it.
 
@@ -29,7 +35,10 @@ def generate(
     gradient : {"V", "U"}
         `V` or `U`, what attention is differentiated with respect to.
     c2 : exact number, optional
-        Constant of the repaired form, as for `proposition-3-1`.
+        The constant of the repaired form; by default the best one at `sharpest_at` tokens for Gaussian laws, sigma^2
+        for boxes, and for a class half of the largest that is proved.
+    sharpest_at : int
+        For Gaussian laws without c2: the length at which the display is least.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -60,12 +69,13 @@ def generate(
     """
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")
-    return proposition.generate(THEOREM, out, given, {GRADIENT.name: gradient}, c2, note)
+    return proposition.generate(THEOREM, out, given, {GRADIENT.name: gradient}, c2, sharpest_at, note)
 
 
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
     Option("--gradient", "The gradient in V, or in U.", ("V", "U")),
     proposition.C2,
+    proposition.SHARPEST_AT,
     doubts=[rising],
 )

@@ -6,8 +6,9 @@ The search runs in floats on the formulas that the checker evaluates; what it fi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,17 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Box, Gaussian
+from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.theorems.prompts.mathematics.over_queries import has_positive_eigenvalues
-from certattn.kernel.theorems.prompts.propositions import Error, Setting, query_box_bounds, weighted_average
+from certattn.kernel.theorems.prompts.mathematics.over_queries import BoxBounds, has_positive_eigenvalues
+from certattn.kernel.theorems.prompts.propositions import (
+    Error,
+    Setting,
+    logistic_average,
+    query_box_bounds,
+    short_prompts,
+    weighted_average,
+)
 from certattn.provers.rounding import round_down
 
 _BITS = 64
@@ -29,16 +37,18 @@ _BITS = 64
 _GRID = 50
 _SHARE = fmpq(1, 2)
 _DIGITS = 3
-_LONGEST = 20000
+_LONGEST_ON_BOXES = 20000
+# Lengths of Gaussian prompts: at which the mean of the logistic bound is computed, and at which steps may begin, with
+# the last length of a step that ends before.
+_LENGTHS = [*range(2, 9), *(round(8 * 2.5**k) for k in range(1, 14)), *(10 ** (7 + 2 * k) for k in range(6))]
+_FIRST = np.array(
+    [*range(2, 40), *(round(40 * 1.1**k) for k in range(120)), *(round(4e6 * 2**k) for k in range(38))], float
+)
+_LAST = _FIRST - 1
+# What of steps is too many, and of the logarithm of c1 too much above what two tokens need.
+_MOST_STEPS, _MOST_GAP = 7, 200.0
 # What rounding may add to the logarithm of a ratio.
 _ROUNDING = 1e-9
-
-
-def best_exponent(setting: Setting) -> fmpq:
-    """c2 / sigma^2 to state where none is asked for: most of the largest exponent that can be proved."""
-    if isinstance(setting.law.law, Box):
-        return fmpq(1)
-    return exponent_to_state(_largest_theta(setting))
 
 
 def exponent_to_state(largest: fmpq) -> fmpq:
@@ -54,23 +64,120 @@ class _Exponent:
     log_constant: float
 
 
-def find_steps(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
-    """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
+# The first length of a step, and its theta or None for the mean of the logistic bound.
+_Step = tuple[int, fmpq | None]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What bounds the error for Gaussian laws at lengths where steps may begin, in logarithms.
+
+    A row for each exponent, at the first length of a step and at the last one of a step before it; and the mean of the
+    logistic bound at the first, infinite where it is not known.
+    """
+
+    exponents: list[_Exponent]
+    at_first: Array
+    at_last: Array
+    means: Array
+
+    @classmethod
+    def of(cls, setting: Setting, error: Error, rho: fmpq | None) -> _Bounds:
+        """`rho` is among the exponents where it is given."""
+        with working_precision(_BITS):
+            exponents = _exponents(setting, error, rho)
+            means = np.full(len(_FIRST), math.inf)
+            if error is not Error.GRADIENT_U and any(each.log_constant > -math.inf for each in exponents):
+                average = logistic_average(setting, error)
+                found = [float(average.integral(length, _BITS // 4)) for length in _LENGTHS]
+                means = np.interp(np.log(_FIRST), np.log(np.array(_LENGTHS, dtype=float)), np.log(found))
+        constants = np.array([each.log_constant for each in exponents])[:, None]
+        theta = np.array([_double(each.theta) for each in exponents])[:, None]
+        with np.errstate(divide="ignore"):
+            at_last = constants - theta * np.log(np.maximum(_LAST - 1, 1))
+        return cls(exponents, constants - theta * np.log(_FIRST - 1), at_last, means)
+
+    def least(self, rho: fmpq, power: int, most: float) -> tuple[float, list[_Step]]:
+        """About the least ln c1 for this exponent, and steps that reach it; infinite where it is not below `most`."""
+        form = _Ratios(self, _double(rho), power)
+        low = form.least_at_two
+        below, gap = 0.0, 1e-3
+        while low + below >= most or (steps := form.covered(low + gap)) is None:
+            below, gap = gap, 2 * gap
+            if gap > _MOST_GAP or low + below >= most:
+                return math.inf, []
+        for _ in range(10):
+            middle = (below + gap) / 2
+            found = form.covered(low + middle)
+            below, gap, steps = (below, middle, found) if found is not None else (middle, gap, steps)
+        return low + gap, steps
+
+
+class _Ratios:
+    """The bounds over (ln L)^power / L^rho, in logarithms."""
+
+    def __init__(self, bounds: _Bounds, rho: float, power: int) -> None:
+        self.exponents = bounds.exponents
+        self.lasting = np.array([_double(each.theta) >= rho for each in bounds.exponents])
+        first, last = (power * np.log(np.log(at)) - rho * np.log(at) for at in (_FIRST, np.maximum(_LAST, 2)))
+        self.at_first, self.at_last = bounds.at_first - first, bounds.at_last - last
+        self.means_at_first = bounds.means - first
+        self.means, self.last = bounds.means, last
+
+    @property
+    def least_at_two(self) -> float:
+        return min(float(self.at_first[:, 0].min()), float(self.means_at_first[0]))
+
+    def covered(self, most: float) -> list[_Step] | None:
+        """Steps of which both ends have at most this ratio, or None where there are none."""
+        lasts = (self.at_first <= most) & self.lasting[:, None]
+        end = int(np.argmax(lasts.any(axis=0)))
+        if not lasts[:, end].any():
+            return None
+        at, found = 0, list[_Step]()
+        while at < end and len(found) < _MOST_STEPS:
+            fits = self.at_first[:, at] <= most
+            keeps = np.vstack([fits[:, None] & (self.at_last[:, at + 1 : end + 1] <= most), self._mean(at, end, most)])
+            # How far each goes: up to the last length that it keeps.
+            lengths = np.where(keeps.any(axis=1), end - at - np.argmax(keeps[:, ::-1], axis=1), 0)
+            row = int(np.argmax(lengths))
+            if lengths[row] == 0:
+                return None
+            found.append((int(_FIRST[at]), self.exponents[row].theta if row < len(self.exponents) else None))
+            at += int(lengths[row])
+        return [*found, (int(_FIRST[end]), self.exponents[int(np.argmax(lasts[:, end]))].theta)] if at == end else None
+
+    def _mean(self, at: int, end: int, most: float) -> Array:
+        if not self.means_at_first[at] <= most:
+            return np.zeros(end - at, bool)
+        return np.asarray(self.means[at] - self.last[at + 1 : end + 1] <= most)
+
+
+def find_steps(setting: Setting, error: Error, rho: fmpq | None, sharpest_at: int) -> tuple[fmpq, dict[str, Plain]]:
+    """c2 / sigma^2 and the steps with which c1 is about least.
+
+    Without `rho` that of which the display is least at `sharpest_at` tokens. Raises NotProvedError where it is too
+    large to be proved.
+    """
     if not setting.are_both(Gaussian):
         raise UsageError("a repaired form needs Gaussian tokens and queries, or tokens and queries on a box")
-    exponents = _exponents(setting, error, rho)
-    last = [exponent.theta >= rho for exponent in exponents]
-    if not any(last):
-        raise NotProvedError(
-            f"c2/sigma^2 = {format_rational(rho)} is too large for these laws; expected at most "
-            f"{format_rational(round_down(_largest_theta(setting), _DIGITS))}"
-        )
-    lengths = np.arange(2, _LONGEST)
-    theta = np.array([_double(exponent.theta) for exponent in exponents])
-    constants = np.array([exponent.log_constant for exponent in exponents])
-    form = _double(rho) * np.log(lengths) - np.log(np.log(lengths))
-    ratios = constants[:, None] - theta[:, None] * np.log(lengths - 1) + form
-    return _written([(at + 2, exponents[i].theta) for at, i in choose_steps(ratios, np.array(last))])
+    bounds = _Bounds.of(setting, error, rho)
+    candidates = [each.theta for each in bounds.exponents if each.theta > 0] if rho is None else [rho]
+    least, best, found = math.inf, None, list[_Step]()
+    for candidate in sorted(candidates, reverse=True):
+        gain = _double(candidate) * math.log(sharpest_at)
+        log_c1, steps = bounds.least(candidate, error.power, least + gain)
+        if steps:
+            least, best, found = log_c1 - gain, candidate, steps
+    if best is not None:
+        return best, _written(found)
+    if rho is None:
+        raise NotProvedError("no display is proved for these laws: the scores of their queries vary too much")
+    raise NotProvedError(
+        f"c2/sigma^2 = {format_rational(rho)} is too large for these laws; expected at most "
+        f"{format_rational(round_down(_largest_theta(setting), _DIGITS))}"
+    )
 
 
 def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
@@ -98,20 +205,18 @@ def _double(value: fmpq) -> float:
     return int(value.p) / int(value.q)
 
 
-def _exponents(setting: Setting, error: Error, rho: fmpq) -> list[_Exponent]:
+def _exponents(setting: Setting, error: Error, rho: fmpq | None) -> list[_Exponent]:
     """The exponents of the grid, and rho, with finite averages."""
     largest = _largest_theta(setting)
-    grid = {(largest * k * 1000 / _GRID).floor() / fmpq(1000) for k in range(_GRID + 1)} | {rho}
+    parts = [fmpq(k, _GRID) for k in range(_GRID + 1)] + [1 - fmpq(1, 2**k) for k in range(6, 11)]
+    grid = {(largest * part * 10000).floor() / fmpq(10000) for part in parts} | ({rho} if rho is not None else set())
     found = []
-    with working_precision(_BITS):
-        for theta in sorted(grid):
-            average = weighted_average(setting, error, theta) if theta <= 1 else None
-            if average is not None:
-                determinant, mean = average
-                size = math.log(float(arb(mean))) if mean > 0 else -math.inf
-                found.append(
-                    _Exponent(theta, float(log_peak(arb(theta))) - math.log(float(arb(determinant))) / 2 + size)
-                )
+    for theta in sorted(grid):
+        average = weighted_average(setting, error, theta) if theta <= 1 else None
+        if average is not None:
+            determinant, mean = average
+            size = math.log(float(arb(mean))) if mean > 0 else -math.inf
+            found.append(_Exponent(theta, float(log_peak(arb(theta))) - math.log(float(arb(determinant))) / 2 + size))
     return found
 
 
@@ -128,8 +233,10 @@ def _largest_theta(setting: Setting) -> fmpq:
     return low
 
 
-def _written(steps: Sequence[tuple[int, fmpq]]) -> dict[str, Plain]:
-    return {"steps": [{"from": str(start), "theta": format_rational(theta)} for start, theta in steps]}
+def _written(steps: Sequence[_Step]) -> dict[str, Plain]:
+    return {"steps": [
+        {"from": str(start), **({} if theta is None else {"theta": format_rational(theta)})} for start, theta in steps
+    ]}  # fmt: skip
 
 
 def find_box_witness(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
@@ -138,27 +245,38 @@ def find_box_witness(setting: Setting, error: Error, rho: fmpq) -> dict[str, Pla
         raise NotProvedError("c2 is more than sigma^2, and no such rate is proved for a box; expected c2 <= sigma^2")
     found: list[tuple[float, fmpq, int]] = []
     with working_precision(_BITS):
+        bounds, always = query_box_bounds(setting, error), _short_bounds(setting, error)
         for k in range(1, 40):
             t = fmpq(k, 40)
-            cost, start = _box_cost(setting, error, rho, t)
+            cost, start = _box_cost(bounds, always, rho, t)
             found.append((cost, t, start))
     _, t, start = min(found, key=lambda one: one[0])
     return {"t": format_rational(t), "from": str(start)}
 
 
-def _box_cost(setting: Setting, error: Error, rho: fmpq, t: fmpq) -> tuple[float, int]:
+def _short_bounds(setting: Setting, error: Error) -> Callable[[int], float]:
+    """What bounds the error of short prompts whatever t is, infinite where nothing does."""
+    short = short_prompts(setting, error)
+
+    @cache
+    def bound(length: int) -> float:
+        return min((float(each) for each in short(length)), default=math.inf)
+
+    return bound
+
+
+def _box_cost(bounds: BoxBounds, short: Callable[[int], float], rho: fmpq, t: fmpq) -> tuple[float, int]:
     """The least c1 for this t, and the first monotone length with which it is reached."""
-    bounds = query_box_bounds(setting, error)
     moment, largest, weight = (float(x) for x in (bounds.second_moment, bounds.largest, bounds.second_weight))
     share, power = _double(t), _double(rho)
     rate = share * share / (2 * weight)
     worst, best = 0.0, (math.inf, 2)
-    for length in range(2, _LONGEST):
+    for length in range(2, _LONGEST_ON_BOXES):
         form = length**power / math.log(length)
         bound = moment / (length * (1 - share) ** 2) + largest * math.exp(-rate * length)
         if rate * length >= power * (1 + 1e-9):
             best = min(best, (max(worst, bound * form), length))
             if bound * form <= worst:
                 break
-        worst = max(worst, min(bound, largest) * form)
+        worst = max(worst, min(bound, largest, short(length)) * form)
     return best

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from certattn.kernel.mathematics.laws import Box
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.every_law import (
     DIMENSION,
@@ -81,11 +80,7 @@ def _published(proposition: str, stated: StatedDisplay) -> str:
 
 
 def _repaired(proposition: str, stated: StatedDisplay) -> str:
-    boxes = isinstance(stated.setting.queries.law, Box)
-    return (
-        f"{_constants(proposition, stated)}: {_for_every_length(stated)}, for "
-        f"{_setting(stated.setting)}{' (and for queries of any other law on that box)' if boxes else ''}."
-    )
+    return f"{_constants(proposition, stated)}: {_for_every_length(stated)}, for {_setting(stated.setting)}."
 
 
 def _constants(proposition: str, stated: Stated) -> str:

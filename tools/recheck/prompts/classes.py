@@ -71,7 +71,7 @@ def of_a_class(given: dict[str, Any], w: Any, kind: str, holds: Callable[[int, I
         m0, m1, m2 = weight(2 * theta, delta), raised / (e * gap), raised * 4 / square(e * gap)
 
         def bound(L: int, x: Any = (theta, t, eta, delta, m0, m1, m2)) -> I:
-            """(9) of the page; for U with the polynomials of that of proposition 3.4."""
+            """(11) of the page; for U with the polynomials of that of proposition 3.4."""
             theta, t, eta, delta, m0, m1, m2 = x
             ln = log(Fraction(L))
             if kind == "U":

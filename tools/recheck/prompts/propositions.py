@@ -20,6 +20,7 @@ from matrices import around, combined, frobenius, gram, identity, less_unit, mat
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.classes import of_a_class
 from prompts.gaussians import peak, reweighted
+from prompts.mean_squares import over_queries
 from scalars import natural, positive, probability, rational
 from softmax import bilinear, scale_of
 from vectors import dot, norm2
@@ -141,14 +142,25 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     holds = partial(below_display, c1, rho, sigma2, power)
 
     if law.kind == queries.kind == "gaussian":
-        steps = [fields(x, "steps", "from theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
-        starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
+        steps = [fields(x, "steps", "from", "theta") for x in listed(fields(w, "witness", "steps")["steps"], "steps")]
+        starts = [natural(x["from"], "steps.from", 2, 10**18) for x in steps]
         refuse(starts[0] != 2 or starts != sorted(set(starts)), "steps: they begin at 2, and rise")
         W = around(transposed(U), C)
         CU = matmul(C, U)
         VCU, VCCU = matmul(V, CU), matmul(VC, CU)
         out, own = scaled(s2, gram(VCU)), scaled(s2, gram(CU))  # |Vb|^2 and |b|^2 as forms of z
         for i, x in enumerate(steps):
+            last = i == len(steps) - 1
+            ends = {starts[i], starts[i] if last else starts[i + 1] - 1}  # of which one is the worst
+            if x["theta"] is None:
+                refuse(last, "steps: the last has a theta")
+                if kind == "U":
+                    raise NotProved("steps: a theta, for the gradient in U")
+                about = {"mean": given["queries"]["mean"], "covariance": given["queries"]["covariance"]}
+                most = smallest([exp(log(iv(L)) * -rho) * log(iv(L)) * (c1 * sigma2**3) for L in ends])
+                of_V = None if kind == "V" else given["V"]
+                over_queries({**given, "queries": about, "V": of_V}, law, starts[i], None, most, None)
+                continue
             theta = rational(x["theta"], "theta")
             refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")
             det, T = reweighted(S, scaled(theta * s2, W), "1 - 2 theta s^2 S W")
@@ -166,10 +178,9 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
                 mean_f += Fraction(5, 2) * mean_of_forms([ident, mixed], T) + 13 * mean_of_forms([ident, out, own], T)
                 mean_f *= s2
             factor = peak(theta) * mean_f / root(det)
-            last = i == len(steps) - 1
             if last:
                 at_most(rho, theta, "steps: the last theta is at least c2/sigma^2")
-            for L in range(starts[i], starts[i] + 1 if last or theta >= rho else starts[i + 1]):
+            for L in ends:
                 holds(L, factor * (exp(log(Fraction(L - 1)) * -theta) if L > 2 else iv(1)), f"steps[{i}]")
         return
     if law.kind != "box" or queries.kind not in ("box", "rademacher"):
@@ -199,6 +210,24 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         """(6) of the page"""
         return (part / (L * (1 - t) ** 2) + always * exp(-kappa * L)) * factor
 
+    plus_U, plus_V = ([[abs(x) for x in row] for row in m] for m in (U, V))
+    moved = matmul(plus_V, C)
+    drift = [[sum(row[j] * sum(row) for row in moved) * (i == j) for i in range(law.d)] for j in range(law.d)]
+    W, B = (scaled(s2, around(transposed(plus_U), m)) for m in (C, drift))
+    spread = frobenius(moved, plus_V)
+
+    def short(L: int) -> list[I]:
+        """By the geometric mean of the weights, where it is finite."""
+        found, e = iv(0), Fraction(1, L)
+        for k, rate, a, b in ((e, 2 - 2 * e, 1, (1 - 2 * e) ** 2), (4 * (1 - e) * e * e, 1 - 2 * e, 0, 1)):
+            try:
+                det, T = reweighted(S, scaled(rate, W), "short prompts")
+            except NotProved:
+                return []
+            found += k * (a * spread + b * trace(matmul(B, T))) / root(det)
+        return [found]
+
     for L in range(2, first):
-        holds(L, smallest([bound(L), always * factor]), "before")
+        known = short(L) if kind != "U" and L <= 200 else []
+        holds(L, smallest([bound(L), always * factor, *known]), "before")
     holds(first, bound(first), "onwards")

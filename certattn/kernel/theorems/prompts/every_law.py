@@ -151,12 +151,12 @@ def read_class(record: Record, certificate: Certificate) -> StatedClass:
     witness = WITNESS.read(hint, reading)
     if STEPS not in witness:
         raise witness.at.malformed("steps, for a class", "t and from alone")
-    needed = [FALL, ETA, GAP, DELTA] if error is Error.GRADIENT_U else [FALL, ETA, GAP]
+    needed = [THETA, FALL, ETA, GAP, *([DELTA] if error is Error.GRADIENT_U else [])]
     for step in witness[STEPS]:
-        found = [field.name for field in (FALL, ETA, GAP, DELTA) if field in step]
+        found = [field.name for field in (THETA, FALL, ETA, GAP, DELTA) if field in step]
         expected = [field.name for field in needed]
         if found != expected:
-            raise step.at.malformed(f"{', '.join(expected)} beside from and theta", ", ".join(found) or "none of them")
+            raise step.at.malformed(f"{', '.join(expected)} beside from", ", ".join(found) or "none of them")
     if NORM in witness and setting.values_matrix(error) is None:
         raise witness.node(NORM).malformed("no norm where V is not stated, or plays no role")
     return StatedClass(setting, error, asserts, witness)
@@ -233,9 +233,9 @@ def squared_norm_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> f
     return V.inner(V) if norm is None else norm * norm
 
 
-def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: arb) -> arb:
+def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: int) -> arb:
     """Of the mean square error; for the gradient in U scale^2 |V|^2 |z|^2 with |z|^2 <= e^{delta |z|^2} / (e delta)."""
-    found = class_bound(length, tokens, weighted, step[THETA], step[FALL], step[ETA])
+    found = class_bound(arb(length), tokens, weighted, step[THETA], step[FALL], step[ETA])
     if stated.error is not Error.GRADIENT_U:
         return found
     squared_norm = squared_norm_of(stated.setting, stated.error, stated.witness.get(NORM))

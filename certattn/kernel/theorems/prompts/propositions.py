@@ -13,26 +13,28 @@ U and n = 1 else: section 3 of arXiv 2512.11784, as a public audit of it quotes 
 
     published    that it fails, or holds, at an instance whose left side is a rational number (`left_side`).
                  At L = 1 the right side is 0 whatever c1, c2 and sigma are, as ln 1 = 0. At L >= 2 they are given
-    repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws: what is supposed of the
-                 queries plays no role in the proof
+    repaired     that it holds for every L >= 2 with stated c1 and c2, for the stated laws; the queries need not be
+                 1-sub-Gaussian
 
-The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say.
-From the last step on, which must have theta >= rho, the first length is the worst (`every_length`); before it every
-length is looked at. Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
-`from` on that one is the worst, and before it every length is looked at, with the smaller of this bound and the
-largest error there is. Of every law of a class see `every_law`.
+The proof of a repaired form. Gaussian tokens and queries: by the logistic bound, for theta as the witness's steps say;
+a step without theta takes its mean over queries at the first length, from which it falls. From the last step on,
+which must have theta >= rho, the first length is the worst (`every_length`); of a step before it the first or the last.
+Box tokens and queries: by the bound of `TokenBox`, with t of the witness; from the length
+`from` on that one is the worst, and before it every length is looked at, with the least of this bound, the largest
+error there is and, for the output and the gradient in V, the bound of `geometric_mean`. Of every law of a class see
+`every_law`.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Relation, Shared
 from certattn.kernel.document.certificate import Certificate
@@ -63,6 +65,9 @@ from certattn.kernel.theorems.prompts.mathematics.over_queries import (
 )
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
+if TYPE_CHECKING:
+    from certattn.kernel.mathematics.query_averages import QueryAverage
+
 TOKEN_LAW = Field("law", LAW, "law of the tokens, of mean 0")
 QUERY_LAW = Field("queries", LAW, "law of the queries, of mean 0")
 SIGMA = Field("sigma", Rational(minimum=1), "the law of the tokens is sigma-sub-Gaussian", required=False)
@@ -82,7 +87,12 @@ PUBLISHED = Field(
 REPAIRED = Field("repaired", Record(C1, C2), "constants with which the display holds for every L >= 2", required=False)
 
 FROM = Field("from", Count(2), "the first length for which it is used")
-THETA = Field("theta", Rational(minimum=0), "the exponent of L - 1 in the bound, between 0 and 1")
+THETA = Field(
+    "theta",
+    Rational(minimum=0),
+    "the exponent of L - 1 in the bound, between 0 and 1; left out for Gaussian laws: the mean of the logistic bound",
+    required=False,
+)
 FALL = Field("t", Rational(above=0), "for a class: how far the normaliser may fall below 1, below 1", required=False)
 ETA = Field("eta", Rational(above=0), "for a class: the share of a square in an exponent, below 1", required=False)
 GAP = Field("gap", Rational(above=0), "for a class: the exponent that powers of the score take", required=False)
@@ -99,6 +109,8 @@ START = Field("from", Count(2), "for box laws: the length from which the bound i
 
 # Lengths that are looked at one by one.
 _MOST_LENGTHS = 100000
+# Up to which length the bound of short prompts, which no longer one needs, is looked at.
+_SHORT = 200
 
 
 def _of_one_kind(witness: Values) -> None:
@@ -111,8 +123,10 @@ def _of_one_kind(witness: Values) -> None:
     if START in witness and witness[START] > _MOST_LENGTHS:
         raise witness.node(START).malformed(f"a length of at most {_MOST_LENGTHS}", str(witness[START]))
     starts = [step[FROM] for step in witness.items(STEPS)]
-    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or starts[-1] > _MOST_LENGTHS):
-        expected = f"steps from 2 on, each from a larger length than the one before, up to {_MOST_LENGTHS}"
+    of_a_class = any(FALL in step for step in witness.items(STEPS))
+    too_long = of_a_class and starts[-1] > _MOST_LENGTHS
+    if starts and (starts[0] != 2 or any(b <= a for a, b in pairwise(starts)) or too_long):
+        expected = f"steps from 2 on, each from a larger length than the one before, for a class up to {_MOST_LENGTHS}"
         raise witness.node(STEPS).malformed(expected, f"steps from {', '.join(map(str, starts[:5]))}")
 
 
@@ -203,9 +217,9 @@ class Display:
         """Without c1, at the working precision."""
         return display(arb(length), arb(self.rho), arb(self.sigma), self.power)
 
-    def worst(self, bound: Callable[[arb], arb], lengths: Iterable[int]) -> arb:
+    def worst(self, bound: Callable[[int], arb], lengths: Iterable[int]) -> arb:
         """The largest ratio of a bound to (sigma^6 ln L)^power / L^rho among these lengths."""
-        return reduce(arb.max, (bound(arb(length)) / self.at(length) for length in lengths))
+        return reduce(arb.max, (bound(length) / self.at(length) for length in lengths))
 
 
 def read_given(certificate: Certificate) -> Setting:
@@ -324,11 +338,15 @@ def right_side(setting: Setting, error: Error) -> arb:
 
 
 def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
-    """The logistic bound: every length of a step; of the last one the first, which is the worst."""
+    """The logistic bound at the ends of a step, one of which is the worst; of the last step the first length is."""
     steps = witness[STEPS]
     stops = [step[FROM] for step in steps[1:]]
     for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
-        name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step[THETA]
+        name, start, theta = f"{STEPS.name}[{index}]", step[FROM], step.get(THETA)
+        ends = [start] if stop is None else [start, stop - 1]
+        if theta is None:
+            yield _of_average(name, claimed, setting, error, ends if stop is not None else [])
+            continue
         average = weighted_average(setting, error, theta)
         if (theta <= 1) is not True:
             yield NoProof(name, f"theta is {describe(theta)}, and the bound is proved for exponents up to 1")
@@ -337,13 +355,39 @@ def _of_gaussians(claimed: Display, setting: Setting, error: Error, witness: Val
         elif average is None:
             yield NoProof(name, f"2 theta |M| >= 1 for theta = {describe(theta)}: an infinite bound")
         else:
-            lengths = range(start, start + 1 if stop is None else stop)
-            worst = partial(claimed.worst, partial(_logistic, theta, *average), lengths)
+            worst = partial(claimed.worst, partial(_logistic, theta, *average), ends)
             yield Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
 
 
-def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: arb) -> arb:
-    return logistic_bound(length, arb(theta), arb(determinant), arb(mean))
+def _of_average(
+    name: str, claimed: Display, setting: Setting, error: Error, ends: Sequence[int]
+) -> Obligation | NoProof:
+    """The mean of the logistic bound at the first length, which is the largest one of a step between these ends."""
+    if not ends:
+        return NoProof(name, "the last step has no theta: without one a step is about finitely many lengths")
+    if error is Error.GRADIENT_U:
+        return NoProof(name, "no theta: the mean of the logistic bound is not known for the gradient in U")
+    average = logistic_average(setting, error)
+
+    def worst() -> arb:
+        largest = average.integral(ends[0], ctx.prec)
+        return claimed.worst(lambda length: largest, ends)
+
+    return Obligation(name, worst, "<=", claimed.c1, Part.WITNESS)
+
+
+def logistic_average(setting: Setting, error: Error) -> QueryAverage:
+    """E_z f(z) / (1 + (L - 1) e^{-s2(z)}) for the f of `error_polynomial`, of the output or the gradient in V."""
+    from certattn.kernel.mathematics.query_averages import QueryAverage
+
+    (spread, _), (factor, (shift,)) = error_polynomial(setting, error).terms
+    scores = (setting.U.T @ setting.covariance @ setting.U).scaled(setting.squared_scale)
+    mean, covariance = ExactMatrix.zero(1, shift.rows), setting.query_covariance
+    return QueryAverage(mean, covariance, spread, shift.scaled(factor), scores)
+
+
+def _logistic(theta: fmpq, determinant: fmpq, mean: fmpq, length: int) -> arb:
+    return logistic_bound(arb(length), arb(theta), arb(determinant), arb(mean))
 
 
 def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq, fmpq] | None:
@@ -354,24 +398,45 @@ def weighted_average(setting: Setting, error: Error, theta: fmpq) -> tuple[fmpq,
 
 
 def _on_boxes(claimed: Display, setting: Setting, error: Error, witness: Values) -> Iterator[Obligation | NoProof]:
-    """Tokens uniform on a box; queries of any law on a box, the uniform one among them."""
+    """Tokens and queries uniform on boxes."""
     t, start = witness[T], witness[START]
     if (t < 1) is not True:
         yield NoProof(T.name, f"t is {describe(t)}, and the bound is proved for t below 1")
         return
     bounds = Shared(partial(query_box_bounds, setting, error))
+    short = short_prompts(setting, error)
 
     def bound(length: arb) -> arb:
         return bounds().mean_square(length, arb(t))
 
+    def least(length: int) -> arb:
+        return reduce(arb.min, [bound(arb(length)), bounds().largest, *short(length)])
+
     if start > 2:
-        before = partial(claimed.worst, lambda length: bound(length).min(bounds().largest), range(2, start))
+        before = partial(claimed.worst, least, range(2, start))
         yield Obligation("before", before, "<=", claimed.c1, Part.WITNESS)
     if (claimed.rho <= 1) is not True:
         yield NoProof("monotone", "c2/sigma^2 is more than 1")
     else:
         yield Obligation("monotone", lambda: start * bounds().rate(arb(t)), ">=", claimed.rho, Part.WITNESS)
-    yield Obligation("onwards", partial(claimed.worst, bound, [start]), "<=", claimed.c1, Part.WITNESS)
+    onwards = partial(claimed.worst, lambda length: bound(arb(length)), [start])
+    yield Obligation("onwards", onwards, "<=", claimed.c1, Part.WITNESS)
+
+
+def short_prompts(setting: Setting, error: Error) -> Callable[[int], list[arb]]:
+    """A bound for short prompts of the error of a mean, where there is one."""
+    if error is Error.GRADIENT_U:
+        return lambda length: []
+    from certattn.kernel.theorems.prompts.mathematics.geometric_mean import UniformOnBoxes
+
+    U, V = _sizes(setting.U), _sizes(setting.read_out(error))
+    boxes = UniformOnBoxes(setting.covariance, setting.query_covariance, U, V, setting.squared_scale)
+
+    def bound(length: int) -> list[arb]:
+        found = boxes.mean_square(length) if length <= _SHORT else None
+        return [] if found is None else [found]
+
+    return bound
 
 
 def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from corpus import Cases
@@ -12,8 +13,9 @@ from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
 from certattn.kernel.mathematics import every_length
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import every_law, output_tail, propositions, typical_prompt
-from certattn.kernel.theorems.prompts.mathematics import class_bounds, over_queries
+from certattn.kernel.theorems.prompts.mathematics import class_bounds, geometric_mean, over_queries
 from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 
@@ -57,6 +59,13 @@ def one_length(self: Any, bound: Any, lengths: Any) -> arb:
 
 
 WORST = propositions.Display.worst
+TERMS = geometric_mean.terms
+AVERAGE = propositions.logistic_average
+
+
+def without(setting: Any) -> ExactMatrix:
+    return ExactMatrix.zero(setting.U.columns, setting.U.columns)
+
 
 PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "every inequality holds": (proof, "decide", lambda left, relation, right: Outcome.PROVED),
@@ -77,6 +86,12 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "no determinant": (over_queries, "determinant", lambda matrix: fmpq(1)),
     "no peak": (every_length, "log_peak", lambda theta: arb(0)),
     "the last length is the worst": (propositions.Display, "worst", one_length),
+    "the first length is the worst": (
+        propositions.Display, "worst", lambda self, bound, lengths: WORST(self, bound, list(lengths)[:1])),
+    "means of the logistic bound are of the tokens' own spread": (
+        propositions, "logistic_average", lambda setting, error: replace(AVERAGE(setting, error), B=without(setting))),
+    "scores do not vary": (
+        propositions, "logistic_average", lambda setting, error: replace(AVERAGE(setting, error), N=without(setting))),
     "mixed terms are left out": (
         propositions, "_size_of_mixed", lambda left, right, total: (left.T @ left).scaled(fmpq(0))),
     "any law is sub-Gaussian": (propositions, "is_sub_gaussian", lambda law, variance: True),
@@ -87,6 +102,12 @@ PROPOSITION_SABOTAGE: dict[str, Sabotage] = {
     "the box has half its width": (TokenBox, "_far", lambda self: list(self.sizes)),
     "scales are one": (propositions, "scale_ball", lambda scale: arb(1)),
     "signs of V count": (propositions, "_sizes", lambda matrix: matrix),
+    "short prompts have unweighted queries": (geometric_mean, "weighted_queries", unweighted),
+    "limits on a box do not drift": (
+        geometric_mean.UniformOnBoxes, "_drift", lambda self: ExactMatrix.zero(self.tokens.rows, self.tokens.rows)),
+    "the normaliser of short prompts is 1": (
+        geometric_mean, "terms", lambda share: [(share, fmpq(0), 1, (1 - 2 * share) ** 2)]),
+    "limits of short prompts agree": (geometric_mean, "terms", lambda share: TERMS(share)[:1]),
 }  # fmt: skip
 
 TYPICAL_SABOTAGE: dict[str, Sabotage] = {
