@@ -42,10 +42,10 @@ _RARE, _FASTER, _ROUNDS, _NEGLIGIBLE = math.log(2.5e-3), 1.6, 5, 3.0
 # Logarithms of h and k, and of lambda beside what makes f about 1 where it is largest.
 _START = np.zeros(3)
 _TILTS, _OUTPUTS, _STEEPNESS = (-4.2, -3.0), (-1.8,), (-1.0, 0.5, 1.5, 2.2, 2.9)
+_HIGHEST = 300.0
 _LEAST, _MOST = (-12.0, -12.0, -_HIGHEST), (0.0, 1.0, 5.0)
 _OPTIONS = {"maxiter": 100, "xatol": 1e-2, "fatol": 1e-3}
 _DIGITS, _SLACK = 7, fmpq(1, 10**9)
-_HIGHEST = 300.0
 _WORST = 1e9
 
 

@@ -48,7 +48,10 @@ def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
     if isinstance(prompt, BallOfQueries):
         score = f"{scaled(prompt.scale, '<x, U z>', ' * ')} for {score_matrix_words(prompt.weights)}"
         ball = given[BALL]
-        return f"{tokens}, with the score {score}{_values(prompt.weights)}, and every query z with |z - z0| <= {describe(prompt.radius)}, z0 = {ball[CENTRE].words()}"
+        return (
+            f"{tokens}, with the score {score}{_values(prompt.weights)}, and every query z with |z - z0| <= "
+            f"{describe(prompt.radius)}, z0 = {ball[CENTRE].words()}"
+        )
     if TILT in given:
         score = f"<a, x> for a = {given[TILT].words()}"
     else:
