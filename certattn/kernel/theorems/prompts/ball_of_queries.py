@@ -59,11 +59,14 @@ class BallOfQueries(RandomPrompt):
     """A random prompt at the centre of a ball of queries. It is `read_ball` that makes one, with what is given."""
 
     @property
-    def radius(self) -> fmpq:
-        """That of the ball."""
+    def ball(self) -> Values:
+        """Its centre and radius, as they are stated."""
         assert self.given is not None
-        found: fmpq = self.given[BALL][RADIUS]
-        return found
+        return self.given[BALL]
+
+    @property
+    def radius(self) -> fmpq:
+        return self.ball[RADIUS]
 
 
 def read_ball(values: Values) -> BallOfQueries:
