@@ -19,7 +19,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
+from certattn.kernel.theorems.prompts.ball_of_queries import BALL, BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
@@ -113,7 +113,8 @@ def generate(
         Where to write it.
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
-        `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`.
+        `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`. With `queries` of a `centre` and
+        a `radius` in place of `query`, a norm is bounded at every query of that ball at once: Gaussian tokens, one length.
     directions : sequence of vectors of exact numbers
         Directions u of outputs.
     norm : {"l2", "linf"}, optional
@@ -174,12 +175,12 @@ def generate(
         if probability is not None or norm is not None or lengths == ONWARDS:
             raise UsageError("at_least is for directions and one length, and stands in place of a probability")
         probability, method = at_least, INVERSION
-    over_ball = "queries" in section
+    over_ball = BALL.name in section
     if over_ball and method != RULES:
         raise UsageError(f"the method {method} is for one query; a ball of queries has a way of its own")
+    if over_ball and lengths == ONWARDS:
+        raise UsageError("every query of a ball is for one length; expected --lengths one")
     if method in _AT_ONE or over_ball:
-        if lengths == ONWARDS and over_ball:
-            raise UsageError("every query of a ball is for one length; expected --lengths one")
         if lengths == ONWARDS:
             raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
         lengths = LENGTHS[0]
