@@ -114,7 +114,7 @@ def generate(
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
         `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`. With `queries` of a `centre` and
-        a `radius` in place of `query`, a norm is bounded at every query of that ball at once: Gaussian tokens, one length.
+        a `radius` in place of `query` a norm is bounded at all queries of the ball: Gaussian tokens, one length.
     directions : sequence of vectors of exact numbers
         Directions u of outputs.
     norm : {"l2", "linf"}, optional
