@@ -32,7 +32,7 @@ from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, read_scale, re
 from certattn.kernel.mathematics.balls import normal_tail, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
-from certattn.kernel.mathematics.reals import square
+from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.prompts.random_prompts import LENGTH, TOKEN_LAW, RandomPrompt
 
 CENTRE = Field("centre", Vector(), "centre z0 of the ball")
@@ -52,6 +52,8 @@ OVER_BALL = Record(WITHIN, TILT_NORM, VALUE_NORM, SHELLS)
 
 # Cells of the score over [0, r] and [-r, 0], and of what is perpendicular to it over [0, r].
 CELLS_ABOVE, CELLS_BELOW, CELLS_ACROSS = 160, 40, 24
+# Exponents beyond which a bound is useless.
+MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,10 @@ class OverBall:
     def read(cls, prompt: BallOfQueries, eps: fmpq, hint: Values) -> OverBall:
         """Raises MalformedError unless every shell ends farther out than the one before it."""
         ends = [shell[TO] for shell in hint[SHELLS]]
-        if any(b <= a for a, b in pairwise(ends)):
-            raise hint.node(SHELLS).malformed("shells that each end farther out than the one before", "others")
+        for before, end in pairwise(ends):
+            if end <= before:
+                found = f"one that ends at {describe(end)} after one at {describe(before)}"
+                raise hint.node(SHELLS).malformed("shells that each end farther out than the one before", found)
         return cls(prompt, eps, hint)
 
     @cached_property
@@ -134,7 +138,10 @@ class OverBall:
         total, setting = prompt.length * chi_tail(prompt.dimension, arb(within)), self.setting()
         for stated in self.hint[SHELLS]:
             shell = Shell(start, arb(stated[TO]), arb(stated[TILTS]), arb(stated[OUTPUTS]), arb(stated[LAMBDA]))
-            total += setting.volumes(shell, self.reach) * (-setting.rate(shell) * prompt.length).exp()
+            exponent = -setting.rate(shell) * prompt.length
+            if not exponent < MOST:
+                raise NoBound(f"{stated.at.path} proves nothing; expected a smaller lambda, or another number within")
+            total += setting.volumes(shell, self.reach) * exponent.exp()
             start = shell.to
         return total
 
@@ -182,7 +189,9 @@ class Setting:
         return tilts * ((1 + shell.outputs) / shell.outputs) ** self.outputs
 
     def rate(self, shell: Shell) -> arb:
-        """gamma. Raises NoBound where tokens that are cut off may matter."""
+        """gamma. Raises NoBound where tokens that are cut off may matter, or exponentials are too large."""
+        if not (shell.to + shell.tilts + self.within) ** 2 < MOST:
+            raise NoBound(f"tilts or tokens reach so far that exponents go beyond {MOST}; expected smaller ones")
         return shell.slope * (shell.start**2 / 2).exp() * self.drift(shell) - self.spread(shell)
 
     def drift(self, shell: Shell) -> arb:
@@ -226,7 +235,10 @@ class Setting:
         def height(across: arb) -> arb:
             """The largest f."""
             far = (score.farthest**2 + across**2).sqrt() + s * self.within
-            return shell.slope * score.weight * (self.norm * (1 + k) * far - self.eps).nonnegative_part()
+            largest = shell.slope * score.weight * (self.norm * (1 + k) * far - self.eps).nonnegative_part()
+            if not largest < MOST:
+                raise NoBound(f"an exponent f goes beyond {MOST}; expected a smaller lambda")
+            return largest
 
         if d == 1:
             return psi(height(arb(0))) * squared(arb(0))
