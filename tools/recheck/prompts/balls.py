@@ -65,7 +65,7 @@ def over_ball(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 
 def chi_tail(d: int, x: I) -> I:
-    """P(chi_d > x): (1 + x^2/2 + x^4/8 + ...) e^(-x^2/2), d/2 terms; for odd d 2 Q(x) and terms x, x^3/3, x^5/15, ..."""
+    """P(chi_d > x): (1 + x^2/2 + x^4/8 + ...) e^(-x^2/2), d/2 terms; for odd d 2 Q(x) and terms x, x^3/3, x^5/15."""
     total, term = (2 * upper(x), root(2 / pi()) * x) if d % 2 else (iv(0), iv(1))
     density = exp(-square(x) / 2)
     for j in range(d % 2, d - 1, 2):
