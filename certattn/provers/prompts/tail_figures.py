@@ -152,7 +152,7 @@ def _simulated(
 def _simulated_over_ball(prompt: BallOfQueries, count: int, delta: float, norm: str) -> list[tuple[int, Quantile]]:
     """The quantile where an ascent over queries takes no more than seconds, of fewer prompts."""
     prompts = math.ceil(2 * _LEAST_BEYOND / 5 / delta)
-    if prompts * count * prompt.dimension > _MOST_NUMBERS:
+    if prompts * count * prompt.dimension > _MOST_NUMBERS / 4:
         return []
     return [(count, quantile(farthest_over_ball(prompt, count, prompts, norm), delta))]
 
