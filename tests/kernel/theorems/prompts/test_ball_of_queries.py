@@ -148,3 +148,25 @@ def test_no_more_prompts_are_far_than_is_proved(name: str, length: int, tmp_path
     assert (far > eps).mean() <= 0.1
     # Nor is what is proved out of all proportion: the simulated quantile is not that much smaller.
     assert eps <= 10 * np.quantile(far, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"directions": [["1"]], "length": 1000}, "for a norm, not for directions"),
+        ({"norm": "l2", "lengths": "onwards"}, "for one length"),
+        ({"norm": "l2", "method": "moment", "length": 1000}, "is for one query"),
+        ({"norm": "l2", "exceeds": "0.3", "length": 50}, "no rule proves a probability below 1"),
+    ],
+)
+def test_what_is_not_proved_is_said(asked: dict[str, Any], words: str, tmp_path: Path) -> None:
+    numbers = {"probability": "0.1"} if "exceeds" not in asked else {}
+    numbers |= {"exceeds": "0.3"} if "length" not in asked else {}
+    with pytest.raises(certattn.CertattnError, match=words):
+        certattn.generate("output-tail", tmp_path / "ball.yaml", given=LAWS["an interval"], **asked, **numbers)
+
+
+def test_a_ball_is_for_gaussian_tokens_so_far(tmp_path: Path) -> None:
+    given = {**LAWS["an interval"], "law": {"kind": "box", "sizes": [1]}}
+    with pytest.raises(certattn.CertattnError, match="for Gaussian tokens"):
+        certattn.generate("output-tail", tmp_path / "b.yaml", given=given, norm="l2", exceeds="0.3", probability="0.1")
