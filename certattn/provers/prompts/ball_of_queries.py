@@ -18,9 +18,6 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.ball_of_queries import (
-    CELLS_ABOVE,
-    CELLS_ACROSS,
-    CELLS_BELOW,
     LAMBDA,
     OUTPUTS,
     SHELLS,
@@ -32,6 +29,7 @@ from certattn.kernel.theorems.prompts.ball_of_queries import (
     BallOfQueries,
     is_norm,
 )
+from certattn.kernel.theorems.prompts.small_balls import CELLS_ABOVE, CELLS_ACROSS, CELLS_BELOW
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_rules import Candidate, few_digits
 from certattn.provers.rounding import as_float, doubles, last_place, round_nearest, round_up

@@ -43,7 +43,7 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
 
 def check_sizes(kernel: Kernel) -> Iterator[Check]:
     """P(|y| > x) falls by the density of |y|, from 1 on; E |y| P(chi_(d+1) > x) by x times it, from E |y| on."""
-    over_ball, x = kernel.ball_of_queries, positive_symbol("x")
+    over_ball, x = kernel.small_balls, positive_symbol("x")
     for d in range(1, 6):
         half = sympy.Rational(d, 2)
         density = x ** (d - 1) * sympy.exp(-(x**2) / 2) * 2 ** (1 - half) / sympy.gamma(half)
@@ -65,7 +65,7 @@ def check_cells(kernel: Kernel) -> Iterator[Check]:
     density = sympy.exp(2 * beta * a - a**2 / 2) / sympy.sqrt(2 * sympy.pi)
     yield equal("e^(2 beta^2) Q(a - 2 beta) falls by e^(2 beta a) times the density", -sympy.diff(tail, a), density)
     yield equal("it ends at 0", sympy.limit(tail, a, sympy.oo), 0)
-    psi, low, high = kernel.ball_of_queries.psi, sympy.Rational(1, 5), sympy.Integer(3)
+    psi, low, high = kernel.small_balls.psi, sympy.Rational(1, 5), sympy.Integer(3)
     yield equal("psi(3)", expression(psi(SymbolicNumber(high))), (sympy.exp(3) - 4) / 9)
     k = sympy.Symbol("k", integer=True, nonnegative=True)
     geometric = sympy.summation((low / 3) ** k / 2, (k, 0, sympy.oo))
@@ -76,7 +76,7 @@ def check_cells(kernel: Kernel) -> Iterator[Check]:
 
 def check_volumes(kernel: Kernel) -> Iterator[Check]:
     """Volumes of balls in dimension d go with the d-th power of radii."""
-    over_ball, number = kernel.ball_of_queries, SymbolicNumber
+    over_ball, number = kernel.small_balls, SymbolicNumber
     start, to, h, k, reach = (sympy.Rational(*pair) for pair in ((3, 4), (1, 1), (1, 10), (1, 5), (9, 1)))
     for d, outputs in ((1, 1), (2, 3), (3, 2)):
         setting = over_ball.Setting(d, outputs, number(1), number(1), number(5))

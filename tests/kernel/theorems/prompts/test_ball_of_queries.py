@@ -13,8 +13,9 @@ from scipy import integrate, special, stats
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries, Setting, Shell, chi_mean, chi_tail, psi
+from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import read_given
+from certattn.kernel.theorems.prompts.small_balls import Setting, Shell, chi_mean, chi_tail, psi
 from certattn.provers.prompts.prompt_simulation import farthest_over_ball
 
 Array = np.ndarray[Any, Any]
