@@ -158,6 +158,15 @@ class SymbolicNumber:
     def erfc(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.erfc(self.expr))
 
+    def gamma(self) -> SymbolicNumber:
+        return SymbolicNumber(sympy.gamma(self.expr))
+
+    def gamma_upper(self, s: Any, regularized: int = 0) -> SymbolicNumber:
+        """Gamma(s, x), over Gamma(s) where that is asked for."""
+        order = sympy.sympify(s)
+        found = sympy.uppergamma(order, self.expr)
+        return SymbolicNumber(found / sympy.gamma(order) if regularized else found)
+
     def hypgeom_0f1(self, a: Any) -> SymbolicNumber:
         return self.hypgeom([], [a])
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tools.truth import random_prompts
+from tools.truth.ball_of_queries import judge_ball
 from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round
@@ -57,6 +58,8 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path, from_below
 
     With `from_below` directions may have lower bounds.
     """
+    if "queries" in require_mapping(given, "given"):
+        return _judge_ball(given, asserts, witness, folder)
     prompt = read_random_prompt(given, folder)
     law, length, base, square, V = prompt.law, prompt.length, prompt.base, prompt.scale.square, prompt.V
     tilt, positive = prompt.tilt, prompt.scale.is_root or prompt.scale.value > 0
@@ -153,6 +156,18 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path, from_below
         found.append(_tail_judgement(total, delta, happened))
     order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def _judge_ball(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """The norm at every query of a ball."""
+    require_record(asserts, "asserts", {"norm"}, set())
+    require_record(witness, "the witness", {"norm"}, set())
+    item = asserts["norm"]
+    require_record(item, "a norm", {"norm", "exceeds", "probability"})
+    require(item["norm"] in ("l2", "linf"), "the norm")
+    eps, delta = _levels(item)
+    bound, happened = judge_ball(given, witness["norm"], eps, item["norm"], folder)
+    return _tail_judgement(bound, delta, happened)
 
 
 def read_moment_order(node: Any, most: int) -> int:

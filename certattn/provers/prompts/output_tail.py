@@ -19,6 +19,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.ball_of_queries import BALL, BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read_given
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
@@ -36,7 +37,7 @@ from certattn.provers.prompts.options import (
     THRESHOLD,
     left_out,
 )
-from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal, moment_goal
+from certattn.provers.prompts.tail_goals import NORMS, Goal, goals_of, mean_square_goal, moment_goal, over_ball_goal
 from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_down, round_up, upper_rational
@@ -112,7 +113,8 @@ def generate(
         Where to write it.
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
-        `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`.
+        `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`. With `queries` of a `centre` and
+        a `radius` in place of `query` a norm is bounded at all queries of the ball: Gaussian tokens, one length.
     directions : sequence of vectors of exact numbers
         Directions u of outputs.
     norm : {"l2", "linf"}, optional
@@ -173,7 +175,12 @@ def generate(
         if probability is not None or norm is not None or lengths == ONWARDS:
             raise UsageError("at_least is for directions and one length, and stands in place of a probability")
         probability, method = at_least, INVERSION
-    if method in _AT_ONE:
+    over_ball = BALL.name in section
+    if over_ball and method != RULES:
+        raise UsageError(f"the method {method} is for one query; a ball of queries has a way of its own")
+    if over_ball and lengths == ONWARDS:
+        raise UsageError("every query of a ball is for one length; expected --lengths one")
+    if method in _AT_ONE or over_ball:
         if lengths == ONWARDS:
             raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
         lengths = LENGTHS[0]
@@ -192,6 +199,8 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
     """What is to be bounded, and how. Raises UsageError."""
     if method not in METHODS:
         raise UsageError(f"method is {method!r}, expected {' or '.join(METHODS)}")
+    if isinstance(prompt, BallOfQueries):
+        return [over_ball_goal(prompt, directions, norm)]
     if method == RULES:
         return goals_of(prompt, directions, norm)
     if method == INVERSION:

@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, Radial, Shifted, leaves
+from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.provers.rounding import doubles
+from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]
 
 # Tokens drawn at once.
 _CHUNK = 2**19
 _BITS = 128
+# Of an ascent over queries.
+_STARTS, _ASCENT = 24, 40
 # The 95% interval of a normal, for ranks.
 _NORMAL = 1.959964
 
@@ -61,6 +64,43 @@ def errors(prompt: RandomPrompt, length: int, count: int, seed: int = 0) -> Arra
     source = _gaussian_errors if isinstance(law, Gaussian) else _errors
     found = source(prompt, length, count, draw)
     return np.asarray(found @ doubles(prompt.values()).T)
+
+
+def farthest_over_ball(prompt: BallOfQueries, length: int, count: int, norm: str = "l2", seed: int = 0) -> Array:
+    """The largest norm of T_L - T over the ball of queries, for so many prompts of Gaussian tokens.
+
+    It is found by ascent from where single tokens count most, and from queries at random: from below.
+    """
+    draw, law = np.random.default_rng(seed), prompt.law.law
+    assert isinstance(law, Gaussian)
+    with working_precision(_BITS):
+        scale = float(scale_ball(prompt.scale))
+    gamma, values = doubles(ExactMatrix.rational(law.covariance)), doubles(prompt.values())
+    tilts, centre = scale * doubles(prompt.weights.bilinear()), doubles(prompt.ball[CENTRE].load())[0]
+    radius, root, found = as_float(prompt.radius), np.linalg.cholesky(gamma + 1e-12 * np.eye(len(gamma))), []
+    for _ in range(count):
+        x = draw.standard_normal((length, len(gamma))) @ root.T
+        pulls = x @ tilts
+        starts = pulls[np.argsort(-np.linalg.norm(pulls, axis=1))[:_STARTS]]
+        toward = np.vstack([starts, draw.standard_normal((_STARTS // 3, len(centre)))])
+        z = centre + radius * toward / (np.linalg.norm(toward, axis=1)[:, None] + 1e-300)
+        best, step = 0.0, 0.3 * radius
+        for _ in range(_ASCENT):
+            a = z @ tilts.T
+            scores = x @ a.T
+            weights = np.exp(scores - scores.max(0))
+            weights /= weights.sum(0)
+            off = (weights.T @ x - a @ gamma) @ values.T
+            sizes = np.linalg.norm(off, axis=1)
+            best = max(best, float((sizes if norm == "l2" else np.abs(off).max(axis=1)).max()))
+            v = off / (sizes[:, None] + 1e-300) @ values
+            along = x @ v.T
+            slope = ((weights * (along - (weights * along).sum(0))).T @ x - v @ gamma) @ tilts
+            z = z + step * slope / (np.linalg.norm(slope, axis=1)[:, None] + 1e-300) - centre
+            z = centre + z * np.minimum(1, radius / (np.linalg.norm(z, axis=1)[:, None] + 1e-300))
+            step *= 0.93
+        found.append(best)
+    return np.array(found)
 
 
 def _vector(row: Any) -> Array:

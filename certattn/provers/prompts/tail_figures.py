@@ -10,13 +10,14 @@ import numpy as np
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import AT_MOST, DIRECTION, NORM_NAME, StatedTails, read
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS
 from certattn.provers.figures import Target
-from certattn.provers.prompts.prompt_simulation import Quantile, errors, quantile
+from certattn.provers.prompts.prompt_simulation import Quantile, errors, farthest_over_ball, quantile
 from certattn.provers.prompts.tail_directions import family_of
-from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal, moment_goal
+from certattn.provers.prompts.tail_goals import Goal, goals_of, mean_square_goal, moment_goal, over_ball_goal
 from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_plot import Curve, Figure, draw
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps
@@ -67,14 +68,15 @@ def figure_of(problem: StatedTails) -> Figure:
     goal = goal.tuned(as_float(eps), float(length))
     counts = _lengths(length)
     bounds = _bounds(goal, counts, math.log(as_float(delta)))
+    at = "largest " if isinstance(prompt, BallOfQueries) else ""
     simulated = _simulated(prompt, counts, as_float(delta), direction, norm)
     return Figure(
         Curve([at for at, _ in bounds], [eps for _, eps in bounds], simulated),
         (length, as_float(eps)),
         {
             None: r"deviation $\langle u, T_L - T \rangle$",
-            "l2": r"deviation $|T_L - T|_2$",
-            "linf": r"deviation $|T_L - T|_\infty$",
+            "l2": rf"{at}deviation $|T_L - T|_2$",
+            "linf": rf"{at}deviation $|T_L - T|_\infty$",
         }[norm],
         f"{as_float(delta):g}",
         f"{_TOKENS[prompt.law.kind]}, dimension {prompt.dimension}",
@@ -87,6 +89,8 @@ def _method(problem: StatedTails, norm: str | None) -> str:
     if norm is None:
         return "by inversion" if problem.rules[0].name == "inversion" else "by the rules"
     assert problem.norm is not None
+    if problem.norm.over_ball is not None:
+        return "for every query"
     if problem.norm.order is not None:
         return "by a moment"
     return "by the rules" if problem.norm.rules is not None else "by the mean square"
@@ -98,6 +102,8 @@ def _goal_of(problem: StatedTails, norm: str | None) -> Goal:
         return mean_square_goal(problem.prompt, norm)
     if method == "by a moment":
         return moment_goal(problem.prompt, norm)
+    if isinstance(problem.prompt, BallOfQueries):
+        return over_ball_goal(problem.prompt, [], norm)
     named = [stated[DIRECTION].load().row(0) for stated in problem.directions[:1]]
     family = inversion_of if method == "by inversion" else family_of
     (goal,) = goals_of(problem.prompt, [[str(entry) for entry in row] for row in named], norm, family)
@@ -135,10 +141,20 @@ def _simulated(
     found = []
     for count in counts[:: max(1, len(counts) // _SIMULATED)]:
         prompts = min(max(_PROMPTS, math.ceil(2 * _LEAST_BEYOND / delta)), _MOST_NUMBERS // count)
-        if prompts * delta >= _LEAST_BEYOND:
+        if isinstance(prompt, BallOfQueries):
+            found += _simulated_over_ball(prompt, count, delta, norm or "l2")
+        elif prompts * delta >= _LEAST_BEYOND:
             sample = deviations(errors(prompt, count, prompts), direction, norm)
             found.append((count, quantile(sample, delta)))
     return found
+
+
+def _simulated_over_ball(prompt: BallOfQueries, count: int, delta: float, norm: str) -> list[tuple[int, Quantile]]:
+    """The quantile where an ascent over queries takes no more than seconds, of fewer prompts."""
+    prompts = math.ceil(2 * _LEAST_BEYOND / 5 / delta)
+    if prompts * count * prompt.dimension > _MOST_NUMBERS / 4:
+        return []
+    return [(count, quantile(farthest_over_ball(prompt, count, prompts, norm), delta))]
 
 
 def deviations(sample: Array, direction: Array | None, norm: str | None) -> Array:

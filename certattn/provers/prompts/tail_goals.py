@@ -18,10 +18,12 @@ from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
 from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, methods_of
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import text_rows, texts
+from certattn.provers.prompts.ball_of_queries import over_ball
 from certattn.provers.prompts.norm_moments import by_moments_of_output
 from certattn.provers.prompts.tail_directions import family_of
 from certattn.provers.prompts.tail_frames import frame_of
@@ -130,6 +132,13 @@ def moment_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
     if family is None:
         raise UsageError("the method moment is for Gaussian tokens; expected --method rules for this law")
     return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
+
+
+def over_ball_goal(prompt: BallOfQueries, directions: Plain, norm: str | None) -> Goal:
+    """A goal for the norm at every query of a ball. Raises UsageError."""
+    if directions or norm not in NORMS:
+        raise UsageError("every query of a ball is for a norm, not for directions; expected --norm l2 or linf")
+    return Goal(Target([[over_ball(prompt)]], [1.0]), norm=norm, whole=True)
 
 
 def _direction_goal(prompt: RandomPrompt, direction: Plain, of_direction: FamilyOf) -> Goal:

@@ -9,13 +9,23 @@ from flint import arb
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.output_tail import AT_LEAST, AT_MOST, DIRECTION, NORM_NAME, StatedTails
+from certattn.kernel.theorems.prompts.output_tail import (
+    AT_LEAST,
+    AT_MOST,
+    DIRECTION,
+    NORM_NAME,
+    StatedNorm,
+    StatedTails,
+)
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
 from certattn.statements.wording import Answer, Statement, Wording, show, show_lower
 
 _CONDITIONS = {
     **{f"norm.{what}": words for what, words in CONDITIONS.items()},
+    "norm.tilt_norm": "0 if U'Gamma U <= tilt_norm^2 I, 1 if not",
+    "norm.value_norm": "0 if V Gamma V' <= value_norm^2 I, 1 if not",
+    "norm.shells": "the largest norm of a tilt, against the end of the last shell",
     "norm.exceeds": "the sum of the squared levels, against exceeds^2",
 }
 
@@ -23,9 +33,7 @@ _SIDES = {"most": AT_MOST, "least": AT_LEAST}
 
 
 def statement(stated: StatedTails) -> Statement:
-    clauses = [_direction(one) for one in stated.directions] + (
-        [_norm(stated.norm.stated)] if stated.norm is not None else []
-    )
+    clauses = [_direction(one) for one in stated.directions] + ([_norm(stated.norm)] if stated.norm is not None else [])
     words = (
         f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the values and T "
         f"its limit for infinite prompts: {'; '.join(clauses)}."
@@ -33,10 +41,13 @@ def statement(stated: StatedTails) -> Statement:
     latex: list[str] = []
     latex += _directions_latex(stated.directions)
     if stated.norm is not None:
-        norm = stated.norm.stated
-        index = "2" if norm[NORM_NAME] == "l2" else r"\infty"
-        eps, delta = describe(norm[EXCEEDS]), describe(norm[PROBABILITY])
-        latex.append(rf"\mathbb P(\| T_L - T \|_{index} > {eps}) \le {delta}")
+        norm, said = stated.norm, stated.norm.stated
+        index = "2" if said[NORM_NAME] == "l2" else r"\infty"
+        eps, delta = describe(said[EXCEEDS]), describe(said[PROBABILITY])
+        sup = ""
+        if norm.over_ball is not None:
+            sup = rf"\sup_{{|z - z_0| \le {describe(norm.over_ball.prompt.radius)}}} "
+        latex.append(rf"\mathbb P({sup}\| T_L - T \|_{index} > {eps}) \le {delta}")
     return Statement(words, r",\qquad ".join(latex) + lengths_latex(stated.prompt))
 
 
@@ -63,9 +74,11 @@ def _direction(stated: Values) -> str:
     )
 
 
-def _norm(stated: Values) -> str:
+def _norm(norm: StatedNorm) -> str:
+    stated = norm.stated
+    of_any = "at one of these queries or more " if norm.over_ball is not None else ""
     return (
-        f"the probability that the {stated[NORM_NAME]} norm |T_L - T| > {describe(stated[EXCEEDS])} "
+        f"the probability that {of_any}the {stated[NORM_NAME]} norm |T_L - T| > {describe(stated[EXCEEDS])} "
         f"is at most {describe(stated[PROBABILITY])}"
     )
 
@@ -75,6 +88,8 @@ def sentence(stated: StatedTails, name: str) -> str:
         return _CONDITIONS[name]
     if name == "norm":
         assert stated.norm is not None
+        if stated.norm.over_ball is not None:
+            return "the bound for every query of the ball <= probability"
         if stated.norm.order is not None:
             return f"E|T_L - T|^{stated.norm.order} / exceeds^{stated.norm.order} <= probability"
         if stated.norm.rules is None:

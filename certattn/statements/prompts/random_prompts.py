@@ -6,6 +6,8 @@ from flint import arb
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.given.attention import Weights
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.output_mean_square import QUERY_LAW, AveragedPrompt
 from certattn.kernel.theorems.prompts.random_prompts import QUERY, TILT, GradientError, RandomPrompt
 from certattn.statements.given import gaussian_words, law_words, scaled, score_matrix_words
@@ -43,6 +45,12 @@ def prompt_words(prompt: RandomPrompt | AveragedPrompt) -> str:
         return f"{tokens}, with the score {score}{_values(prompt.weights)}, and {query}"
     given = prompt.given
     assert given is not None
+    if isinstance(prompt, BallOfQueries):
+        score = f"{scaled(prompt.scale, '<x, U z>', ' * ')} for {score_matrix_words(prompt.weights)}"
+        return (
+            f"{tokens}, with the score {score}{_values(prompt.weights)}, and every query z with |z - z0| <= "
+            f"{describe(prompt.radius)}, z0 = {prompt.ball[CENTRE].words()}"
+        )
     if TILT in given:
         score = f"<a, x> for a = {given[TILT].words()}"
     else:

@@ -17,6 +17,7 @@ from intervals import I, absolute, ends_of, hull, iv, largest, root, smallest, s
 from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, Rejected, Undecided
+from prompts.balls import over_ball
 from prompts.gaussians import RANDOM, tilt_of
 from prompts.norm_moments import Split, covariance_moment, mean_moment
 from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
@@ -435,6 +436,9 @@ def frame_of(node: Any, where: str, size: int, extra: str = "levels bounds") -> 
 
 def output_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/output-tail.md, for the rules that need no integrals."""
+    if "queries" in g:
+        over_ball(g, a, w)
+        return
     given = fields(g, "given", "law length", RANDOM)
     law = Law(given["law"])
     tilt, _, V, scale, base = tilt_of(given, law)

@@ -15,6 +15,8 @@ e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <=
 mean-square: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the exact mean square of
 `output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For one
 length of Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p.
+
+With `queries` in place of a query the norm is that at any query of a ball, by the witness of `ball_of_queries`.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.given.bounds import Probability
+from certattn.kernel.theorems.prompts.ball_of_queries import BALL, OVER_BALL, WITHIN, BallOfQueries, OverBall, read_ball
+from certattn.kernel.theorems.prompts.ball_of_queries import GIVEN as BALL_GIVEN
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
 from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
 from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
@@ -68,9 +72,12 @@ DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
 METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square or moment of the norm that is known exactly")
-NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
+NORM_FORMS = ByKey(
+    {METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, WITHIN.name: OVER_BALL, BOUNDS.name: Record(BOUNDS)}
+)
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
+GIVEN = ByKey({BALL.name: BALL_GIVEN, **RANDOM_PROMPT.forms})
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
 # For `typical-prompt`, whose prompt is near where random ones rarely are far.
 _FROM_ABOVE = replace(DIRECTIONS, kind=Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)))
@@ -82,16 +89,19 @@ WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 class StatedNorm:
     """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the norm's moments.
 
-    `framed` is the frame of the rules for l2; `order` is that of the method moment.
+    `framed` is the frame of the rules for l2, `order` that of the method moment, `over_ball` is for a ball of queries.
     """
 
     stated: Values
     rules: Sequence[Rule] | None
     framed: Framed | None = None
     order: int | None = None
+    over_ball: OverBall | None = None
 
     def conditions(self) -> Iterator[Obligation]:
         """What the bound rests on: for l2, that sum_c e_c^2 <= eps^2 for levels of a frame."""
+        if self.over_ball is not None:
+            yield from self.over_ball.conditions(NORM.name)
         if self.framed is not None:
             eps = self.stated[EXCEEDS]
             yield from self.framed.conditions(NORM.name)
@@ -99,6 +109,8 @@ class StatedNorm:
 
     def bound(self, prompt: RandomPrompt) -> arb:
         """A bound of the probability, at the working precision. Raises NoBound where nothing bounds it."""
+        if self.over_ball is not None:
+            return self.over_ball.bound()
         if self.rules is not None:
             return sum_of_bounds(self.rules)
         if self.order is not None:
@@ -122,7 +134,8 @@ def read(certificate: Certificate) -> StatedTails:
 
 def read_given(certificate: Certificate) -> RandomPrompt:
     """The section `given` alone. Raises MalformedError."""
-    return read_random_prompt(*RANDOM_PROMPT.read(certificate.given, certificate.reading))
+    form, values = GIVEN.read(certificate.given, certificate.reading)
+    return read_ball(values) if BALL in values else read_random_prompt(form, values)
 
 
 def read_asserted(certificate: Certificate, prompt: RandomPrompt, record: Record = ASSERTS) -> StatedTails:
@@ -135,6 +148,8 @@ def read_asserted(certificate: Certificate, prompt: RandomPrompt, record: Record
         if (stated in asserts) is not (hint in witness):
             raise witness.at.malformed(f"{stated.name} in the witness exactly where asserts has {stated.name}")
     items = asserts.items(DIRECTIONS)
+    if items and isinstance(prompt, BallOfQueries):
+        raise asserts.node(DIRECTIONS).malformed("a norm alone, for every query of a ball", "directions")
     for item in items:
         item[DIRECTION].require_length(prompt.output_dimension, "an output")
     tails = [Tail(prompt, item[DIRECTION].load() @ prompt.values(), item[EXCEEDS]) for item in items]
@@ -147,6 +162,13 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
     if stated is None or given is None:
         return None
     (form, hint), norm = given, stated[NORM_NAME]
+    if isinstance(prompt, BallOfQueries):
+        if form != WITHIN.name:
+            raise hint.at.malformed(f"{WITHIN.name} and shells, for every query of a ball")
+        # The l2 norm is at least as large as linf.
+        return StatedNorm(stated, None, over_ball=OverBall.read(prompt, stated[EXCEEDS], hint))
+    if form == WITHIN.name:
+        raise hint.node(WITHIN).malformed("a bound at one query, as one is given", "one for a ball of queries")
     if form == METHOD.name:
         # The l2 norm is at least as large as linf.
         if (ORDER in hint) is not (hint[METHOD] == MOMENT):
@@ -182,7 +204,7 @@ def obligations(stated: StatedTails) -> Iterator[Obligation]:
 THEOREM = Theorem(
     name="output-tail",
     title="how rarely attention over a random prompt is far from its infinite-prompt limit",
-    given=RANDOM_PROMPT,
+    given=GIVEN,
     asserts=ASSERTS,
     witness=WITNESS,
     read=read,
