@@ -79,9 +79,9 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
 
 def _radial(law: Radial, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
     """By mpmath's Bessel functions; sums over points of circles and disks are in the tests of series."""
-    radius, b = reals([law.radius])[0], mpf(law.dimension) / 2 + law.solid
-    z = radius**2 * mp.fdot(tilt, tilt) / 4
-    slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+    square, b = reals([law.squared_radius])[0], mpf(law.dimension) / 2 + law.solid
+    z = square * mp.fdot(tilt, tilt) / 4
+    slope = mp.hyp0f1(b + 1, z) / b * square / 2
     return mp.hyp0f1(b, z), [slope * a for a in tilt]
 
 

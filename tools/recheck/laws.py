@@ -15,7 +15,7 @@ from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
 from intervals import I, hull, iv, square, summed
 from matrices import combined, identity, matmul, scaled, times, transposed
 from outcomes import Rejected, Undecided
-from scalars import natural, rational
+from scalars import natural, rational, squared
 from vectors import dot, minus, plus
 
 
@@ -46,8 +46,8 @@ class Law:
             self.d = len(self.sizes)
             refuse(min(self.sizes) < 0, f"{where}: a negative size")
         elif self.kind in ("sphere", "ball"):
-            self.d, self.radius = natural(f["dimension"], where, 1), rational(f["radius"], where)
-            refuse(self.radius < 0 or self.d > 10000, f"{where}: a negative radius, or too many dimensions")
+            self.d, self.r2 = natural(f["dimension"], where, 1), squared(f["radius"], where)
+            refuse(self.d > 10000, f"{where}: too many dimensions")
             self.b = Fraction(self.d, 2) + (self.kind == "ball")
         else:
             if self.kind == "atoms":
@@ -79,7 +79,7 @@ class Law:
             return summed(map(log_mgf, scores)) + dot(a, self.centre), plus(self.centre, means)
         if self.kind in ("sphere", "ball"):
             whole, slope = of_sphere(self.b, self.argument(a), 1)
-            means = [x * slope / whole * (self.radius**2 / 2) for x in a]
+            means = [x * slope / whole * (self.r2 / 2) for x in a]
             return log(whole) + dot(a, self.centre), plus(self.centre, means)
         if self.kind == "atoms":
             logs, centres = [dot(a, y) for y in self.points], self.points
@@ -93,7 +93,7 @@ class Law:
 
     def argument(self, a: Sequence[Any]) -> I:
         """R^2 |a|^2 / 4 for a sphere or a ball."""
-        return summed(square(iv(x)) for x in a) * (self.radius**2 / 4)
+        return summed(square(iv(x)) for x in a) * (self.r2 / 4)
 
 
 def of_sphere(b: Fraction, z: I, top: int) -> list[I]:
@@ -121,7 +121,7 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
         part = 1 if law.kind == "rademacher" else Fraction(1, 3)
         return law.centre, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
     if law.kind in ("sphere", "ball"):
-        return law.centre, scaled(law.radius**2 / (2 * law.b), identity(law.d))
+        return law.centre, scaled(law.r2 / (2 * law.b), identity(law.d))
     if law.kind == "atoms":
         centres, inside = law.points, scaled(0, identity(law.d))
     else:
@@ -178,7 +178,7 @@ def sphere_series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any]
         (1, 0): 2 * dot(b, u), (0, 1): 2 * dot(b, v), (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),
     }.items():  # fmt: skip
         if i <= p and j <= q:
-            rest[i][j] = iv(x) * (law.radius**2 / 4)
+            rest[i][j] = iv(x) * (law.r2 / 4)
     power = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
     total: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
     for n, slope in enumerate(of_sphere(law.b, law.argument(b), p + q)):

@@ -18,6 +18,7 @@ from tools.truth.reading import (
     is_semidefinite,
     read_count,
     read_number,
+    read_scale,
     read_table,
     read_vector,
     require,
@@ -97,13 +98,13 @@ class Round(Law):
     """Uniform on a sphere, or on a ball: a Bessel function of the order d/2 - 1, or d/2."""
 
     dimension: int  # type: ignore[assignment]
-    radius: Fraction
+    squared_radius: Fraction
     solid: bool
 
     def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
-        radius, b = to_real(self.radius), mpf(self.dimension) / 2 + self.solid
-        z = radius**2 * mp.fsum(a * a for a in tilt) / 4
-        slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+        square, b = to_real(self.squared_radius), mpf(self.dimension) / 2 + self.solid
+        z = square * mp.fsum(a * a for a in tilt) / 4
+        slope = mp.hyp0f1(b + 1, z) / b * square / 2
         return mp.hyp0f1(b, z), [slope * a for a in tilt]
 
 
@@ -192,9 +193,9 @@ def read_law(node: Any, folder: Path) -> Law:
         return _about(Box(sizes) if kind == "box" else Signs(sizes), node, folder)
     if kind in ("sphere", "ball"):
         require_record(node, "a law", {"kind", "dimension", "radius"}, {"centre"})
-        dimension, radius = read_count(node["dimension"]), read_number(node["radius"])
-        require(0 < dimension <= 10000 and radius >= 0, "a negative radius, or no such dimension")
-        return _about(Round(dimension, radius, kind == "ball"), node, folder)
+        dimension, square = read_count(node["dimension"]), _squared_radius(node["radius"])
+        require(0 < dimension <= 10000, "no such dimension")
+        return _about(Round(dimension, square, kind == "ball"), node, folder)
     if kind == "atoms":
         require_record(node, "a law", {"kind", "points"}, {"weights"})
         points = read_table(node["points"], folder)
@@ -217,6 +218,14 @@ def read_law(node: Any, folder: Path) -> Law:
         require_probabilities(weights)
         return Mixture(parts, weights)
     raise NotAStatement(f"the law {kind!r}")
+
+
+def _squared_radius(text: Any) -> Fraction:
+    if isinstance(text, str) and "sqrt" in text:
+        return read_scale({"scale": text}).square
+    radius = read_number(text)
+    require(radius >= 0, "a negative radius")
+    return radius**2
 
 
 def read_gaussian(node: Any, folder: Path, what: str) -> Gaussian:

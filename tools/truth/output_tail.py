@@ -316,8 +316,8 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
     about = law.law if isinstance(law, About) else law
     if isinstance(about, Round):
         require(about.dimension <= 3, "a sphere or ball in more than three dimensions")
-        place = tuple(map(float, centre))
-        return ((weight, random_prompts.Round(about.dimension, float(about.radius), about.solid, place)),)
+        radius, place = float(about.squared_radius) ** 0.5, tuple(map(float, centre))
+        return ((weight, random_prompts.Round(about.dimension, radius, about.solid, place)),)
     assert isinstance(about, Independent)
     if isinstance(about, Box):
         return ((weight, random_prompts.Box(tuple(map(float, about.sizes)), tuple(map(float, centre)))),)
@@ -350,7 +350,7 @@ def _constant(law: Law, direction: Vector) -> Fraction | None:
         found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
     if isinstance(law, Round):
-        return Fraction(0) if law.radius == 0 or not any(direction) else None
+        return Fraction(0) if law.squared_radius == 0 or not any(direction) else None
     if isinstance(law, About):
         return None if _constant(law.law, direction) is None else dot(law.centre, direction)
     assert isinstance(law, Independent)

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
+from certattn.kernel.document.schema import (
+    Count,
+    Field,
+    Kind,
+    Length,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Values,
+    Variant,
+)
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import describe, square
 
 MEAN = Field("mean", Vector(), "mean of the Gaussian")
 COVARIANCE = Field(
@@ -19,7 +30,7 @@ COVARIANCE = Field(
 )
 SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
 DIMENSION = Field("dimension", Count(1), "the dimension d of the space, at most 10000")
-RADIUS = Field("radius", Rational(minimum=0), "the radius of the sphere or ball")
+RADIUS = Field("radius", Length(), "the radius of the sphere or ball, such as sqrt(768)")
 CENTRE = Field("centre", Vector(), "the centre m of the law; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(
@@ -105,7 +116,7 @@ def _sizes(values: Values) -> list[fmpq]:
 def _radial(values: Values, *, solid: bool) -> Law[fmpq]:
     if values[DIMENSION] > _MOST_DIMENSIONS:
         raise values.node(DIMENSION).malformed(f"a dimension of at most {_MOST_DIMENSIONS}", str(values[DIMENSION]))
-    return _about_centre(Radial(values[RADIUS], values[DIMENSION], solid), values)
+    return _about_centre(Radial(square(values[RADIUS]), values[DIMENSION], solid), values)
 
 
 def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Values) -> Law[fmpq]:

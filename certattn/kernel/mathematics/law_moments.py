@@ -195,7 +195,7 @@ def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> arb:
 def _radial_slopes(law: Radial[arb], tilt: Vector) -> tuple[arb, arb, arb]:
     """The derivatives of log 0F1(; b; z) of the orders 1, 2, 3 times h, h^2, h^3, where dz/da = h a and h = R^2 / 2."""
     _, first, second, third = ratios_0f1(law.shape, law.argument(tilt), 3)
-    h = natural_power(law.radius, 2) / 2
+    h = law.squared_radius / 2
     bend = second - natural_power(first, 2)
     return h * first, h * h * bend, natural_power(h, 3) * (third - first * second - 2 * first * bend)
 
@@ -214,7 +214,7 @@ def _radial_fourth(law: Radial[arb], c: Vector, G: Form) -> arb:
 
     m_2 = R^2 / (2b) and m_4 = R^4 / (4 b (b + 1)).
     """
-    b, size = law.shape, natural_power(law.radius, 2)
+    b, size = law.shape, law.squared_radius
     m2, m4 = size / (2 * b), natural_power(size, 2) / (4 * b * (b + 1))
     trace, constant = sum((row[j] for j, row in enumerate(G)), arb(0)), form(G, c)
     pure = m4 * (natural_power(trace, 2) + 2 * product_trace(G, G))

@@ -98,10 +98,10 @@ class Radial(Generic[N]):
     """Uniform on the sphere of a radius R in R^d, or with `solid` on the ball.
 
     The ball has the law of d coordinates of the sphere in R^(d + 2). With b = d/2 for the sphere, d/2 + 1 for the ball,
-    E e^{<a, x>} = 0F1(; b; z), z = R^2 |a|^2 / 4.
+    E e^{<a, x>} = 0F1(; b; z), z = R^2 |a|^2 / 4. The radius may be the root of a rational: R^2 is one.
     """
 
-    radius: N
+    squared_radius: N
     dimension: int
     solid: bool
 
@@ -112,7 +112,7 @@ class Radial(Generic[N]):
 
     def argument(self: Radial[arb], tilt: Vector) -> arb:
         """z."""
-        return natural_power(self.radius, 2) * sum((natural_power(a, 2) for a in tilt), arb(0)) / 4
+        return self.squared_radius * sum((natural_power(a, 2) for a in tilt), arb(0)) / 4
 
     def log_mgf(self: Radial[arb], tilt: Vector) -> arb:
         """log 0F1(; b; z)."""
@@ -121,10 +121,10 @@ class Radial(Generic[N]):
     def tilted_mean(self: Radial[arb], tilt: Vector) -> list[arb]:
         """a R^2 / 2 times the derivative of log 0F1(; b; z)."""
         _, slope = ratios_0f1(self.shape, self.argument(tilt), 1)
-        return [natural_power(self.radius, 2) / 2 * slope * a for a in tilt]
+        return [self.squared_radius / 2 * slope * a for a in tilt]
 
     def map(self: Radial[fmpq], lift: Lift) -> Radial[arb]:
-        return Radial(lift(self.radius), self.dimension, self.solid)
+        return Radial(lift(self.squared_radius), self.dimension, self.solid)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _affine(law: Law[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     if isinstance(law, Rademacher | Box):
         return _affine_product(law.sizes, U, V)
     if isinstance(law, Radial):
-        still = law.radius == 0 or (V @ U).is_zero() is True
+        still = law.squared_radius == 0 or (V @ U).is_zero() is True
         return (ExactMatrix.zero(V.rows, U.columns), ExactMatrix.zero(1, V.rows)) if still else None
     if isinstance(law, Shifted):
         found = _affine(law.law, U, V)

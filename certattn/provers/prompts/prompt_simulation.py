@@ -142,7 +142,7 @@ def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Arra
         directions = draw.standard_normal((count, law.dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         lengths = draw.random((count, 1)) ** (1 / law.dimension) if law.solid else 1.0
-        return np.asarray(_vector([law.radius]) * lengths * directions)
+        return np.asarray(np.sqrt(_vector([law.squared_radius])) * lengths * directions)
     if isinstance(law, Shifted):
         return np.asarray(_vector(law.centre) + _plain_tokens(law.law, count, draw))
     assert isinstance(law, Atoms)

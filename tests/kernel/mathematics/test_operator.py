@@ -77,7 +77,7 @@ AFFINE = {
     "the one sign that moves is not read": (Rademacher(row("1 0")), I2, rows("0 5")),
     "the one sign that is read does not move": (Rademacher(row("1 2")), rows("1 1", "0 0"), rows("0 5")),
     "sphere of radius 0": (Radial(fmpq(0), 2, solid=False), I2, I2),
-    "ball whose tilts the values do not read": (Radial(fmpq(3), 2, solid=True), rows("1 0", "0 0"), rows("0 5")),
+    "ball whose tilts the values do not read": (Radial(fmpq(9), 2, solid=True), rows("1 0", "0 0"), rows("0 5")),
     "box untouched by the queries": (Box(row("1 2")), rows("0 0", "0 0"), I2),
     "box unread by the values": (Box(row("1 2")), I2, rows("0 0")),
     "one atom": (Atoms(rows("3 4"), row("1")), I2, I2),
@@ -94,7 +94,7 @@ NOT_AFFINE = {
     "signs": (Rademacher(row("1 2")), I2, I2),
     "signs, one coordinate": (Rademacher(row("0 1/1000")), I2, rows("1 1")),
     "box": (Box(row("1 2")), I2, rows("1 1")),
-    "sphere": (Radial(fmpq(3), 2, solid=False), I2, rows("0 5")),
+    "sphere": (Radial(fmpq(9), 2, solid=False), I2, rows("0 5")),
     "atoms": (Atoms(rows("0 0", "1 0"), row("1/2 1/2")), I2, I2),
     "atoms that coincide but one": (Atoms(rows("3 4", "3 4", "3 5"), row("1/3 1/3 1/3")), I2, I2),
     "gaussians of different means": (

@@ -26,7 +26,7 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
         if all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
             return still, times(V, law.centre)
     elif law.kind in ("sphere", "ball"):
-        if not law.radius or not any(any(row) for row in matmul(V, U)):
+        if not law.r2 or not any(any(row) for row in matmul(V, U)):
             return still, times(V, law.centre)
     elif law.kind == "atoms":
         seen, values = ([times(m, y) for y in law.points] for m in (columns, V))

@@ -242,7 +242,7 @@ class Tails:
         def reach(b: Sequence[Any]) -> I:
             """max <b, x> over the support"""
             if law.kind in ("sphere", "ball"):
-                return root(summed(square(iv(x)) for x in b)) * law.radius + dot(b, law.centre)
+                return root(summed(square(iv(x)) for x in b) * law.r2) + dot(b, law.centre)
             return summed(absolute(x) * c for x, c in zip(b, law.sizes, strict=True)) + dot(b, law.centre)
 
         best: I | None = None

@@ -140,7 +140,7 @@ def _gaussian(law: Gaussian[arb], tilt: Vector, u: Vector, v: Vector, orders: tu
 def _radial(law: Radial[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """F(z + Q) = sum_n F^(n)(z) Q^n / n! for F = 0F1(; b; .), Q = R^2 / 4 (|a + t u + r v|^2 - |a|^2)."""
     p, q = orders
-    quarter = natural_power(law.radius, 2) / 4
+    quarter = law.squared_radius / 4
     terms = {
         (1, 0): 2 * dot(tilt, u), (0, 1): 2 * dot(tilt, v),
         (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),

@@ -30,7 +30,7 @@ def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
     if isinstance(law, Box):
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c / 3 for c in law.sizes])
     if isinstance(law, Radial):
-        return ExactMatrix.zero(1, law.dimension), _diagonal([law.radius**2 / (2 * law.shape)] * law.dimension)
+        return ExactMatrix.zero(1, law.dimension), _diagonal([law.squared_radius / (2 * law.shape)] * law.dimension)
     if isinstance(law, Shifted):
         return ExactMatrix.row_vector(law.centre), mean_and_covariance(law.law)[1]
     if isinstance(law, Atoms):
@@ -52,7 +52,7 @@ def is_sub_gaussian(law: Law[fmpq], variance: fmpq) -> bool:
     if isinstance(law, Box):
         return all((c * c <= 3 * variance) is True for c in law.sizes)
     if isinstance(law, Radial):
-        return (law.radius**2 <= 2 * law.shape * variance) is True
+        return (law.squared_radius <= 2 * law.shape * variance) is True
     if isinstance(law, Atoms):
         return all((_squared(point) <= variance) is True for point in law.points)
     if isinstance(law, Mixture):

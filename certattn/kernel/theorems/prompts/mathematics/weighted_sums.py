@@ -52,7 +52,7 @@ def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
 def support_function(law: Region, tilt: Vector) -> arb:
     """h(a) = max <a, x> over the support: sum c_j |a_j| of signs or a box, R |a| of a ball; <a, m> more about m."""
     if isinstance(law, Radial):
-        return law.radius * root(sum((natural_power(a, 2) for a in tilt), arb(0)))
+        return root(law.squared_radius * sum((natural_power(a, 2) for a in tilt), arb(0)))
     if isinstance(law, Shifted):
         return dot(tilt, law.centre) + support_function(law.law, tilt)
     return dot(law.sizes, [abs(a) for a in tilt])

@@ -25,7 +25,7 @@ MIXTURE = Mixture([GAUSSIAN, SIGNS, ATOMS], [HALF, fmpq(1, 4), fmpq(1, 4)])
 FAR = Shifted(SIGNS, [HALF, fmpq(-2)])
 LAWS = {
     "gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
-    "circle": Radial(fmpq(3, 2), 2, solid=False), "disk": Radial(fmpq(3, 2), 2, solid=True),
+    "circle": Radial(fmpq(9, 4), 2, solid=False), "disk": Radial(fmpq(9, 4), 2, solid=True),
     "signs about a point": FAR, "boxes about points": Mixture([Shifted(BOX, [fmpq(3), HALF]), FAR], [HALF, HALF]),
 }  # fmt: skip
 TILT, U, V = [fmpq(1, 2), fmpq(-1)], [fmpq(1), fmpq(1, 3)], [fmpq(-1, 2), fmpq(1)]
@@ -52,7 +52,7 @@ def nodes(law: Law) -> tuple[Any, Any]:
         grid = np.array(list(itertools.product(g, g))) * np.sqrt(np.maximum(values, 0))
         return np.outer(w, w).ravel() / (2 * np.pi), grid @ frame.T + doubles([law.mean])[0]
     if isinstance(law, Radial):
-        angles, radius = 2 * np.pi * np.arange(80) / 80, float(law.radius.p) / float(law.radius.q)
+        angles, radius = 2 * np.pi * np.arange(80) / 80, float(doubles([[law.squared_radius]])[0, 0]) ** 0.5
         around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         s, w = np.polynomial.legendre.leggauss(60) if law.solid else (np.array([1.0]), np.array([1.0]))
         # Radii of a disk have the density 2r on [0, 1].

@@ -83,7 +83,7 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
     "a box about a point": (
         Shifted(Box([fmpq(1), fmpq(2)]), [fmpq(1), fmpq(-3)]),
         _grid(*np.polynomial.legendre.leggauss(24), (1, 2), (1, -3), 2)),
-    "a circle about a point": (Shifted(Radial(fmpq(2), 2, solid=False), [fmpq(1), fmpq(-1)]), _CIRCLE),
+    "a circle about a point": (Shifted(Radial(fmpq(4), 2, solid=False), [fmpq(1), fmpq(-1)]), _CIRCLE),
     "a Gaussian": (Gaussian([fmpq(1), fmpq(-1)], [[fmpq(1), fmpq(0)], [fmpq(0), fmpq(1)]]), _NORMAL),
     "a mixture": (
         Mixture(
