@@ -21,7 +21,18 @@ from certattn.kernel.document.schema import (
     Variant,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+)
 from certattn.kernel.mathematics.reals import describe, square
 
 MEAN = Field("mean", Vector(), "mean of the Gaussian")
@@ -31,6 +42,9 @@ COVARIANCE = Field(
 SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
 DIMENSION = Field("dimension", Count(1), "the dimension d of the space, at most 10000")
 RADIUS = Field("radius", Length(), "the radius of the sphere or ball, such as sqrt(768)")
+VARIANCES = Field("variances", Vector(), "variances > 0 of the coordinates before they are truncated")
+LOWER = Field("lower", Vector(), "the lower end of every coordinate")
+UPPER = Field("upper", Vector(), "the upper end of every coordinate, above the lower one")
 CENTRE = Field("centre", Vector(), "the centre m of the law; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(
@@ -87,6 +101,7 @@ LAW_FORMS = Variant(
         "box": Record(SIZES, CENTRE),
         "sphere": Record(DIMENSION, RADIUS, CENTRE),
         "ball": Record(DIMENSION, RADIUS, CENTRE),
+        "truncated-gaussian": Record(MEAN, VARIANCES, LOWER, UPPER),
         "atoms": Record(POINTS, WEIGHTS),
         "mixture": Record(COMPONENTS),
     },
@@ -123,8 +138,33 @@ def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Valu
     if CENTRE not in values:
         return law
     values[CENTRE].require_length(law.dimension, "the law")
-    centre = values[CENTRE].load()
+    return _about(law, values[CENTRE].load())
+
+
+def _about(
+    law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq] | TruncatedGaussian[fmpq], centre: ExactMatrix
+) -> Law[fmpq]:
     return law if centre.is_zero() is True else Shifted(law, centre.row(0))
+
+
+def _truncated(values: Values) -> Law[fmpq]:
+    """With the intervals' middles z and half-widths c: k = c^2 / s^2 and l = c (m - z) / s^2."""
+    fields = (MEAN, VARIANCES, LOWER, UPPER)
+    for field in fields[1:]:
+        values[field].require_length(values[MEAN].shape[1], "the mean")
+    means, variances, lower, upper = (values[field].load().row(0) for field in fields)
+    for index, (variance, low, high) in enumerate(zip(variances, lower, upper, strict=True)):
+        if (variance > 0) is not True:
+            raise values.node(VARIANCES).malformed("variances > 0", f"{describe(variance)} at index {index}")
+        if (low < high) is not True:
+            found = f"{describe(low)} and {describe(high)} at index {index}"
+            raise values.node(UPPER).malformed("upper ends above the lower ones", found)
+    middles = [(low + high) / 2 for low, high in zip(lower, upper, strict=True)]
+    sizes = [(high - low) / 2 for low, high in zip(lower, upper, strict=True)]
+    rows = list(zip(sizes, variances, strict=True))
+    slopes = [c * (m - z) / v for (c, v), m, z in zip(rows, means, middles, strict=True)]
+    law = TruncatedGaussian(sizes, [c * c / v for c, v in rows], slopes)
+    return _about(law, ExactMatrix.row_vector(middles))
 
 
 def _atoms(values: Values) -> Atoms[fmpq]:
@@ -158,6 +198,7 @@ _BUILD: Mapping[str, Callable[[Values], Law[fmpq]]] = {
     "box": lambda values: _about_centre(Box(_sizes(values)), values),
     "sphere": lambda values: _radial(values, solid=False),
     "ball": lambda values: _radial(values, solid=True),
+    "truncated-gaussian": _truncated,
     "atoms": _atoms,
     "mixture": _mixture,
 }

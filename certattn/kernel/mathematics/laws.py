@@ -128,10 +128,47 @@ class Radial(Generic[N]):
 
 
 @dataclass(frozen=True)
-class Shifted(Generic[N]):
-    """The law of m + x for x of a law about 0, m the centre."""
+class TruncatedGaussian(Generic[N]):
+    """x_j = c_j y_j, independent, of densities in proportion to e^{-k_j y^2/2 + l_j y} on [-1, 1].
 
-    law: Rademacher[N] | Box[N] | Radial[N]
+    N(m, s^2) on [z - c, z + c] is this about z with k = (c/s)^2 and l = c (m - z) / s^2. A tilt a adds c a to l.
+    """
+
+    sizes: Sequence[N]
+    curvatures: Sequence[N]
+    slopes: Sequence[N]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.sizes)
+
+    def moments(self: TruncatedGaussian[arb], tilt: Vector, top: int) -> list[list[arb]]:
+        """For every coordinate the integrals of y^n e^{-k y^2/2 + (l + c a) y} over [-1, 1], n = 0..top."""
+        # Imported here: the other laws are used without it.
+        from certattn.kernel.mathematics.truncated_normals import truncated_normal_moments
+
+        coordinates = zip(self.sizes, self.curvatures, self.slopes, tilt, strict=True)
+        return [truncated_normal_moments(k, slope + c * a, top) for c, k, slope, a in coordinates]
+
+    def log_mgf(self: TruncatedGaussian[arb], tilt: Vector) -> arb:
+        """sum log of these integrals for n = 0, over those without a tilt."""
+        pairs = zip(self.moments(tilt, 0), self.moments([0 * a for a in tilt], 0), strict=True)
+        return sum(((tilted / plain).log() for (tilted,), (plain,) in pairs), arb(0))
+
+    def tilted_mean(self: TruncatedGaussian[arb], tilt: Vector) -> list[arb]:
+        """c_j E y under the tilt."""
+        return [c * first / mass for c, (mass, first) in zip(self.sizes, self.moments(tilt, 1), strict=True)]
+
+    def map(self: TruncatedGaussian[fmpq], lift: Lift) -> TruncatedGaussian[arb]:
+        sizes, curvatures, slopes = ([lift(x) for x in row] for row in (self.sizes, self.curvatures, self.slopes))
+        return TruncatedGaussian(sizes, curvatures, slopes)
+
+
+@dataclass(frozen=True)
+class Shifted(Generic[N]):
+    """The law of m + x for x of one of these laws, m the centre."""
+
+    law: Rademacher[N] | Box[N] | Radial[N] | TruncatedGaussian[N]
     centre: Sequence[N]
 
     @property
@@ -210,7 +247,7 @@ class Mixture(Generic[N]):
 
 
 # A probability law on R^d.
-Law = Gaussian[N] | Rademacher[N] | Box[N] | Radial[N] | Shifted[N] | Atoms[N] | Mixture[N]
+Law = Gaussian[N] | Rademacher[N] | Box[N] | Radial[N] | TruncatedGaussian[N] | Shifted[N] | Atoms[N] | Mixture[N]
 
 
 def leaves(law: Law[N], weight: N) -> Iterator[tuple[N, Law[N]]]:

@@ -18,11 +18,28 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    leaves,
+)
+
+
+def has_rational_moments(law: Law[fmpq]) -> bool:
+    """Whether mean and covariance are rational numbers, as all but those of truncated Gaussians are."""
+    parts = (part.law if isinstance(part, Shifted) else part for _, part in leaves(law, fmpq(1)))
+    return not any(isinstance(part, TruncatedGaussian) for part in parts)
 
 
 def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
-    """E x (1 x d) and Cov x of a law with rational parameters."""
+    """E x (1 x d) and Cov x of a law that `has_rational_moments`."""
     if isinstance(law, Gaussian):
         return ExactMatrix.row_vector(law.mean), ExactMatrix.rational(law.covariance)
     if isinstance(law, Rademacher):

@@ -121,5 +121,5 @@ def test_no_more_moments_of_a_coordinate_are_computed_than_are_used() -> None:
         return arb(1)
 
     one = [arb(1)]
-    series._independent(one, coefficient, one, one, one, (3, 3))
+    series._independent(series._lines(one, coefficient, one, 6), one, one, (3, 3))
     assert asked == list(range(7))
