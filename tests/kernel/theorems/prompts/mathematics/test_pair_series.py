@@ -11,7 +11,17 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+)
 from certattn.kernel.theorems.prompts.mathematics import series
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import ProductMoments, product_summand
@@ -26,6 +36,7 @@ FAR = Shifted(SIGNS, [HALF, fmpq(-2)])
 LAWS = {
     "gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
     "circle": Radial(fmpq(9, 4), 2, solid=False), "disk": Radial(fmpq(9, 4), 2, solid=True),
+    "truncated": Shifted(TruncatedGaussian([fmpq(1), HALF], [fmpq(9), fmpq(1)], [fmpq(2), fmpq(-3)]), [HALF, fmpq(1)]),
     "signs about a point": FAR, "boxes about points": Mixture([Shifted(BOX, [fmpq(3), HALF]), FAR], [HALF, HALF]),
 }  # fmt: skip
 TILT, U, V = [fmpq(1, 2), fmpq(-1)], [fmpq(1), fmpq(1, 3)], [fmpq(-1, 2), fmpq(1)]
@@ -61,6 +72,12 @@ def nodes(law: Law) -> tuple[Any, Any]:
     if isinstance(law, Shifted):
         p, x = nodes(law.law)
         return p, x + doubles([law.centre])[0]
+    if isinstance(law, TruncatedGaussian):
+        g, w = np.polynomial.legendre.leggauss(60)
+        shapes = zip(doubles([law.curvatures])[0], doubles([law.slopes])[0], strict=True)
+        masses = [w * np.exp(b * g - k * g * g / 2) for k, b in shapes]
+        grid = np.array(list(itertools.product(g, g))) * doubles([law.sizes])[0]
+        return np.outer(*(m / m.sum() for m in masses)).ravel(), grid
     sizes = doubles([law.sizes])[0]
     g, w = (np.array([-1.0, 1.0]), np.ones(2)) if isinstance(law, Rademacher) else np.polynomial.legendre.leggauss(60)
     return np.outer(w, w).ravel() / 4, np.array(list(itertools.product(g, g))) * sizes
