@@ -22,8 +22,9 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
     columns, still = transposed(U), [[Fraction(0)] * len(U[0]) for _ in V]
     if law.kind == "gaussian":
         return matmul(V, matmul(law.cov, U)), times(V, law.mean)
-    if law.kind in ("rademacher", "box"):
-        if all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
+    if law.kind in ("rademacher", "box", "truncated-gaussian"):
+        symmetric = law.kind != "truncated-gaussian" or not any(slope for _, slope in law.bumps)
+        if symmetric and all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
             return still, times(V, law.centre)
     elif law.kind in ("sphere", "ball"):
         if not law.r2 or not any(any(row) for row in matmul(V, U)):

@@ -417,9 +417,11 @@ def lengths(node: Any, where: str) -> tuple[int, bool]:
 
 def constant(law: Law, u: Vector) -> bool:
     """Whether <u, x> is the same for all tokens, exactly."""
+    if law.kind == "truncated-gaussian" or not any(u):
+        return not any(u)
     if law.kind == "mixture":
-        mean = {dot(u, second_moments(part)[0]) for part in law.parts}
-        return len(mean) == 1 and all(constant(part, u) for part in law.parts)
+        alone = all(constant(part, u) for part in law.parts)
+        return alone and len({dot(u, second_moments(part)[0]) for part in law.parts}) == 1
     return dot(u, times(second_moments(law)[1], u)) == 0
 
 
