@@ -109,6 +109,43 @@ class Round(Law):
 
 
 @dataclass(frozen=True)
+class Truncated(Law):
+    """Independent coordinates N(m, v) between two ends: a tilt moves m by a v, and the rest are error functions."""
+
+    mean: Vector
+    variances: Vector
+    lower: Vector
+    upper: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.mean)
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        rows = zip(self.mean, self.variances, self.lower, self.upper, strict=True)
+        pairs = [_of_interval(*map(to_real, row), a) for row, a in zip(rows, tilt, strict=True)]
+        mass = mp.fprod(zeroth for zeroth, _ in pairs)
+        return mass, [mass * mean for _, mean in pairs]
+
+
+def _of_interval(m: mpf, v: mpf, low: mpf, high: mpf, a: mpf) -> tuple[mpf, mpf]:
+    """E e^{ax}, and E x e^{ax} over it, of N(m, v) between low and high."""
+    with mp.extradps(60):
+        s = mp.sqrt(v)
+        before, (start, end) = _share((low - m) / s, (high - m) / s), ((x - m - a * v) / s for x in (low, high))
+        after = _share(start, end)
+        mean = m + a * v - s * (mp.npdf(end) - mp.npdf(start)) / after
+        return mp.exp(a * m + a * a * v / 2) * after / before, mean
+
+
+def _share(low: mpf, high: mpf) -> mpf:
+    """Of a standard normal between two numbers, on the side where nothing cancels."""
+    if low > 0:
+        low, high = -high, -low
+    return mp.ncdf(high) - mp.ncdf(low)
+
+
+@dataclass(frozen=True)
 class About(Law):
     """m + x for x of such a law."""
 
@@ -196,6 +233,14 @@ def read_law(node: Any, folder: Path) -> Law:
         dimension, square = read_count(node["dimension"]), _squared_radius(node["radius"])
         require(0 < dimension <= 10000, "no such dimension")
         return _about(Round(dimension, square, kind == "ball"), node, folder)
+    if kind == "truncated-gaussian":
+        names = ["mean", "variances", "lower", "upper"]
+        require_record(node, "a law", {"kind", *names})
+        rows = [read_vector(node[name], folder) for name in names]
+        require(len(set(map(len, rows))) == 1, "rows of different lengths")
+        require(min(rows[1]) > 0, "a variance that is not positive")
+        require(all(low < high for low, high in zip(*rows[2:], strict=True)), "an empty interval")
+        return Truncated(*rows)
     if kind == "atoms":
         require_record(node, "a law", {"kind", "points"}, {"weights"})
         points = read_table(node["points"], folder)
