@@ -112,7 +112,7 @@ def _draw_part(part: Part, count: int, rng: np.random.Generator) -> Array:
         return np.array(part.centre) + arrows * (rng.random((count, 1)) ** (1 / part.dimension) if part.solid else 1)
     if isinstance(part, Truncated):
         m, s, z, c = (np.array(x) for x in (part.mean, np.sqrt(part.variances), part.centre, part.sizes))
-        return np.asarray(truncnorm.rvs((z - c - m) / s, (z + c - m) / s, m, s, (count, len(m)), rng))
+        return np.asarray(truncnorm.rvs((z - c - m) / s, (z + c - m) / s, m, s, (count, len(m)), random_state=rng))
     return np.array(part.centre) + rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
 
 
