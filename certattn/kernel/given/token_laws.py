@@ -21,7 +21,6 @@ from certattn.kernel.document.schema import (
     Variant,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import (
     Atoms,
     Box,
@@ -31,7 +30,7 @@ from certattn.kernel.mathematics.laws import (
     Rademacher,
     Radial,
     Shifted,
-    TruncatedGaussian,
+    truncated_gaussian,
 )
 from certattn.kernel.mathematics.reals import describe, square
 
@@ -138,17 +137,11 @@ def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Valu
     if CENTRE not in values:
         return law
     values[CENTRE].require_length(law.dimension, "the law")
-    return _about(law, values[CENTRE].load())
-
-
-def _about(
-    law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq] | TruncatedGaussian[fmpq], centre: ExactMatrix
-) -> Law[fmpq]:
+    centre = values[CENTRE].load()
     return law if centre.is_zero() is True else Shifted(law, centre.row(0))
 
 
 def _truncated(values: Values) -> Law[fmpq]:
-    """With the intervals' middles z and half-widths c: k = c^2 / s^2 and l = c (m - z) / s^2."""
     fields = (MEAN, VARIANCES, LOWER, UPPER)
     for field in fields[1:]:
         values[field].require_length(values[MEAN].shape[1], "the mean")
@@ -159,12 +152,7 @@ def _truncated(values: Values) -> Law[fmpq]:
         if (low < high) is not True:
             found = f"{describe(low)} and {describe(high)} at index {index}"
             raise values.node(UPPER).malformed("upper ends above the lower ones", found)
-    middles = [(low + high) / 2 for low, high in zip(lower, upper, strict=True)]
-    sizes = [(high - low) / 2 for low, high in zip(lower, upper, strict=True)]
-    rows = list(zip(sizes, variances, strict=True))
-    slopes = [c * (m - z) / v for (c, v), m, z in zip(rows, means, middles, strict=True)]
-    law = TruncatedGaussian(sizes, [c * c / v for c, v in rows], slopes)
-    return _about(law, ExactMatrix.row_vector(middles))
+    return truncated_gaussian(means, variances, lower, upper)
 
 
 def _atoms(values: Values) -> Atoms[fmpq]:

@@ -131,7 +131,7 @@ class Radial(Generic[N]):
 class TruncatedGaussian(Generic[N]):
     """x_j = c_j y_j, independent, of densities in proportion to e^{-k_j y^2/2 + l_j y} on [-1, 1].
 
-    N(m, s^2) on [z - c, z + c] is this about z with k = (c/s)^2 and l = c (m - z) / s^2. A tilt a adds c a to l.
+    About a centre they are those of `truncated_gaussian`. A tilt a adds c a to l.
     """
 
     sizes: Sequence[N]
@@ -185,6 +185,17 @@ class Shifted(Generic[N]):
 
     def map(self: Shifted[fmpq], lift: Lift) -> Shifted[arb]:
         return Shifted(self.law.map(lift), [lift(m) for m in self.centre])
+
+
+def truncated_gaussian(
+    means: Sequence[N], variances: Sequence[N], lower: Sequence[N], upper: Sequence[N]
+) -> Shifted[N]:
+    """N(m, s^2) on [z - c, z + c], coordinate by coordinate: about z with k = (c/s)^2 and l = c (m - z) / s^2."""
+    ends = list(zip(lower, upper, strict=True))
+    middles, sizes = [(high + low) / 2 for low, high in ends], [(high - low) / 2 for low, high in ends]
+    curvatures = [c * c / v for c, v in zip(sizes, variances, strict=True)]
+    slopes = [c * (m - z) / v for c, v, m, z in zip(sizes, variances, means, middles, strict=True)]
+    return Shifted(TruncatedGaussian(sizes, curvatures, slopes), middles)
 
 
 @dataclass(frozen=True)
