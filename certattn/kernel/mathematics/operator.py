@@ -89,8 +89,9 @@ def _affine(law: Law[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
         still = law.squared_radius == 0 or (V @ U).is_zero() is True
         return (ExactMatrix.zero(V.rows, U.columns), ExactMatrix.zero(1, V.rows)) if still else None
     if isinstance(law, TruncatedGaussian):
-        # The mean of a coordinate without symmetry is a number that is not known exactly.
-        return _affine_product(law.sizes, U, V) if all((x == 0) is True for x in law.slopes) else None
+        # The mean of a coordinate without symmetry is a number that is not known exactly: V may not read it.
+        read = [slope for j, slope in enumerate(law.slopes) if V.T.take_rows([j]).is_zero() is not True]
+        return _affine_product(law.sizes, U, V) if all((slope == 0) is True for slope in read) else None
     if isinstance(law, Shifted):
         found = _affine(law.law, U, V)
         return None if found is None else (found[0], found[1] + ExactMatrix.row_vector(law.centre) @ V.T)

@@ -91,6 +91,8 @@ AFFINE = {
     "ball whose tilts the values do not read": (Radial(fmpq(9), 2, solid=True), rows("1 0", "0 0"), rows("0 5")),
     "truncated Gaussians about their means, unread": (
         Shifted(TruncatedGaussian(row("1 2"), row("3 4"), row("0 0")), row("1 -1/3")), rows("1 1", "0 0"), rows("0 5")),
+    "truncated Gaussian, of a mean that is not rational and not read": (
+        TruncatedGaussian(row("1 2"), row("3 4"), row("1 0")), rows("1 1", "0 0"), rows("0 5")),
     "box untouched by the queries": (Box(row("1 2")), rows("0 0", "0 0"), I2),
     "box unread by the values": (Box(row("1 2")), I2, rows("0 0")),
     "one atom": (Atoms(rows("3 4"), row("1")), I2, I2),
@@ -109,8 +111,8 @@ NOT_AFFINE = {
     "box": (Box(row("1 2")), I2, rows("1 1")),
     "sphere": (Radial(fmpq(9), 2, solid=False), I2, rows("0 5")),
     "truncated Gaussian": (TruncatedGaussian(row("1 2"), row("3 4"), row("0 0")), I2, rows("1 1")),
-    "truncated Gaussian, unread, of a mean that is not rational": (
-        TruncatedGaussian(row("1 2"), row("3 4"), row("0 1")), rows("1 1", "0 0"), rows("0 5")),
+    "truncated Gaussian, one coordinate read, off the middle": (
+        TruncatedGaussian(row("1 2"), row("3 4"), row("0 1")), I2, rows("0 5")),
     "atoms": (Atoms(rows("0 0", "1 0"), row("1/2 1/2")), I2, I2),
     "atoms that coincide but one": (Atoms(rows("3 4", "3 4", "3 5"), row("1/3 1/3 1/3")), I2, I2),
     "gaussians of different means": (

@@ -23,7 +23,9 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
     if law.kind == "gaussian":
         return matmul(V, matmul(law.cov, U)), times(V, law.mean)
     if law.kind in ("rademacher", "box", "truncated-gaussian"):
-        symmetric = law.kind != "truncated-gaussian" or not any(slope for _, slope in law.bumps)
+        # the mean of what is read has to be the middle
+        slopes = [b for _, b in law.bumps] if law.kind == "truncated-gaussian" else []
+        symmetric = not any(b and any(row[j] for row in V) for j, b in enumerate(slopes))
         if symmetric and all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
             return still, times(V, law.centre)
     elif law.kind in ("sphere", "ball"):
