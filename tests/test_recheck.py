@@ -364,6 +364,11 @@ def law(**node: Any) -> Any:
     return recheck.Law(node)
 
 
+def bell(x: Any) -> Any:
+    """The density of N(1, 1/2), up to a factor."""
+    return mpmath.exp(-((x - 1) ** 2))
+
+
 LAWS: dict[str, tuple[Any, Callable[[Callable[[Any], Any]], Any]]] = {
     # a law on the line, and the expectation of a function by mpmath
     "gaussian": (
@@ -375,6 +380,9 @@ LAWS: dict[str, tuple[Any, Callable[[Callable[[Any], Any]], Any]]] = {
     ),
     "rademacher": (law(kind="rademacher", sizes=["3/2"]), lambda f: (f(mpmath.mpf(1.5)) + f(mpmath.mpf(-1.5))) / 2),
     "box": (law(kind="box", sizes=["2"]), lambda f: mpmath.quad(f, [-2, 0, 2]) / 4),
+    "truncated-gaussian": (
+        law(kind="truncated-gaussian", mean=["1"], variances=["1/2"], lower=["-2"], upper=["2"]),
+        lambda f: mpmath.quad(lambda x: f(x) * bell(x), [-2, 0, 2]) / mpmath.quad(bell, [-2, 0, 2])),
     "atoms": (
         law(kind="atoms", points=[["1"], ["-2"], ["0"]], weights=["1/2", "1/4", "1/4"]),
         lambda f: f(mpmath.mpf(1)) / 2 + f(mpmath.mpf(-2)) / 4 + f(mpmath.mpf(0)) / 4),
@@ -463,6 +471,32 @@ def test_chernoff_is_above_the_moment_generating_function_and_near_it(kind: str)
                 assert middle - radius <= true * (1 + mpmath.mpf(10) ** -3 * size**12)
 
 
+def test_covariances_of_a_tilted_truncated_gaussian_and_of_a_ball() -> None:
+    """By the moments of one coordinate, and for the ball by differences of the mean."""
+    found, mean = LAWS["truncated-gaussian"]
+    first, second = (mean(lambda x, n=n: x**n * mpmath.exp(x / 3)) / mean(lambda x: mpmath.exp(x / 3)) for n in (1, 2))
+    assert encloses(recheck.tilted_covariance(found, [Fraction(1, 3)])[0][0], second - first**2)
+    ball, h = law(kind="ball", dimension="2", radius="sqrt(3)", centre=["1", "-2"]), Fraction(1, 10**12)
+    covariance = recheck.tilted_covariance(ball, [Fraction(1), Fraction(2)])
+    for j in range(2):
+        ends = [ball.tilted([1 + s * h * (j == 0), 2 + s * h * (j == 1)])[1] for s in (1, -1)]
+        for i in range(2):
+            slope = (value(ends[0][i])[0] - value(ends[1][i])[0]) / 2 * 10**12
+            assert abs(slope - value(covariance[i][j])[0]) < 1e-20
+
+
+@pytest.mark.parametrize(("k", "slope"), [("1/3", "-5/7"), ("25", "3"), ("100", "-80"), ("1/1000000", "61/2")])
+def test_moments_of_truncated_normals_against_quadrature(k: str, slope: str) -> None:
+    exact, b = Fraction(k), Fraction(slope)
+    found = recheck.laws.bump_moments(exact, recheck.iv(b), 5)
+    size, tilt = (mpmath.mpf(x.numerator) / x.denominator for x in (exact, b))
+    grid = [mpmath.mpf(j) / 16 for j in range(-16, 17)]
+    for n, moment in enumerate(found):
+        true = mpmath.quad(lambda y, n=n: y**n * mpmath.exp(tilt * y - size * y * y / 2), grid)
+        assert abs(value(moment)[0] - true) <= value(moment)[1] + mpmath.mpf(10) ** -30 * abs(true)
+        assert value(moment)[1] < 1e-5 * abs(true)
+
+
 def test_chernoff_gets_its_last_coefficient_right() -> None:
     # one sign of size c: D takes two values, the larger one `top`; E e^(lam D) by hand, and the rule of order 2 over it
     rules, mean, off = tails("rademacher", 1)
@@ -477,10 +511,10 @@ def test_chernoff_gets_its_last_coefficient_right() -> None:
 
 
 def test_tops_are_above_all_values() -> None:
-    for kind in ("rademacher", "box", "atoms", "mixture"):
+    for kind in ("rademacher", "box", "truncated-gaussian", "atoms", "mixture"):
         rules, mean, _ = tails(kind)
         norm = mean(lambda x: mpmath.exp(x / 3))
-        points = [mpmath.mpf(k) / 50 for k in range(-100, 101)] if kind in ("box", "mixture") else [1.5, -1.5]
+        points = [mpmath.mpf(k) / 50 for k in range(-100, 101)] if kind not in ("rademacher", "atoms") else [1.5, -1.5]
         points = [mpmath.mpf(x) for x in (1, -2, 0)] if kind == "atoms" else points
         tau = mean(lambda x: x * mpmath.exp(x / 3)) / norm
         for v in (None, [Fraction(1)]):

@@ -19,10 +19,13 @@ from certattn.kernel.given.token_laws import (
     COMPONENTS,
     COVARIANCE,
     DIMENSION,
+    LOWER,
     MEAN,
     POINTS,
     RADIUS,
     SIZES,
+    UPPER,
+    VARIANCES,
     WEIGHTS,
     StatedLaw,
 )
@@ -48,6 +51,10 @@ def law_words(law: StatedLaw, what: str = "tokens") -> str:
     if law.kind in ("sphere", "ball"):
         radius = describe(values[RADIUS])
         return f"{what} uniform on the {law.kind} of radius {radius} in R^{values[DIMENSION]}{_about(values)}"
+    if law.kind == "truncated-gaussian":
+        drawn = f"mean {values[MEAN].words()} and variances {values[VARIANCES].words()}"
+        ends = f"{values[LOWER].words()} and {values[UPPER].words()}"
+        return f"{what} of independent Gaussian coordinates of {drawn}, each conditioned to lie between those of {ends}"
     if law.kind == "atoms":
         points = values[POINTS]
         stated = values.get(WEIGHTS)

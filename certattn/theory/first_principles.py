@@ -166,6 +166,61 @@ def _uniform_moment(power: int, untilted: bool) -> tuple[tuple[Expr, Expr], Expr
     return (a, c), sympy.integrate(x**power * factor / (2 * c), (x, -c, c))
 
 
+# -- laws of which the moment-generating function is known
+
+
+def of_mgf(mgf: Expr, tilt: Sequence[Expr]) -> TiltedLaw:
+    """Moments as derivatives of E e^{<a, x>} at the tilt, symbols."""
+    x = [sympy.Dummy(f"x_{j + 1}") for j in range(len(tilt))]
+
+    def weigh(f: Function) -> Expr:
+        terms = sympy.Poly(f(x), *x).terms()
+        pairs = [(coefficient, list(zip(tilt, powers, strict=True))) for powers, coefficient in terms]
+        return sum(coefficient * sympy.diff(mgf, *orders) for coefficient, orders in pairs)
+
+    return TiltedLaw(len(tilt), weigh)
+
+
+def about(centre: Sequence[Expr], mgf: Expr, tilt: Sequence[Expr]) -> TiltedLaw:
+    """The law moved by m."""
+    return of_mgf(sympy.exp(_inner(tilt, centre)) * mgf, tilt)
+
+
+def sphere(squared_radius: Expr, solid: bool, tilt: Sequence[Expr]) -> TiltedLaw:
+    """0F1(; b; R^2 |a|^2 / 4), b = d/2 for the sphere and d/2 + 1 for the ball."""
+    b = sympy.Rational(len(tilt) + 2 * solid, 2)
+    return of_mgf(sympy.hyper([], [b], squared_radius * _inner(tilt, tilt) / 4), tilt)
+
+
+class TruncatedIntegral(sympy.Function):
+    """I_n(k, l), the integral of y^n e^{-k y^2/2 + l y} over [-1, 1]: a name, and dI_n/dl = I_(n+1)."""
+
+    @classmethod
+    def eval(cls, n: Expr, k: Expr, slope: Expr) -> Expr | None:
+        written = sympy.expand(k), sympy.expand(slope)
+        return None if written == (k, slope) else cls(n, *written)
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        n, k, slope = self.args
+        if argindex != 3:
+            raise sympy.ArgumentIndexError(self, argindex)
+        return TruncatedIntegral(n + 1, k, slope)
+
+
+def truncated_gaussian(
+    mean: Sequence[Expr], variances: Sequence[Expr], lower: Sequence[Expr], upper: Sequence[Expr], tilt: Sequence[Expr]
+) -> TiltedLaw:
+    """Over an interval the integral of e^{a x - (x - m)^2/(2v)}, x = z + c y, over that of a = 0."""
+    y, mgf = real("y"), sympy.Integer(1)
+    for m, v, low, high, a in zip(mean, variances, lower, upper, tilt, strict=True):
+        x = (low + high) / 2 + (high - low) / 2 * y
+        logarithm = sympy.Poly(a * x - (x - m) ** 2 / (2 * v), y)
+        k, slope, constant = -2 * logarithm.nth(2), logarithm.nth(1), logarithm.nth(0)
+        whole = sympy.exp(sympy.expand(constant - constant.subs(a, 0))) * TruncatedIntegral(0, k, slope)
+        mgf *= whole / TruncatedIntegral(0, k, slope.subs(a, 0))
+    return of_mgf(mgf, tilt)
+
+
 # -- any law with a density
 
 

@@ -167,6 +167,12 @@ class SymbolicNumber:
         found = sympy.uppergamma(order, self.expr)
         return SymbolicNumber(found / sympy.gamma(order) if regularized else found)
 
+    def bessel_i(self, order: Any, scaled: bool = False) -> SymbolicNumber:
+        """I_nu(s) = (s/2)^nu / Gamma(nu + 1) 0F1(; nu + 1; s^2/4), its series; scaled by e^-s."""
+        nu, s = expression(order), self.expr
+        series = sympy.hyper([], [nu + 1], sympy.expand(s**2 / 4))
+        return SymbolicNumber((s / 2) ** nu / sympy.gamma(nu + 1) * series * (sympy.exp(-s) if scaled else 1))
+
     def hypgeom_0f1(self, a: Any) -> SymbolicNumber:
         return self.hypgeom([], [a])
 
@@ -228,9 +234,9 @@ def expression(value: Any) -> Expr:
         return value.expr
     if isinstance(value, flint.fmpq):
         return sympy.Rational(int(value.p), int(value.q))
-    if isinstance(value, flint.fmpz):
+    if isinstance(value, flint.fmpz | int):
         return sympy.Integer(int(value))
-    if isinstance(value, int | sympy.Expr):
+    if isinstance(value, sympy.Expr):
         return sympy.sympify(value)
     raise TypeError(f"{type(value).__name__} is not an exact number")
 

@@ -12,7 +12,17 @@ from itertools import product
 from flint import arb, ctx, fmpq
 from mpmath import mp, mpf
 
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+)
 
 # Bits of the sums below. The Langevin function at 1e-300 cancels 2,000 bits; 400 good ones must be left.
 BITS = 4000
@@ -62,6 +72,8 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
         return _box(reals(law.sizes), tilt)
     if isinstance(law, Radial):
         return _radial(law, tilt)
+    if isinstance(law, TruncatedGaussian):
+        return _truncated(law, tilt)
     if isinstance(law, Shifted):
         centre, (mass, first) = reals(law.centre), moments(law.law, tilt)
         size = mp.exp(mp.fdot(centre, tilt))
@@ -79,10 +91,35 @@ def moments(law: Law, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
 
 def _radial(law: Radial, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
     """By mpmath's Bessel functions; sums over points of circles and disks are in the tests of series."""
-    radius, b = reals([law.radius])[0], mpf(law.dimension) / 2 + law.solid
-    z = radius**2 * mp.fdot(tilt, tilt) / 4
-    slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+    square, b = reals([law.squared_radius])[0], mpf(law.dimension) / 2 + law.solid
+    z = square * mp.fdot(tilt, tilt) / 4
+    slope = mp.hyp0f1(b + 1, z) / b * square / 2
     return mp.hyp0f1(b, z), [slope * a for a in tilt]
+
+
+def _truncated(law: TruncatedGaussian, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+    """By error functions, far out by those that do not cancel there; `tests` compare them with quadrature."""
+    masses, means = [], []
+    for c, k, slope, a in zip(reals(law.sizes), reals(law.curvatures), reals(law.slopes), tilt, strict=True):
+        mass, first = truncated_integrals(k, slope + c * a)
+        masses.append(mass / truncated_integrals(k, slope)[0])
+        means.append(c * first / mass)
+    mass = mp.fprod(masses)
+    return mass, [mass * mean for mean in means]
+
+
+def truncated_integrals(k: mpf, slope: mpf) -> tuple[mpf, mpf]:
+    """Over [-1, 1] of e^{-k y^2/2 + l y}, and of y times that: l times the first less what is at the ends, over k."""
+    if slope < 0:
+        mass, first = truncated_integrals(k, -slope)
+        return mass, -first
+    with mp.extraprec(64 + 8 * int(mp.log(2 + abs(slope) / k + 1 / k, 2))):
+        root = mp.sqrt(2 * k)
+        low, high = (slope - k) / root, (slope + k) / root
+        # Of erfc of both signs one is near 2: then their difference is that of two small numbers from it.
+        share = mp.erfc(low) - mp.erfc(high) if low > 0 else 2 - mp.erfc(-low) - mp.erfc(high)
+        mass = mp.exp(slope**2 / (2 * k)) * mp.sqrt(mp.pi / (2 * k)) * share
+        return mass, (slope * mass - mp.exp(slope - k / 2) + mp.exp(-slope - k / 2)) / k
 
 
 def tilted_mean(law: Law, tilt: Sequence[mpf]) -> list[mpf]:

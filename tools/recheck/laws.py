@@ -12,10 +12,10 @@ from algebra import convolve, semidefinite
 from arrays import Matrix, Vector, matrix, vector
 from fields import fields, kind_of, listed, refuse
 from functions import cosh, exp, langevin, log, log_cosh, log_sinhc, tanh
-from intervals import I, hull, iv, square, summed
+from intervals import I, absolute, hull, iv, square, summed
 from matrices import combined, identity, matmul, scaled, times, transposed
 from outcomes import Rejected, Undecided
-from scalars import natural, rational
+from scalars import natural, rational, squared
 from vectors import dot, minus, plus
 
 
@@ -30,11 +30,12 @@ class Law:
             "box": "sizes",
             "sphere": "dimension radius",
             "ball": "dimension radius",
+            "truncated-gaussian": "mean variances lower upper",
             "atoms": "points",
             "mixture": "components",
         }
         self.kind = kind_of(node, where, *kinds)
-        may = {"atoms": "weights", "gaussian": "", "mixture": ""}
+        may = {"atoms": "weights", "gaussian": "", "truncated-gaussian": "", "mixture": ""}
         f = fields(node, where, "kind " + kinds[self.kind], may.get(self.kind, "centre"))
         if self.kind == "gaussian":
             self.mean = vector(f["mean"], f"{where}.mean")
@@ -46,9 +47,20 @@ class Law:
             self.d = len(self.sizes)
             refuse(min(self.sizes) < 0, f"{where}: a negative size")
         elif self.kind in ("sphere", "ball"):
-            self.d, self.radius = natural(f["dimension"], where, 1), rational(f["radius"], where)
-            refuse(self.radius < 0 or self.d > 10000, f"{where}: a negative radius, or too many dimensions")
+            self.d, self.r2 = natural(f["dimension"], where, 1), squared(f["radius"], where)
+            refuse(self.d > 10000, f"{where}: too many dimensions")
             self.b = Fraction(self.d, 2) + (self.kind == "ball")
+        elif self.kind == "truncated-gaussian":
+            mean = vector(f["mean"], f"{where}.mean")
+            self.d = len(mean)
+            rest = [vector(f[name], f"{where}.{name}", self.d) for name in ("variances", "lower", "upper")]
+            self.sizes, self.centre, self.bumps = [], [], []
+            for m, variance, low, high in zip(mean, *rest, strict=True):
+                refuse(variance <= 0 or low >= high, f"{where}: a variance that is not positive, or an empty interval")
+                c, z = (high - low) / 2, (high + low) / 2
+                self.sizes.append(c)
+                self.centre.append(z)
+                self.bumps.append((c * c / variance, c * (m - z) / variance))
         else:
             if self.kind == "atoms":
                 self.points = matrix(f["points"], f"{where}.points")
@@ -79,8 +91,12 @@ class Law:
             return summed(map(log_mgf, scores)) + dot(a, self.centre), plus(self.centre, means)
         if self.kind in ("sphere", "ball"):
             whole, slope = of_sphere(self.b, self.argument(a), 1)
-            means = [x * slope / whole * (self.radius**2 / 2) for x in a]
+            means = [x * slope / whole * (self.r2 / 2) for x in a]
             return log(whole) + dot(a, self.centre), plus(self.centre, means)
+        if self.kind == "truncated-gaussian":
+            both = [self.bump(j, c * x, 1) for j, (c, x) in enumerate(zip(self.sizes, a, strict=True))]
+            means = [c * first / mass for c, (mass, first) in zip(self.sizes, both, strict=True)]
+            return summed(log(mass) for mass, _ in both) + dot(a, self.centre), plus(self.centre, means)
         if self.kind == "atoms":
             logs, centres = [dot(a, y) for y in self.points], self.points
         else:
@@ -93,7 +109,31 @@ class Law:
 
     def argument(self, a: Sequence[Any]) -> I:
         """R^2 |a|^2 / 4 for a sphere or a ball."""
-        return summed(square(iv(x)) for x in a) * (self.radius**2 / 4)
+        return summed(square(iv(x)) for x in a) * (self.r2 / 4)
+
+    def bump(self, j: int, u: Any, top: int) -> list[I]:
+        """E y^n e^(u y), n <= top, of the coordinate z + c y of a truncated Gaussian."""
+        k, slope = self.bumps[j]
+        mass = bump_moments(k, iv(slope), 0)[0]
+        return [x / mass for x in bump_moments(k, slope + iv(u), top)]
+
+
+def bump_moments(k: Fraction, slope: I, top: int) -> list[I]:
+    """The integrals of y^n f(y) over [-1, 1], n <= top, f(y) = e^(b y - k y^2 / 2), b in the interval of the slope.
+
+    f = sum t_m y^m with (m + 1) t_(m+1) = b t_m - k t_(m-1), and |t_m| 2^m is at most the value at 2 of the series with
+    |b| and -k for b and k, e^(2 |b| + 2 k) < 2^(3 |b| + 3 k). So all |t_m| from m = M on sum to less than
+    2^(3 |b| + 3 k - M + 1).
+    """
+    rest = math.ceil(3 * k) + 3 * ((absolute(slope).b >> intervals.P) + 1)
+    if rest > 20000:
+        raise Undecided("a large argument of the law of a truncated Gaussian")
+    before, term, found = iv(0), iv(1), [iv(0)] * (top + 1)
+    for m in range(intervals.P + rest):
+        for n in range(m % 2, top + 1, 2):
+            found[n] += term * 2 / (n + m + 1)
+        before, term = term, (slope * term - before * k) / (m + 1)
+    return [x + I(-4, 4) for x in found]
 
 
 def of_sphere(b: Fraction, z: I, top: int) -> list[I]:
@@ -121,7 +161,9 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
         part = 1 if law.kind == "rademacher" else Fraction(1, 3)
         return law.centre, [[c * c * part * (i == j) for j in range(law.d)] for i, c in enumerate(law.sizes)]
     if law.kind in ("sphere", "ball"):
-        return law.centre, scaled(law.radius**2 / (2 * law.b), identity(law.d))
+        return law.centre, scaled(law.r2 / (2 * law.b), identity(law.d))
+    if law.kind == "truncated-gaussian":
+        raise Rejected("a truncated Gaussian, whose mean and covariance are not rational")
     if law.kind == "atoms":
         centres, inside = law.points, scaled(0, identity(law.d))
     else:
@@ -154,8 +196,8 @@ def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: in
     result = atom_series(law.centre, b, u, v, p, q)
     if law.kind in ("sphere", "ball"):
         return table_product(result, sphere_series(law, b, u, v, p, q))
-    for c, x, s, t in zip(law.sizes, b, u, v, strict=True):
-        h = raw_moments(law.kind, c * x, p + q)
+    for j, (c, x, s, t) in enumerate(zip(law.sizes, b, u, v, strict=True)):
+        h = law.bump(j, c * x, p + q) if law.kind == "truncated-gaussian" else raw_moments(law.kind, c * x, p + q)
         one = [[h[i + j] * (part_of_exp(c * s, i) * part_of_exp(c * t, j)) for j in range(q + 1)] for i in range(p + 1)]
         result = table_product(result, one)
     return result
@@ -178,7 +220,7 @@ def sphere_series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any]
         (1, 0): 2 * dot(b, u), (0, 1): 2 * dot(b, v), (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),
     }.items():  # fmt: skip
         if i <= p and j <= q:
-            rest[i][j] = iv(x) * (law.radius**2 / 4)
+            rest[i][j] = iv(x) * (law.r2 / 4)
     power = [[iv(int(i == j == 0)) for j in range(q + 1)] for i in range(p + 1)]
     total: list[list[Any]] = [[iv(0)] * (q + 1) for _ in range(p + 1)]
     for n, slope in enumerate(of_sphere(law.b, law.argument(b), p + q)):

@@ -40,6 +40,17 @@ def rational(text: object, what: str = "a number") -> Fraction:
     return -value if sign else value
 
 
+def squared(node: Any, where: str) -> Fraction:
+    """The square of a number >= 0 that may be written as sqrt(p/q) or 1/sqrt(p/q)."""
+    if isinstance(node, str) and (m := ROOT.fullmatch(node)):
+        value = positive(m[2], f"{where}: what the root is of")
+        return 1 / value if m[1] else value
+    value = rational(node, where)
+    if value < 0:
+        raise Rejected(f"{where}: expected a number >= 0, found {str(node)[:40]!r}")
+    return value * value
+
+
 def natural(text: object, what: str, least: int = 0, most: int = 10**18) -> int:
     """A count: digits only, between two bounds."""
     if not isinstance(text, str) or not COUNT.fullmatch(text) or not least <= int(text) <= most:

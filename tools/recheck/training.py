@@ -168,7 +168,7 @@ def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         mean = law.tilted(tilt)[1]
         if law.kind == "gaussian":
             return mean, law.cov
-        if law.kind in ("atoms", "mixture"):
+        if law.kind not in ("rademacher", "box"):
             return mean, tilted_covariance(law, tilt)
 
         def slope(u: I) -> I:

@@ -18,6 +18,7 @@ from tools.truth.reading import (
     is_semidefinite,
     read_count,
     read_number,
+    read_scale,
     read_table,
     read_vector,
     require,
@@ -97,14 +98,51 @@ class Round(Law):
     """Uniform on a sphere, or on a ball: a Bessel function of the order d/2 - 1, or d/2."""
 
     dimension: int  # type: ignore[assignment]
-    radius: Fraction
+    squared_radius: Fraction
     solid: bool
 
     def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
-        radius, b = to_real(self.radius), mpf(self.dimension) / 2 + self.solid
-        z = radius**2 * mp.fsum(a * a for a in tilt) / 4
-        slope = mp.hyp0f1(b + 1, z) / b * radius**2 / 2
+        square, b = to_real(self.squared_radius), mpf(self.dimension) / 2 + self.solid
+        z = square * mp.fsum(a * a for a in tilt) / 4
+        slope = mp.hyp0f1(b + 1, z) / b * square / 2
         return mp.hyp0f1(b, z), [slope * a for a in tilt]
+
+
+@dataclass(frozen=True)
+class Truncated(Law):
+    """Independent coordinates N(m, v) between two ends: a tilt moves m by a v, and the rest are error functions."""
+
+    mean: Vector
+    variances: Vector
+    lower: Vector
+    upper: Vector
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return len(self.mean)
+
+    def moments(self, tilt: Sequence[mpf]) -> tuple[mpf, list[mpf]]:
+        rows = zip(self.mean, self.variances, self.lower, self.upper, strict=True)
+        pairs = [_of_interval(*map(to_real, row), a) for row, a in zip(rows, tilt, strict=True)]
+        mass = mp.fprod(zeroth for zeroth, _ in pairs)
+        return mass, [mass * mean for _, mean in pairs]
+
+
+def _of_interval(m: mpf, v: mpf, low: mpf, high: mpf, a: mpf) -> tuple[mpf, mpf]:
+    """E e^{ax}, and E x e^{ax} over it, of N(m, v) between low and high."""
+    with mp.extradps(60):
+        s = mp.sqrt(v)
+        before, (start, end) = _share((low - m) / s, (high - m) / s), ((x - m - a * v) / s for x in (low, high))
+        after = _share(start, end)
+        mean = m + a * v - s * (mp.npdf(end) - mp.npdf(start)) / after
+        return mp.exp(a * m + a * a * v / 2) * after / before, mean
+
+
+def _share(low: mpf, high: mpf) -> mpf:
+    """Of a standard normal between two numbers, on the side where nothing cancels."""
+    if low > 0:
+        low, high = -high, -low
+    return mp.ncdf(high) - mp.ncdf(low)
 
 
 @dataclass(frozen=True)
@@ -192,9 +230,17 @@ def read_law(node: Any, folder: Path) -> Law:
         return _about(Box(sizes) if kind == "box" else Signs(sizes), node, folder)
     if kind in ("sphere", "ball"):
         require_record(node, "a law", {"kind", "dimension", "radius"}, {"centre"})
-        dimension, radius = read_count(node["dimension"]), read_number(node["radius"])
-        require(0 < dimension <= 10000 and radius >= 0, "a negative radius, or no such dimension")
-        return _about(Round(dimension, radius, kind == "ball"), node, folder)
+        dimension, square = read_count(node["dimension"]), _squared_radius(node["radius"])
+        require(0 < dimension <= 10000, "no such dimension")
+        return _about(Round(dimension, square, kind == "ball"), node, folder)
+    if kind == "truncated-gaussian":
+        names = ["mean", "variances", "lower", "upper"]
+        require_record(node, "a law", {"kind", *names})
+        rows = [read_vector(node[name], folder) for name in names]
+        require(len(set(map(len, rows))) == 1, "rows of different lengths")
+        require(min(rows[1]) > 0, "a variance that is not positive")
+        require(all(low < high for low, high in zip(*rows[2:], strict=True)), "an empty interval")
+        return Truncated(*rows)
     if kind == "atoms":
         require_record(node, "a law", {"kind", "points"}, {"weights"})
         points = read_table(node["points"], folder)
@@ -217,6 +263,14 @@ def read_law(node: Any, folder: Path) -> Law:
         require_probabilities(weights)
         return Mixture(parts, weights)
     raise NotAStatement(f"the law {kind!r}")
+
+
+def _squared_radius(text: Any) -> Fraction:
+    if isinstance(text, str) and "sqrt" in text:
+        return read_scale({"scale": text}).square
+    radius = read_number(text)
+    require(radius >= 0, "a negative radius")
+    return radius**2
 
 
 def read_gaussian(node: Any, folder: Path, what: str) -> Gaussian:

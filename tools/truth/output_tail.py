@@ -19,7 +19,7 @@ from tools.truth import random_prompts
 from tools.truth.ball_of_queries import judge_ball
 from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round
+from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round, Truncated
 from tools.truth.prompt import read_random_prompt
 from tools.truth.reading import (
     NothingShown,
@@ -327,12 +327,17 @@ def law_in_doubles(law: Law, weight: float) -> random_prompts.Law:
         return ((weight, random_prompts.Gaussian(tuple(map(float, law.mean)), doubles(law.covariance))),)
     if isinstance(law, Points):
         return ((weight, random_prompts.Points(doubles(law.points), tuple(map(float, law.weights)))),)
+    if isinstance(law, Truncated):
+        ends = list(zip(law.lower, law.upper, strict=True))
+        sizes, middles = ([float(high + s * low) / 2 for low, high in ends] for s in (-1, 1))
+        of_law = tuple(map(float, law.mean)), tuple(map(float, law.variances))
+        return ((weight, random_prompts.Truncated(tuple(sizes), tuple(middles), *of_law)),)
     centre: Vector = law.centre if isinstance(law, About) else [Fraction(0)] * law.dimension
     about = law.law if isinstance(law, About) else law
     if isinstance(about, Round):
         require(about.dimension <= 3, "a sphere or ball in more than three dimensions")
-        place = tuple(map(float, centre))
-        return ((weight, random_prompts.Round(about.dimension, float(about.radius), about.solid, place)),)
+        radius, place = float(about.squared_radius) ** 0.5, tuple(map(float, centre))
+        return ((weight, random_prompts.Round(about.dimension, radius, about.solid, place)),)
     assert isinstance(about, Independent)
     if isinstance(about, Box):
         return ((weight, random_prompts.Box(tuple(map(float, about.sizes)), tuple(map(float, centre)))),)
@@ -365,7 +370,9 @@ def _constant(law: Law, direction: Vector) -> Fraction | None:
         found = {dot(point, direction) for point in law.points}
         return found.pop() if len(found) == 1 else None
     if isinstance(law, Round):
-        return Fraction(0) if law.radius == 0 or not any(direction) else None
+        return Fraction(0) if law.squared_radius == 0 or not any(direction) else None
+    if isinstance(law, Truncated):
+        return None if any(direction) else Fraction(0)
     if isinstance(law, About):
         return None if _constant(law.law, direction) is None else dot(law.centre, direction)
     assert isinstance(law, Independent)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
+from scipy.special import erfcx, log_ndtr, logsumexp, ndtr, softmax
+from scipy.stats import truncnorm
 
 from tools.truth import inversion
 
@@ -48,6 +49,14 @@ class Points:
 class Box:
     sizes: tuple[float, ...]
     centre: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Truncated(Box):
+    """Independent Gaussians with these means and variances, on a box."""
+
+    mean: tuple[float, ...]
+    variances: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,9 @@ def _draw_part(part: Part, count: int, rng: np.random.Generator) -> Array:
         arrows = rng.standard_normal((count, part.dimension))
         arrows *= part.radius / np.linalg.norm(arrows, axis=1, keepdims=True)
         return np.array(part.centre) + arrows * (rng.random((count, 1)) ** (1 / part.dimension) if part.solid else 1)
+    if isinstance(part, Truncated):
+        m, s, z, c = (np.array(x) for x in (part.mean, np.sqrt(part.variances), part.centre, part.sizes))
+        return np.asarray(truncnorm.rvs((z - c - m) / s, (z + c - m) / s, m, s, (count, len(m)), random_state=rng))
     return np.array(part.centre) + rng.uniform(-1, 1, size=(count, len(part.sizes))) * np.array(part.sizes)
 
 
@@ -134,6 +146,10 @@ def _nodes(part: Part) -> tuple[Array, Array]:
     if isinstance(part, Box):
         x, w = _legendre(_LEGENDRE)
         axes = [(x * size, w / 2) if size else (np.zeros(1), np.ones(1)) for size in part.sizes]
+        if isinstance(part, Truncated):
+            off = [m - z for m, z in zip(part.mean, part.centre, strict=True)]
+            bells = [-((y - m) ** 2) / (2 * v) for (y, _), m, v in zip(axes, off, part.variances, strict=True)]
+            axes = [(y, softmax(bell + np.log(w))) for (y, _), bell in zip(axes, bells, strict=True)]
     else:
         x, w = np.polynomial.hermite_e.hermegauss(_HERMITE)
         squares, frame = np.linalg.eigh(np.array(part.covariance))

@@ -33,7 +33,7 @@ from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits, Watch
-from certattn.kernel.mathematics.reals import Real
+from certattn.kernel.mathematics.reals import Real, square
 
 if TYPE_CHECKING:
     from certattn.kernel.document.arrays import ArrayFiles
@@ -154,6 +154,20 @@ class Scale(Kind[Real]):
         value = reading.number(node, parse_real, REAL_FORMS)
         if value == 0:
             raise node.malformed("a factor other than 0")
+        return value
+
+
+class Length(Kind[Real]):
+    """A rational >= 0 or a square root of one."""
+
+    written = (Scale(),)
+
+    def read(self, node: Node, reading: Reading) -> Real:
+        value = reading.number(node, parse_real, REAL_FORMS)
+        if isinstance(value, fmpq) and (value >= 0) is not True:
+            raise node.malformed("a number >= 0")
+        squared = square(value)
+        reading.room.take(squared.p.bit_length() + squared.q.bit_length(), node)
         return value
 
 

@@ -8,10 +8,31 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import Count, Field, Kind, Listing, Rational, Reading, Record, Values, Variant
+from certattn.kernel.document.schema import (
+    Count,
+    Field,
+    Kind,
+    Length,
+    Listing,
+    Rational,
+    Reading,
+    Record,
+    Values,
+    Variant,
+)
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    truncated_gaussian,
+)
+from certattn.kernel.mathematics.reals import describe, square
 
 MEAN = Field("mean", Vector(), "mean of the Gaussian")
 COVARIANCE = Field(
@@ -19,7 +40,10 @@ COVARIANCE = Field(
 )
 SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
 DIMENSION = Field("dimension", Count(1), "the dimension d of the space, at most 10000")
-RADIUS = Field("radius", Rational(minimum=0), "the radius of the sphere or ball")
+RADIUS = Field("radius", Length(), "the radius of the sphere or ball, such as sqrt(768)")
+VARIANCES = Field("variances", Vector(), "variances > 0 of the coordinates before they are truncated")
+LOWER = Field("lower", Vector(), "the lower end of every coordinate")
+UPPER = Field("upper", Vector(), "the upper end of every coordinate, above the lower one")
 CENTRE = Field("centre", Vector(), "the centre m of the law; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(
@@ -76,6 +100,7 @@ LAW_FORMS = Variant(
         "box": Record(SIZES, CENTRE),
         "sphere": Record(DIMENSION, RADIUS, CENTRE),
         "ball": Record(DIMENSION, RADIUS, CENTRE),
+        "truncated-gaussian": Record(MEAN, VARIANCES, LOWER, UPPER),
         "atoms": Record(POINTS, WEIGHTS),
         "mixture": Record(COMPONENTS),
     },
@@ -105,7 +130,7 @@ def _sizes(values: Values) -> list[fmpq]:
 def _radial(values: Values, *, solid: bool) -> Law[fmpq]:
     if values[DIMENSION] > _MOST_DIMENSIONS:
         raise values.node(DIMENSION).malformed(f"a dimension of at most {_MOST_DIMENSIONS}", str(values[DIMENSION]))
-    return _about_centre(Radial(values[RADIUS], values[DIMENSION], solid), values)
+    return _about_centre(Radial(square(values[RADIUS]), values[DIMENSION], solid), values)
 
 
 def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Values) -> Law[fmpq]:
@@ -114,6 +139,20 @@ def _about_centre(law: Rademacher[fmpq] | Box[fmpq] | Radial[fmpq], values: Valu
     values[CENTRE].require_length(law.dimension, "the law")
     centre = values[CENTRE].load()
     return law if centre.is_zero() is True else Shifted(law, centre.row(0))
+
+
+def _truncated(values: Values) -> Law[fmpq]:
+    fields = (MEAN, VARIANCES, LOWER, UPPER)
+    for field in fields[1:]:
+        values[field].require_length(values[MEAN].shape[1], "the mean")
+    means, variances, lower, upper = (values[field].load().row(0) for field in fields)
+    for index, (variance, low, high) in enumerate(zip(variances, lower, upper, strict=True)):
+        if (variance > 0) is not True:
+            raise values.node(VARIANCES).malformed("variances > 0", f"{describe(variance)} at index {index}")
+        if (low < high) is not True:
+            found = f"{describe(low)} and {describe(high)} at index {index}"
+            raise values.node(UPPER).malformed("upper ends above the lower ones", found)
+    return truncated_gaussian(means, variances, lower, upper)
 
 
 def _atoms(values: Values) -> Atoms[fmpq]:
@@ -147,6 +186,7 @@ _BUILD: Mapping[str, Callable[[Values], Law[fmpq]]] = {
     "box": lambda values: _about_centre(Box(_sizes(values)), values),
     "sphere": lambda values: _radial(values, solid=False),
     "ball": lambda values: _radial(values, solid=True),
+    "truncated-gaussian": _truncated,
     "atoms": _atoms,
     "mixture": _mixture,
 }

@@ -10,6 +10,7 @@ Formulas of laws over balls.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 from flint import arb
 
@@ -29,6 +30,7 @@ from certattn.kernel.mathematics.laws import (
     Rademacher,
     Radial,
     Shifted,
+    TruncatedGaussian,
     Vector,
     dot,
 )
@@ -59,7 +61,7 @@ def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     """C(a), which is the derivative of tau at a."""
     if isinstance(law, Gaussian):
         return [list(row) for row in law.covariance]
-    if isinstance(law, Rademacher | Box):
+    if isinstance(law, Rademacher | Box | TruncatedGaussian):
         variances = _variances(law, tilt)
         return [[x if i == j else x * 0 for j in range(len(variances))] for i, x in enumerate(variances)]
     if isinstance(law, Radial):
@@ -78,8 +80,10 @@ def tilted_covariance(law: Law[arb], tilt: Vector) -> list[list[arb]]:
     raise TypeError(f"no second moment of {type(law).__name__}")
 
 
-def _variances(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
+def _variances(law: Rademacher[arb] | Box[arb] | TruncatedGaussian[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted."""
+    if isinstance(law, TruncatedGaussian):
+        return [central[2] for _, central in _about_means(law, tilt, 2)]
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
         return [c * c * box_variance(c * a) for c, a in pairs]
@@ -90,7 +94,7 @@ def third_cumulant(law: Law[arb], tilt: Vector, c: Vector) -> list[list[arb]]:
     """E <c, x - tau(a)> (x - tau(a))(x - tau(a))' under the tilt: the derivative of C at a in the direction c."""
     if isinstance(law, Gaussian):
         return [[entry * 0 for entry in row] for row in law.covariance]
-    if isinstance(law, Rademacher | Box):
+    if isinstance(law, Rademacher | Box | TruncatedGaussian):
         thirds = _third_moments(law, tilt)
         return [[c[i] * x if i == j else x * 0 for j in range(len(thirds))] for i, x in enumerate(thirds)]
     if isinstance(law, Radial):
@@ -119,12 +123,25 @@ def _third_about(law: Law[arb], tilt: Vector, centre: Vector, c: Vector) -> list
     return _sum(third_cumulant(law, tilt, c), _sum(mixed, even))
 
 
-def _third_moments(law: Rademacher[arb] | Box[arb], tilt: Vector) -> list[arb]:
+def _third_moments(law: Rademacher[arb] | Box[arb] | TruncatedGaussian[arb], tilt: Vector) -> list[arb]:
     """Of the independent coordinates, tilted and about their means."""
+    if isinstance(law, TruncatedGaussian):
+        return [central[3] for _, central in _about_means(law, tilt, 3)]
     pairs = zip(law.sizes, tilt, strict=True)
     if isinstance(law, Box):
         return [natural_power(c, 3) * box_third(c * a) for c, a in pairs]
     return [natural_power(c, 3) * sign_third((c * a).tanh()) for c, a in pairs]
+
+
+def _about_means(law: TruncatedGaussian[arb], tilt: Vector, top: int) -> list[tuple[arb, list[arb]]]:
+    """Of the coordinates, tilted: the mean m, and E (x - m)^n = sum_i C(n, i) (-m)^(n - i) E x^i, n = 0..top."""
+    found = []
+    for c, (mass, *rest) in zip(law.sizes, law.moments(tilt, top), strict=True):
+        raw = [arb(1), *(natural_power(c, n) * moment / mass for n, moment in enumerate(rest, 1))]
+        powers = [natural_power(-raw[1], n) for n in range(top + 1)]
+        central = [sum((comb(n, i) * powers[n - i] * raw[i] for i in range(n + 1)), arb(0)) for n in range(top + 1)]
+        found.append((raw[1], central))
+    return found
 
 
 def sign_third(t: arb) -> arb:
@@ -170,9 +187,13 @@ def fourth(law: Law[arb], centre: Vector, G: Form) -> arb:
     if isinstance(law, Gaussian):
         return _gaussian_fourth(law.covariance, minus(law.mean, centre), G)
     if isinstance(law, Rademacher):
-        return _product_fourth([(c**2, c**4) for c in law.sizes], centre, G)
+        return _product_fourth([(c**2, 0 * c, c**4) for c in law.sizes], centre, G)
     if isinstance(law, Box):
-        return _product_fourth([(c**2 / 3, c**4 / 5) for c in law.sizes], centre, G)
+        return _product_fourth([(c**2 / 3, 0 * c, c**4 / 5) for c in law.sizes], centre, G)
+    if isinstance(law, TruncatedGaussian):
+        found = _about_means(law, [0 * c for c in law.sizes], 4)
+        off = minus(centre, [mean for mean, _ in found])
+        return _product_fourth([(m2, m3, m4) for _, (_, _, m2, m3, m4) in found], off, G)
     if isinstance(law, Radial):
         return _radial_fourth(law, centre, G)
     if isinstance(law, Shifted):
@@ -195,7 +216,7 @@ def _gaussian_fourth(covariance: Form, d: Vector, G: Form) -> arb:
 def _radial_slopes(law: Radial[arb], tilt: Vector) -> tuple[arb, arb, arb]:
     """The derivatives of log 0F1(; b; z) of the orders 1, 2, 3 times h, h^2, h^3, where dz/da = h a and h = R^2 / 2."""
     _, first, second, third = ratios_0f1(law.shape, law.argument(tilt), 3)
-    h = natural_power(law.radius, 2) / 2
+    h = law.squared_radius / 2
     bend = second - natural_power(first, 2)
     return h * first, h * h * bend, natural_power(h, 3) * (third - first * second - 2 * first * bend)
 
@@ -214,7 +235,7 @@ def _radial_fourth(law: Radial[arb], c: Vector, G: Form) -> arb:
 
     m_2 = R^2 / (2b) and m_4 = R^4 / (4 b (b + 1)).
     """
-    b, size = law.shape, natural_power(law.radius, 2)
+    b, size = law.shape, law.squared_radius
     m2, m4 = size / (2 * b), natural_power(size, 2) / (4 * b * (b + 1))
     trace, constant = sum((row[j] for j, row in enumerate(G)), arb(0)), form(G, c)
     pure = m4 * (natural_power(trace, 2) + 2 * product_trace(G, G))
@@ -222,18 +243,19 @@ def _radial_fourth(law: Radial[arb], c: Vector, G: Form) -> arb:
     return pure + natural_power(constant, 2) + 4 * linear + 2 * constant * m2 * trace
 
 
-def _product_fourth(moments: Sequence[tuple[arb, arb]], c: Vector, G: Form) -> arb:
-    """Independent symmetric coordinates of second and fourth moments (m_2, m_4): odd moments vanish.
+def _product_fourth(moments: Sequence[tuple[arb, arb, arb]], c: Vector, G: Form) -> arb:
+    """Independent coordinates of mean 0 and moments (m_2, m_3, m_4).
 
     E(x'G x)^2 = (sum G_jj m_2j)^2 + 2 sum G_ij^2 m_2i m_2j + sum G_jj^2 (m_4j - 3 m_2j^2), and
-    E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx.
+    E(x'Gx - 2c'Gx + c'Gc)^2 = E(x'Gx)^2 + 4 E(c'Gx)^2 + (c'Gc)^2 + 2 c'Gc E x'Gx - 4 sum G_jj (Gc)_j m_3j.
     """
-    second = [m2 for m2, _ in moments]
+    second = [m2 for m2, _, _ in moments]
     trace = sum((row[j] * m2 for j, (row, m2) in enumerate(zip(G, second, strict=True))), arb(0))
     pure = natural_power(trace, 2)
     for i, row in enumerate(G):
-        pure += natural_power(row[i], 2) * (moments[i][1] - 3 * natural_power(second[i], 2))
+        pure += natural_power(row[i], 2) * (moments[i][2] - 3 * natural_power(second[i], 2))
         pure += 2 * sum(natural_power(row[j], 2) * second[i] * second[j] for j in range(len(row)))
     linear = sum(natural_power(entry, 2) * m2 for entry, m2 in zip(apply(G, c), second, strict=True))
+    skewed = sum(row[j] * x * m3 for j, (row, x, (_, m3, _)) in enumerate(zip(G, apply(G, c), moments, strict=True)))
     constant = form(G, c)
-    return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * trace
+    return pure + 4 * linear + natural_power(constant, 2) + 2 * constant * trace - 4 * skewed

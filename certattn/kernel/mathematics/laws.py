@@ -98,10 +98,10 @@ class Radial(Generic[N]):
     """Uniform on the sphere of a radius R in R^d, or with `solid` on the ball.
 
     The ball has the law of d coordinates of the sphere in R^(d + 2). With b = d/2 for the sphere, d/2 + 1 for the ball,
-    E e^{<a, x>} = 0F1(; b; z), z = R^2 |a|^2 / 4.
+    E e^{<a, x>} = 0F1(; b; z), z = R^2 |a|^2 / 4. The radius may be the root of a rational: R^2 is one.
     """
 
-    radius: N
+    squared_radius: N
     dimension: int
     solid: bool
 
@@ -112,7 +112,7 @@ class Radial(Generic[N]):
 
     def argument(self: Radial[arb], tilt: Vector) -> arb:
         """z."""
-        return natural_power(self.radius, 2) * sum((natural_power(a, 2) for a in tilt), arb(0)) / 4
+        return self.squared_radius * sum((natural_power(a, 2) for a in tilt), arb(0)) / 4
 
     def log_mgf(self: Radial[arb], tilt: Vector) -> arb:
         """log 0F1(; b; z)."""
@@ -121,17 +121,54 @@ class Radial(Generic[N]):
     def tilted_mean(self: Radial[arb], tilt: Vector) -> list[arb]:
         """a R^2 / 2 times the derivative of log 0F1(; b; z)."""
         _, slope = ratios_0f1(self.shape, self.argument(tilt), 1)
-        return [natural_power(self.radius, 2) / 2 * slope * a for a in tilt]
+        return [self.squared_radius / 2 * slope * a for a in tilt]
 
     def map(self: Radial[fmpq], lift: Lift) -> Radial[arb]:
-        return Radial(lift(self.radius), self.dimension, self.solid)
+        return Radial(lift(self.squared_radius), self.dimension, self.solid)
+
+
+@dataclass(frozen=True)
+class TruncatedGaussian(Generic[N]):
+    """x_j = c_j y_j, independent, of densities in proportion to e^{-k_j y^2/2 + l_j y} on [-1, 1].
+
+    About a centre they are those of `truncated_gaussian`. A tilt a adds c a to l.
+    """
+
+    sizes: Sequence[N]
+    curvatures: Sequence[N]
+    slopes: Sequence[N]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.sizes)
+
+    def moments(self: TruncatedGaussian[arb], tilt: Vector, top: int) -> list[list[arb]]:
+        """For every coordinate the integrals of y^n e^{-k y^2/2 + (l + c a) y} over [-1, 1], n = 0..top."""
+        # Imported here: the other laws are used without it.
+        from certattn.kernel.mathematics.truncated_normals import truncated_normal_moments
+
+        coordinates = zip(self.sizes, self.curvatures, self.slopes, tilt, strict=True)
+        return [truncated_normal_moments(k, slope + c * a, top) for c, k, slope, a in coordinates]
+
+    def log_mgf(self: TruncatedGaussian[arb], tilt: Vector) -> arb:
+        """sum log of these integrals for n = 0, over those without a tilt."""
+        pairs = zip(self.moments(tilt, 0), self.moments([0 * a for a in tilt], 0), strict=True)
+        return sum(((tilted / plain).log() for (tilted,), (plain,) in pairs), arb(0))
+
+    def tilted_mean(self: TruncatedGaussian[arb], tilt: Vector) -> list[arb]:
+        """c_j E y under the tilt."""
+        return [c * first / mass for c, (mass, first) in zip(self.sizes, self.moments(tilt, 1), strict=True)]
+
+    def map(self: TruncatedGaussian[fmpq], lift: Lift) -> TruncatedGaussian[arb]:
+        sizes, curvatures, slopes = ([lift(x) for x in row] for row in (self.sizes, self.curvatures, self.slopes))
+        return TruncatedGaussian(sizes, curvatures, slopes)
 
 
 @dataclass(frozen=True)
 class Shifted(Generic[N]):
-    """The law of m + x for x of a law about 0, m the centre."""
+    """The law of m + x for x of one of these laws, m the centre."""
 
-    law: Rademacher[N] | Box[N] | Radial[N]
+    law: Rademacher[N] | Box[N] | Radial[N] | TruncatedGaussian[N]
     centre: Sequence[N]
 
     @property
@@ -148,6 +185,17 @@ class Shifted(Generic[N]):
 
     def map(self: Shifted[fmpq], lift: Lift) -> Shifted[arb]:
         return Shifted(self.law.map(lift), [lift(m) for m in self.centre])
+
+
+def truncated_gaussian(
+    means: Sequence[N], variances: Sequence[N], lower: Sequence[N], upper: Sequence[N]
+) -> Shifted[N]:
+    """N(m, s^2) on [z - c, z + c], coordinate by coordinate: about z with k = (c/s)^2 and l = c (m - z) / s^2."""
+    ends = list(zip(lower, upper, strict=True))
+    middles, sizes = [(high + low) / 2 for low, high in ends], [(high - low) / 2 for low, high in ends]
+    curvatures = [c * c / v for c, v in zip(sizes, variances, strict=True)]
+    slopes = [c * (m - z) / v for c, v, m, z in zip(sizes, variances, means, middles, strict=True)]
+    return Shifted(TruncatedGaussian(sizes, curvatures, slopes), middles)
 
 
 @dataclass(frozen=True)
@@ -210,7 +258,7 @@ class Mixture(Generic[N]):
 
 
 # A probability law on R^d.
-Law = Gaussian[N] | Rademacher[N] | Box[N] | Radial[N] | Shifted[N] | Atoms[N] | Mixture[N]
+Law = Gaussian[N] | Rademacher[N] | Box[N] | Radial[N] | TruncatedGaussian[N] | Shifted[N] | Atoms[N] | Mixture[N]
 
 
 def leaves(law: Law[N], weight: N) -> Iterator[tuple[N, Law[N]]]:

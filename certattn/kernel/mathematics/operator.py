@@ -12,7 +12,18 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted, dot
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    dot,
+)
 from certattn.kernel.mathematics.reals import Real
 
 
@@ -75,8 +86,12 @@ def _affine(law: Law[fmpq], U: ExactMatrix, V: ExactMatrix) -> _Affine | None:
     if isinstance(law, Rademacher | Box):
         return _affine_product(law.sizes, U, V)
     if isinstance(law, Radial):
-        still = law.radius == 0 or (V @ U).is_zero() is True
+        still = law.squared_radius == 0 or (V @ U).is_zero() is True
         return (ExactMatrix.zero(V.rows, U.columns), ExactMatrix.zero(1, V.rows)) if still else None
+    if isinstance(law, TruncatedGaussian):
+        # The mean of a coordinate without symmetry is a number that is not known exactly: V may not read it.
+        read = [slope for j, slope in enumerate(law.slopes) if V.T.take_rows([j]).is_zero() is not True]
+        return _affine_product(law.sizes, U, V) if all((slope == 0) is True for slope in read) else None
     if isinstance(law, Shifted):
         found = _affine(law.law, U, V)
         return None if found is None else (found[0], found[1] + ExactMatrix.row_vector(law.centre) @ V.T)

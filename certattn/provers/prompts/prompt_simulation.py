@@ -16,7 +16,17 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Rademacher, Radial, Shifted, leaves
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    leaves,
+)
 from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.rounding import as_float, doubles
@@ -169,6 +179,15 @@ def _tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
     return tokens
 
 
+def _truncated_normals(k: float, slope: float, shares: Array) -> Array:
+    """Where the density e^{-k y^2/2 + slope y} on [-1, 1] has these shares below, by its values on a grid."""
+    y = np.linspace(-1, 1, 8193)
+    exponents = slope * y - k * y * y / 2
+    density = np.exp(exponents - exponents.max())
+    below = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+    return np.asarray(np.interp(shares * below[-1], below, y))
+
+
 def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Array:
     if isinstance(law, Gaussian):
         variances, basis = np.linalg.eigh(doubles(ExactMatrix.rational(law.covariance)))
@@ -182,7 +201,11 @@ def _plain_tokens(law: Law[fmpq], count: int, draw: np.random.Generator) -> Arra
         directions = draw.standard_normal((count, law.dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         lengths = draw.random((count, 1)) ** (1 / law.dimension) if law.solid else 1.0
-        return np.asarray(_vector([law.radius]) * lengths * directions)
+        return np.asarray(np.sqrt(_vector([law.squared_radius])) * lengths * directions)
+    if isinstance(law, TruncatedGaussian):
+        rows = zip(_vector(law.curvatures), _vector(law.slopes), strict=True)
+        columns = [_truncated_normals(k, slope, draw.random(count)) for k, slope in rows]
+        return np.asarray(_vector(law.sizes) * np.stack(columns, axis=1))
     if isinstance(law, Shifted):
         return np.asarray(_vector(law.centre) + _plain_tokens(law.law, count, draw))
     assert isinstance(law, Atoms)

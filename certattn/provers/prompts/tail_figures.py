@@ -32,6 +32,7 @@ _TOKENS = {
     "rademacher": "tokens of random signs",
     "box": "tokens uniform on a box",
     "sphere": "tokens uniform on a sphere",
+    "truncated-gaussian": "truncated Gaussian tokens",
     "ball": "tokens uniform on a ball",
     "atoms": "tokens of a finite set",
 }

@@ -170,15 +170,7 @@ class AnyLaw:
 
     def derived(self, tilt: Sequence[Expr]) -> TiltedLaw:
         """Its weighted moments of order 0, 1 and 2, through e^Lambda and its derivatives."""
-        mgf = sympy.exp(self.log_mgf(tilt))
-        x = [sympy.Dummy(f"x_{j + 1}") for j in range(self.dimension)]
-
-        def weigh(f: Any) -> Expr:
-            terms = sympy.Poly(f(x), *x).terms()
-            pairs = [(coefficient, list(zip(tilt, powers, strict=True))) for powers, coefficient in terms]
-            return sum(coefficient * sympy.diff(mgf, *orders) for coefficient, orders in pairs)
-
-        return TiltedLaw(self.dimension, weigh)
+        return first_principles.of_mgf(sympy.exp(self.log_mgf(tilt)), tilt)
 
 
 def check_mixture(kernel: Kernel) -> Iterator[Check]:

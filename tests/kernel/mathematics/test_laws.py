@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from independent_means import BITS, contains, is_sharp, log_mgf, moments, reals, tilted_mean
+from independent_means import (
+    BITS,
+    contains,
+    is_sharp,
+    log_mgf,
+    moments,
+    reals,
+    tilted_mean,
+    truncated_integrals,
+)
 from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import langevin, log_cosh, log_sinhc
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted, dot
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    dot,
+)
+from certattn.kernel.mathematics.truncated_normals import truncated_normal_moments
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +65,10 @@ BOX = Box(qs("1", "1/2"))
 FLAT_BOX = Box(qs("0", "1e10"))
 ATOMS = Atoms([qs("0", "0"), qs("1", "0"), qs("0", "1"), qs("1", "0")], qs("1/2", "1/8", "1/4", "1/8"))
 ONE_ATOM = Atoms([qs("1/7", "-3")], qs("1"))
-CIRCLE, DISK = Radial(fmpq(3, 2), 2, solid=False), Radial(fmpq(2), 2, solid=True)
+CIRCLE, DISK = Radial(fmpq(9, 4), 2, solid=False), Radial(fmpq(3), 2, solid=True)
 FAR_BOX, FAR_SIGNS = Shifted(BOX, qs("3", "-1/2")), Shifted(SIGNS, qs("0", "1e3"))
+NEAR_TRUNCATED = TruncatedGaussian(qs("1", "1/2"), qs("3", "1/100"), qs("1/2", "-20"))
+FAR_TRUNCATED = Shifted(TruncatedGaussian(qs("2", "7"), qs("1e-12", "300"), qs("0", "200")), qs("3", "-1/2"))
 MIXED = Mixture([GAUSSIAN, SIGNS, BOX, ATOMS], qs("1/2", "1/4", "1/8", "1/8"))
 FAR_APART = Mixture([FAR_BOX, BOX, FAR_SIGNS], qs("1/2", "1/4", "1/4"))
 NESTED = Mixture([MIXED, Mixture([ONE_ATOM, SINGULAR], qs("1/3", "2/3"))], qs("999/1000", "1/1000"))
@@ -82,9 +106,26 @@ TILTS = {
 }
 
 
+TRUNCATED = {
+    "truncated Gaussian": NEAR_TRUNCATED,
+    "truncated Gaussian about a point": FAR_TRUNCATED,
+    "mixture with a truncated Gaussian": Mixture([NEAR_TRUNCATED, FAR_TRUNCATED, BOX], qs("1/2", "1/4", "1/4")),
+}
+
+
 @pytest.mark.parametrize("tilt", TILTS.values(), ids=TILTS.keys())
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 def test_enclosures_contain_the_truth(law: Law, tilt: tuple[str, ...]) -> None:
+    _contain_the_truth(law, tilt)
+
+
+@pytest.mark.parametrize("tilt", [tilt for name, tilt in TILTS.items() if name != "huge"])
+@pytest.mark.parametrize("law", TRUNCATED.values(), ids=TRUNCATED.keys())
+def test_those_of_truncated_gaussians_too(law: Law, tilt: tuple[str, ...]) -> None:
+    _contain_the_truth(law, tilt)
+
+
+def _contain_the_truth(law: Law, tilt: tuple[str, ...]) -> None:
     exact = qs(*tilt)
     means, log = tilted_mean(law, reals(exact)), log_mgf(law, reals(exact))
     for bits in (64, 256, 1024):
@@ -142,6 +183,47 @@ def test_box_against_quadrature(size: str, tilt: str) -> None:
             assert contains(found, first / mass, 190)
             assert is_sharp(found, 100)
             assert contains(law.log_mgf([arb(q(tilt))]), mp.log(mass), 190)
+
+
+CURVES = [("1e-9", "0"), ("1/3", "-5/7"), ("25", "3"), ("100", "-80"), ("1/1000000", "-61/2"), ("2", "200")]
+
+
+@pytest.mark.parametrize(("curvature", "slope"), CURVES)
+def test_truncated_normal_moments_against_quadrature(curvature: str, slope: str) -> None:
+    """Of every order, and the closed forms that other tests rely on."""
+    with mp.workdps(50):
+        (k,), (b,) = reals(qs(curvature)), reals(qs(slope))
+        width = 1 / (1 + abs(b) + k)
+        ends = [s * (1 - width * 4**j) for j in range(12) for s in (1, -1) if width * 4**j < 1]
+        grid = sorted({mpf(-1), mpf(0), mpf(1), *ends})
+
+        def moment(n: int) -> mpf:
+            return mp.quad(lambda y: y**n * mp.exp(-k * y * y / 2 + b * y), grid)
+
+        truths = [moment(n) for n in range(8)]
+        closed = truncated_integrals(k, b)
+        assert all(abs(x - y) <= mpf(10) ** -35 * truths[0] for x, y in zip(closed, truths[:2], strict=True))
+        for bits in (64, 200):
+            with working_precision(bits):
+                found = truncated_normal_moments(arb(q(curvature)), arb(q(slope)), 7)
+                assert all(contains(e, t, 110) or abs(t) < mpf(10) ** -40 for e, t in zip(found, truths, strict=True))
+                assert all(e.is_exact() or e.rel_accuracy_bits() >= bits - 16 for e in found)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 400), st.integers(-300, 300), st.integers(1, 10**6), st.integers(0, 6), st.fractions(-1, 1))
+def test_balls_of_slopes_hold_the_moments_of_every_slope_in_them(k: int, b: int, spread: int, n: int, at: Any) -> None:
+    with working_precision(80):
+        ball = truncated_normal_moments(arb(k) / 8, arb(b) / 8 + arb(0, 1) / spread, n)[n]
+        point = arb(b) / 8 + arb(fmpq(at.numerator, at.denominator)) / spread
+        assert ball.contains(truncated_normal_moments(arb(k) / 8, point, n)[n])
+
+
+@pytest.mark.parametrize(("k", "b"), [("1e30", "0"), ("1", "1e30"), ("1", "-40000"), ("40000", "1")])
+def test_sums_that_would_be_too_long_say_nothing(k: str, b: str) -> None:
+    assert not any(x.is_finite() for x in truncated_normal_moments(arb(q(k)), arb(q(b)), 3))
+    assert not truncated_normal_moments(arb(1), arb("0 +/- 1e9"), 0)[0].is_finite()
+    assert not truncated_normal_moments(arb(1), arb("nan"), 0)[0].is_finite()
 
 
 # -- the two closed forms on the two sides of |x| = 1

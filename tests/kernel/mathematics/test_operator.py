@@ -13,7 +13,18 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, dot
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    dot,
+)
 from certattn.kernel.mathematics.operator import AffineMap, Operator
 from certattn.kernel.mathematics.reals import Real, Surd, real_root
 
@@ -77,7 +88,11 @@ AFFINE = {
     "the one sign that moves is not read": (Rademacher(row("1 0")), I2, rows("0 5")),
     "the one sign that is read does not move": (Rademacher(row("1 2")), rows("1 1", "0 0"), rows("0 5")),
     "sphere of radius 0": (Radial(fmpq(0), 2, solid=False), I2, I2),
-    "ball whose tilts the values do not read": (Radial(fmpq(3), 2, solid=True), rows("1 0", "0 0"), rows("0 5")),
+    "ball whose tilts the values do not read": (Radial(fmpq(9), 2, solid=True), rows("1 0", "0 0"), rows("0 5")),
+    "truncated Gaussians about their means, unread": (
+        Shifted(TruncatedGaussian(row("1 2"), row("3 4"), row("0 0")), row("1 -1/3")), rows("1 1", "0 0"), rows("0 5")),
+    "truncated Gaussian, of a mean that is not rational and not read": (
+        TruncatedGaussian(row("1 2"), row("3 4"), row("1 0")), rows("1 1", "0 0"), rows("0 5")),
     "box untouched by the queries": (Box(row("1 2")), rows("0 0", "0 0"), I2),
     "box unread by the values": (Box(row("1 2")), I2, rows("0 0")),
     "one atom": (Atoms(rows("3 4"), row("1")), I2, I2),
@@ -94,7 +109,10 @@ NOT_AFFINE = {
     "signs": (Rademacher(row("1 2")), I2, I2),
     "signs, one coordinate": (Rademacher(row("0 1/1000")), I2, rows("1 1")),
     "box": (Box(row("1 2")), I2, rows("1 1")),
-    "sphere": (Radial(fmpq(3), 2, solid=False), I2, rows("0 5")),
+    "sphere": (Radial(fmpq(9), 2, solid=False), I2, rows("0 5")),
+    "truncated Gaussian": (TruncatedGaussian(row("1 2"), row("3 4"), row("0 0")), I2, rows("1 1")),
+    "truncated Gaussian, one coordinate read, off the middle": (
+        TruncatedGaussian(row("1 2"), row("3 4"), row("0 1")), I2, rows("0 5")),
     "atoms": (Atoms(rows("0 0", "1 0"), row("1/2 1/2")), I2, I2),
     "atoms that coincide but one": (Atoms(rows("3 4", "3 4", "3 5"), row("1/3 1/3 1/3")), I2, I2),
     "gaussians of different means": (

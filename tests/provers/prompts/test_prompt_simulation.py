@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import truncnorm
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.theorems.prompts.output_tail import THEOREM, read, read_given
@@ -51,6 +52,20 @@ def test_prompts_of_one_token_have_the_tokens_law() -> None:
     values, gamma = np.array([[1, 1], [0, 2]]), np.array([[1, 0.5], [0.5, 1]])
     assert found.mean(0) == pytest.approx(-values @ gamma @ np.array([1, 0.5]), abs=0.02)
     assert np.cov(found.T) == pytest.approx(values @ gamma @ values.T, abs=0.05)
+
+
+def test_tokens_of_bounded_laws_are_drawn_from_them() -> None:
+    """Means and covariances of truncated normals by scipy, near and far out, and of a sphere whose radius is a root."""
+    law = {"kind": "truncated-gaussian", "mean": ["0", "1"], "variances": ["1", "1/4"]}
+    given = {"law": {**law, "lower": ["3", "0"], "upper": ["5", "3/2"]}, "tilt": ["0", "0"], "length": "1"}
+    found = errors(prompt_of(given), 1, 200_000)
+    known = [truncnorm(3, 5).std(), truncnorm(-2, 1, 1, 0.5).std()]
+    assert found.mean(0) == pytest.approx([0, 0], abs=0.01)
+    assert np.cov(found.T) == pytest.approx(np.diag(known) ** 2, abs=0.003)
+    sphere = {"kind": "sphere", "dimension": "3", "radius": "sqrt(12)"}
+    found = errors(prompt_of({"law": sphere, "tilt": ["0", "0", "0"], "length": "1"}), 1, 200_000)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(np.full(200_000, math.sqrt(12)))
+    assert np.cov(found.T) == pytest.approx(4 * np.eye(3), abs=0.05)
 
 
 def test_the_short_way_for_gaussian_tokens_is_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:

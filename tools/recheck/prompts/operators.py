@@ -22,11 +22,14 @@ def affine(law: Law, U: Matrix, V: Matrix) -> tuple[Matrix, Vector]:
     columns, still = transposed(U), [[Fraction(0)] * len(U[0]) for _ in V]
     if law.kind == "gaussian":
         return matmul(V, matmul(law.cov, U)), times(V, law.mean)
-    if law.kind in ("rademacher", "box"):
-        if all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
+    if law.kind in ("rademacher", "box", "truncated-gaussian"):
+        # the mean of what is read has to be the middle
+        slopes = [b for _, b in law.bumps] if law.kind == "truncated-gaussian" else []
+        symmetric = not any(b and any(row[j] for row in V) for j, b in enumerate(slopes))
+        if symmetric and all(not c or not any(U[j]) or not any(row[j] for row in V) for j, c in enumerate(law.sizes)):
             return still, times(V, law.centre)
     elif law.kind in ("sphere", "ball"):
-        if not law.radius or not any(any(row) for row in matmul(V, U)):
+        if not law.r2 or not any(any(row) for row in matmul(V, U)):
             return still, times(V, law.centre)
     elif law.kind == "atoms":
         seen, values = ([times(m, y) for y in law.points] for m in (columns, V))

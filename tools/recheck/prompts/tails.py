@@ -243,7 +243,7 @@ class Tails:
         def reach(b: Sequence[Any]) -> I:
             """max <b, x> over the support"""
             if law.kind in ("sphere", "ball"):
-                return root(summed(square(iv(x)) for x in b)) * law.radius + dot(b, law.centre)
+                return root(summed(square(iv(x)) for x in b) * law.r2) + dot(b, law.centre)
             return summed(absolute(x) * c for x, c in zip(b, law.sizes, strict=True)) + dot(b, law.centre)
 
         best: I | None = None
@@ -418,9 +418,11 @@ def lengths(node: Any, where: str) -> tuple[int, bool]:
 
 def constant(law: Law, u: Vector) -> bool:
     """Whether <u, x> is the same for all tokens, exactly."""
+    if law.kind == "truncated-gaussian" or not any(u):
+        return not any(u)
     if law.kind == "mixture":
-        mean = {dot(u, second_moments(part)[0]) for part in law.parts}
-        return len(mean) == 1 and all(constant(part, u) for part in law.parts)
+        alone = all(constant(part, u) for part in law.parts)
+        return alone and len({dot(u, second_moments(part)[0]) for part in law.parts}) == 1
     return dot(u, times(second_moments(law)[1], u)) == 0
 
 

@@ -63,7 +63,12 @@ from certattn.kernel.theorems.prompts.mathematics.over_queries import (
     quadratic,
     weighted_queries,
 )
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
+from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import (
+    has_rational_moments,
+    is_centred,
+    is_sub_gaussian,
+    mean_and_covariance,
+)
 
 if TYPE_CHECKING:
     from certattn.kernel.mathematics.query_averages import QueryAverage
@@ -229,6 +234,9 @@ def read_given(certificate: Certificate) -> Setting:
     weights = read_weights(values, law.dimension)
     queries.require_dimension(weights.query_dimension, "the queries that U or Q takes")
     for stated in (law, queries):
+        if not has_rational_moments(stated.law):
+            found = "a truncated Gaussian, whose covariance is not known exactly"
+            raise stated.node.malformed("a law whose mean and covariance are rational numbers", found)
         if is_centred(stated.law) is not True:
             raise stated.node.malformed("a law of mean 0, as the proposition supposes", "one of another mean")
     return Setting(values, law, queries, weights, read_scale(values))

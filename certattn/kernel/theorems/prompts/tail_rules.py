@@ -53,7 +53,7 @@ from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import mean_and_covariance
+from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import has_rational_moments, mean_and_covariance
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,
@@ -133,6 +133,8 @@ MOST_SCORE_VARIANCE = 1000
 
 def is_constant(law: Law[fmpq], direction: ExactMatrix) -> bool:
     """Whether <v, x> is one number for every token of the law: of variance 0."""
+    if not has_rational_moments(law):
+        return direction.is_zero()  # every coordinate of a truncated Gaussian varies
     _, covariance = mean_and_covariance(law)
     return (direction @ covariance @ direction.T).is_zero()
 

@@ -23,6 +23,7 @@ from certattn.kernel.mathematics.laws import (
     Rademacher,
     Radial,
     Shifted,
+    TruncatedGaussian,
     Vector,
     dot,
 )
@@ -94,9 +95,11 @@ def _series(law: Law[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int
     if isinstance(law, Gaussian):
         return _gaussian(law, tilt, u, v, orders)
     if isinstance(law, Rademacher):
-        return _independent(law.sizes, sign_coefficient, tilt, u, v, orders)
+        return _independent(_lines(law.sizes, sign_coefficient, tilt, sum(orders)), u, v, orders)
     if isinstance(law, Box):
-        return _independent(law.sizes, uniform_coefficient, tilt, u, v, orders)
+        return _independent(_lines(law.sizes, uniform_coefficient, tilt, sum(orders)), u, v, orders)
+    if isinstance(law, TruncatedGaussian):
+        return _independent(_truncated_lines(law, tilt, sum(orders)), u, v, orders)
     if isinstance(law, Radial):
         return _radial(law, tilt, u, v, orders)
     if isinstance(law, Shifted):
@@ -140,7 +143,7 @@ def _gaussian(law: Gaussian[arb], tilt: Vector, u: Vector, v: Vector, orders: tu
 def _radial(law: Radial[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """F(z + Q) = sum_n F^(n)(z) Q^n / n! for F = 0F1(; b; .), Q = R^2 / 4 (|a + t u + r v|^2 - |a|^2)."""
     p, q = orders
-    quarter = natural_power(law.radius, 2) / 4
+    quarter = law.squared_radius / 4
     terms = {
         (1, 0): 2 * dot(tilt, u), (0, 1): 2 * dot(tilt, v),
         (2, 0): dot(u, u), (1, 1): 2 * dot(u, v), (0, 2): dot(v, v),
@@ -156,12 +159,25 @@ def _radial(law: Radial[arb], tilt: Vector, u: Vector, v: Vector, orders: tuple[
     return [[size * x for x in row] for row in found]
 
 
-def _independent(sizes: Vector, of: _Coordinate, tilt: Vector, u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
+def _lines(sizes: Vector, of: _Coordinate, tilt: Vector, order: int) -> list[Series]:
+    """The coefficients of 1, t, ..., t^n of E e^{(a + t) x} for every coordinate."""
+    return [[of(c * a, c, n) for n in range(order + 1)] for c, a in zip(sizes, tilt, strict=True)]
+
+
+def _truncated_lines(law: TruncatedGaussian[arb], tilt: Vector, order: int) -> list[Series]:
+    """c^n / n! times the integrals of the law, over the one of n = 0 without a tilt."""
+    found, plain = law.moments(tilt, order), law.moments([0 * a for a in tilt], 0)
+    return [
+        [natural_power(c, n) * moment / (math.factorial(n) * mass) for n, moment in enumerate(line)]
+        for c, line, (mass,) in zip(law.sizes, found, plain, strict=True)
+    ]
+
+
+def _independent(lines: Sequence[Series], u: Vector, v: Vector, orders: tuple[int, int]) -> Table:
     """The product over coordinates: of (t u + r v)^n the coefficient of t^i r^j is C(n, i) u^i v^j."""
     p, q = orders
     factors = []
-    for c, a, x, y in zip(sizes, tilt, u, v, strict=True):
-        line = [of(c * a, c, n) for n in range(p + q + 1)]
+    for line, x, y in zip(lines, u, v, strict=True):
         left, right = ([natural_power(h, n) for n in range(order + 1)] for h, order in ((x, p), (y, q)))
         factors.append(
             [[math.comb(i + j, i) * left[i] * right[j] * line[i + j] for j in range(q + 1)] for i in range(p + 1)]

@@ -18,11 +18,28 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    leaves,
+)
+
+
+def has_rational_moments(law: Law[fmpq]) -> bool:
+    """Whether mean and covariance are rational numbers, as all but those of truncated Gaussians are."""
+    parts = (part.law if isinstance(part, Shifted) else part for _, part in leaves(law, fmpq(1)))
+    return not any(isinstance(part, TruncatedGaussian) for part in parts)
 
 
 def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
-    """E x (1 x d) and Cov x of a law with rational parameters."""
+    """E x (1 x d) and Cov x of a law that `has_rational_moments`."""
     if isinstance(law, Gaussian):
         return ExactMatrix.row_vector(law.mean), ExactMatrix.rational(law.covariance)
     if isinstance(law, Rademacher):
@@ -30,7 +47,7 @@ def mean_and_covariance(law: Law[fmpq]) -> tuple[ExactMatrix, ExactMatrix]:
     if isinstance(law, Box):
         return ExactMatrix.zero(1, law.dimension), _diagonal([c * c / 3 for c in law.sizes])
     if isinstance(law, Radial):
-        return ExactMatrix.zero(1, law.dimension), _diagonal([law.radius**2 / (2 * law.shape)] * law.dimension)
+        return ExactMatrix.zero(1, law.dimension), _diagonal([law.squared_radius / (2 * law.shape)] * law.dimension)
     if isinstance(law, Shifted):
         return ExactMatrix.row_vector(law.centre), mean_and_covariance(law.law)[1]
     if isinstance(law, Atoms):
@@ -52,7 +69,7 @@ def is_sub_gaussian(law: Law[fmpq], variance: fmpq) -> bool:
     if isinstance(law, Box):
         return all((c * c <= 3 * variance) is True for c in law.sizes)
     if isinstance(law, Radial):
-        return (law.radius**2 <= 2 * law.shape * variance) is True
+        return (law.squared_radius <= 2 * law.shape * variance) is True
     if isinstance(law, Atoms):
         return all((_squared(point) <= variance) is True for point in law.points)
     if isinstance(law, Mixture):

@@ -25,7 +25,18 @@ from math import factorial
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.functions import exp_remainder, natural_power, root
-from certattn.kernel.mathematics.laws import Atoms, Box, Law, Rademacher, Radial, Shifted, Vector, dot, leaves
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Law,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    Vector,
+    dot,
+    leaves,
+)
 from certattn.kernel.theorems.prompts.mathematics.series import (
     Series,
     linear_exponential,
@@ -38,21 +49,23 @@ from certattn.kernel.theorems.prompts.mathematics.series import (
 
 # -- laws of bounded support, part by part: points, boxes or their corners, balls or their spheres
 
-Region = Rademacher[arb] | Box[arb] | Radial[arb] | Shifted[arb]
+Region = Rademacher[arb] | Box[arb] | Radial[arb] | TruncatedGaussian[arb] | Shifted[arb]
 BoundedPart = Region | Atoms[arb]
 
 
 def bounded_parts(law: Law[arb]) -> list[BoundedPart] | None:
     """The laws that a law is mixed from; None if one of them has no bounded support."""
     parts = [part for _, part in leaves(law, arb(1))]
-    bounded = [part for part in parts if isinstance(part, Rademacher | Box | Radial | Shifted | Atoms)]
+    bounded = [
+        part for part in parts if isinstance(part, Rademacher | Box | Radial | TruncatedGaussian | Shifted | Atoms)
+    ]
     return bounded if len(bounded) == len(parts) else None
 
 
 def support_function(law: Region, tilt: Vector) -> arb:
-    """h(a) = max <a, x> over the support: sum c_j |a_j| of signs or a box, R |a| of a ball; <a, m> more about m."""
+    """h(a) = max <a, x> over the support: sum c_j |a_j| of signs or boxes, R |a| of a ball; <a, m> more about m."""
     if isinstance(law, Radial):
-        return law.radius * root(sum((natural_power(a, 2) for a in tilt), arb(0)))
+        return root(law.squared_radius * sum((natural_power(a, 2) for a in tilt), arb(0)))
     if isinstance(law, Shifted):
         return dot(tilt, law.centre) + support_function(law.law, tilt)
     return dot(law.sizes, [abs(a) for a in tilt])

@@ -11,7 +11,17 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+)
 from certattn.kernel.theorems.prompts.mathematics import series
 from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import ProductMoments, product_summand
@@ -25,7 +35,8 @@ MIXTURE = Mixture([GAUSSIAN, SIGNS, ATOMS], [HALF, fmpq(1, 4), fmpq(1, 4)])
 FAR = Shifted(SIGNS, [HALF, fmpq(-2)])
 LAWS = {
     "gaussian": GAUSSIAN, "singular": SINGULAR, "signs": SIGNS, "box": BOX, "atoms": ATOMS, "mixture": MIXTURE,
-    "circle": Radial(fmpq(3, 2), 2, solid=False), "disk": Radial(fmpq(3, 2), 2, solid=True),
+    "circle": Radial(fmpq(9, 4), 2, solid=False), "disk": Radial(fmpq(9, 4), 2, solid=True),
+    "truncated": Shifted(TruncatedGaussian([fmpq(1), HALF], [fmpq(9), fmpq(1)], [fmpq(2), fmpq(-3)]), [HALF, fmpq(1)]),
     "signs about a point": FAR, "boxes about points": Mixture([Shifted(BOX, [fmpq(3), HALF]), FAR], [HALF, HALF]),
 }  # fmt: skip
 TILT, U, V = [fmpq(1, 2), fmpq(-1)], [fmpq(1), fmpq(1, 3)], [fmpq(-1, 2), fmpq(1)]
@@ -52,7 +63,7 @@ def nodes(law: Law) -> tuple[Any, Any]:
         grid = np.array(list(itertools.product(g, g))) * np.sqrt(np.maximum(values, 0))
         return np.outer(w, w).ravel() / (2 * np.pi), grid @ frame.T + doubles([law.mean])[0]
     if isinstance(law, Radial):
-        angles, radius = 2 * np.pi * np.arange(80) / 80, float(law.radius.p) / float(law.radius.q)
+        angles, radius = 2 * np.pi * np.arange(80) / 80, float(doubles([[law.squared_radius]])[0, 0]) ** 0.5
         around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         s, w = np.polynomial.legendre.leggauss(60) if law.solid else (np.array([1.0]), np.array([1.0]))
         # Radii of a disk have the density 2r on [0, 1].
@@ -61,6 +72,12 @@ def nodes(law: Law) -> tuple[Any, Any]:
     if isinstance(law, Shifted):
         p, x = nodes(law.law)
         return p, x + doubles([law.centre])[0]
+    if isinstance(law, TruncatedGaussian):
+        g, w = np.polynomial.legendre.leggauss(60)
+        shapes = zip(doubles([law.curvatures])[0], doubles([law.slopes])[0], strict=True)
+        masses = [w * np.exp(b * g - k * g * g / 2) for k, b in shapes]
+        grid = np.array(list(itertools.product(g, g))) * doubles([law.sizes])[0]
+        return np.outer(*(m / m.sum() for m in masses)).ravel(), grid
     sizes = doubles([law.sizes])[0]
     g, w = (np.array([-1.0, 1.0]), np.ones(2)) if isinstance(law, Rademacher) else np.polynomial.legendre.leggauss(60)
     return np.outer(w, w).ravel() / 4, np.array(list(itertools.product(g, g))) * sizes
@@ -121,5 +138,5 @@ def test_no_more_moments_of_a_coordinate_are_computed_than_are_used() -> None:
         return arb(1)
 
     one = [arb(1)]
-    series._independent(one, coefficient, one, one, one, (3, 3))
+    series._independent(series._lines(one, coefficient, one, 6), one, one, (3, 3))
     assert asked == list(range(7))

@@ -18,7 +18,7 @@ POINT = Atoms([[fmpq(5), fmpq(7)]], [fmpq(1)])
 MIXED = Mixture([NORMAL, POINT, SIGNS], [half, fmpq(1, 4), fmpq(1, 4)])
 # The largest s^2 that is needed, where it is known.
 VARIANCES: list[tuple[Law, fmpq]] = [
-    (Radial(fmpq(3), 2, solid=False), fmpq(9, 2)), (Radial(fmpq(3), 4, solid=True), fmpq(3, 2)),
+    (Radial(fmpq(9), 2, solid=False), fmpq(9, 2)), (Radial(fmpq(9), 4, solid=True), fmpq(3, 2)),
     (SIGNS, fmpq(4)), (BOX, fmpq(3)), (ATOMS, fmpq(2)), (Gaussian([fmpq(0)], [[fmpq(5)]]), fmpq(5)),
     (Mixture([SIGNS, BOX], [half, half]), fmpq(4)),
 ]  # fmt: skip

@@ -14,7 +14,16 @@ from mpmath import mp, mpf
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.functions import exp_remainder
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Mixture, Rademacher, Radial, Shifted
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+)
 from certattn.kernel.theorems.prompts.mathematics.series import (
     linear_exponential,
     mgf_series,
@@ -70,6 +79,8 @@ def _grid(nodes: Any, weights: Any, sizes: tuple[int, int], centre: tuple[int, i
 with mp.workdps(80):
     _ANGLES = [2 * mp.pi * k / 96 for k in range(96)]
     _CIRCLE = _points([(1 + 2 * mp.cos(t), 2 * mp.sin(t) - 1) for t in _ANGLES], [mpf(1) / 96] * 96)
+_LEGENDRE, _SHARES = np.polynomial.legendre.leggauss(30)
+_CUT = _SHARES * np.exp(_LEGENDRE - _LEGENDRE**2)
 _SIGNS = _points(list(itertools.product((1, -1), (2, -2))), [mpf(1) / 4] * 4)
 _ATOMS = _points([(0, 1), (2, -1)], [mpf(1) / 4, mpf(3) / 4])
 _NORMAL = _grid(*np.polynomial.hermite_e.hermegauss(40), (1, 1), (1, -1), float(np.sqrt(2 * np.pi)))
@@ -83,7 +94,10 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
     "a box about a point": (
         Shifted(Box([fmpq(1), fmpq(2)]), [fmpq(1), fmpq(-3)]),
         _grid(*np.polynomial.legendre.leggauss(24), (1, 2), (1, -3), 2)),
-    "a circle about a point": (Shifted(Radial(fmpq(2), 2, solid=False), [fmpq(1), fmpq(-1)]), _CIRCLE),
+    "truncated Gaussians about a point": (
+        Shifted(TruncatedGaussian([fmpq(1), fmpq(2)], [fmpq(2), fmpq(2)], [fmpq(1), fmpq(1)]), [fmpq(1), fmpq(-3)]),
+        _grid(_LEGENDRE, _CUT, (1, 2), (1, -3), float(_CUT.sum()))),
+    "a circle about a point": (Shifted(Radial(fmpq(4), 2, solid=False), [fmpq(1), fmpq(-1)]), _CIRCLE),
     "a Gaussian": (Gaussian([fmpq(1), fmpq(-1)], [[fmpq(1), fmpq(0)], [fmpq(0), fmpq(1)]]), _NORMAL),
     "a mixture": (
         Mixture(
@@ -97,7 +111,7 @@ LAWS: dict[str, tuple[Any, Expectation]] = {
 }  # fmt: skip
 laws = pytest.mark.parametrize("name", LAWS)
 # Quadrature in doubles.
-DIGITS = {"a box": 11, "a box about a point": 11, "a Gaussian": 10}
+DIGITS = {"truncated Gaussians about a point": 11, "a box": 11, "a box about a point": 11, "a Gaussian": 10}
 
 
 def near(found: arb, wanted: mpf, digits: int) -> bool:

@@ -12,8 +12,9 @@ from flint import arb, arb_mat, fmpq, fmpz_mat
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.law_moments import fourth, third_cumulant, tilted_covariance
-from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher
+from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Shifted, TruncatedGaussian
 from certattn.kernel.mathematics.softmax import Prompt
+from certattn.kernel.theorems.prompts.mathematics.series import weighted_moments
 from certattn.kernel.theorems.training.context_losses import (
     ContextLoss,
     FinitePrompt,
@@ -175,11 +176,13 @@ def test_curvatures_of_the_population() -> None:
 GAUSSIAN = Gaussian([arb(1) / 4, arb(-1)], [[arb(2), arb(1) / 2], [arb(1) / 2, arb(1)]])
 BOX, SIGNS = Box([arb(1), arb(3)]), Rademacher([arb(1), arb(2)])
 ATOMS = Atoms([[arb(0), arb(1)], [arb(1), arb(-1)], [arb(2), arb(1) / 2]], [arb(1) / 4, arb(1) / 2, arb(1) / 4])
+TRUNCATED = Shifted(TruncatedGaussian([arb(1), arb(2)], [arb(1) / 2, arb(9)], [arb(-1), arb(4)]), [arb(1) / 2, arb(-3)])
 LAWS: dict[str, Law] = {
     "Gaussian": GAUSSIAN,
     "signs": SIGNS,
     "box": BOX,
     "atoms": ATOMS,
+    "truncated": TRUNCATED,
     "mixture": Mixture([GAUSSIAN, BOX, ATOMS, SIGNS], [arb(1) / 4] * 4),
 }
 
@@ -235,6 +238,17 @@ def test_the_tube_bounds_the_gap_of_the_gradients() -> None:
         other = first.flat + 0.5 * (at - first.flat)
         moved = (at - other) - (second.gradient(at) - second.gradient(other)) / 16
         assert np.linalg.norm(moved) <= (1 + rate / 16) * np.linalg.norm(at - other) + 1e-9
+
+
+@pytest.mark.parametrize("centre", [(0.0, 0.0), (1.5, -2.25)])
+def test_fourth_moments_of_truncated_gaussians_are_sums_of_their_series(centre: tuple[float, float]) -> None:
+    """E ((x - c)'G(x - c))^2 for G = u u' + v v', by joint moments of the two outputs."""
+    u, v, zero = [arb(1), arb(1) / 2], [arb(-1) / 3, arb(2)], [arb(0), arb(0)]
+    at = [arb(c) for c in centre]
+    G = [[u[i] * u[j] + v[i] * v[j] for j in range(2)] for i in range(2)]
+    table = weighted_moments(TRUNCATED, zero, at, 0, u, v, 4)
+    wanted = 24 * table[4][0] + 2 * 4 * table[2][2] + 24 * table[0][4]
+    assert abs(fourth(TRUNCATED, at, G) - wanted) < 1e-28
 
 
 def test_fourth_moments_of_signs_are_those_of_their_points() -> None:
