@@ -26,7 +26,7 @@ TRUSTED = (f"{_ROOT}.kernel", f"{_ROOT}.fast", ARCHIVES, f"{_ROOT}.bundle.contai
 CORE = f"{_ROOT}.kernel.decide.checker"
 ARRAYS = f"{_ROOT}.kernel.document.arrays"
 FAST = f"{_ROOT}.fast"
-METHODS = f"{_ROOT}.kernel.decide.methods"
+METHODS = f"{_ROOT}.kernel.methods"
 # The order in which rooms are read; what else there is comes first.
 _ROOMS = ("decide", "document", "mathematics", "given", *CHAPTERS, "fast", "bundle")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.decide.methods import noting_methods
+from certattn.kernel.methods import noting_methods
 from certattn.kernel.decide.obligation import DOUBLE, Part
 from certattn.kernel.decide.proof import Answer, Outcome, Proof, Verdict
 from certattn.kernel.decide.theorem import Theorem

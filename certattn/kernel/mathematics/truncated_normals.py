@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from flint import arb, ctx
 
+from certattn.kernel.methods import method
+
 # Of k and of |l|, beyond which the sums are no longer worth the wait: a few terms for every unit.
 _LARGEST = 1 << 15
 
 
+@method
 def truncated_normal_moments(k: arb, l: arb, top: int) -> list[arb]:  # noqa: E741 - the names of the formulas
     """I_0, ..., I_top; nan where k or |l| is too large, or has no bound."""
     if (k <= _LARGEST) is not True or (abs(l) <= _LARGEST) is not True:

@@ -7,7 +7,7 @@ from functools import reduce
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.methods import method
+from certattn.kernel.methods import method
 from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.capped_sums import Part, plane
 from certattn.kernel.mathematics.reals import describe
