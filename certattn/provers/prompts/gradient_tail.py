@@ -135,10 +135,13 @@ def _asserts(gradient: str, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
 
 
 def _best(error: GradientError, wanted: Wanted) -> Found:
-    """What rules find, or what moments find for one length, whichever is better. Raises NotProvedError."""
+    """What rules find, or what moments find, whichever is better. Raises NotProvedError.
+
+    In U moments are for one length.
+    """
     found, reasons = list[Found](), list[NotProvedError]()
     searches: list[Callable[[], Search | None]] = [lambda: search_of(error)]
-    if not wanted.onwards:
+    if not wanted.onwards or error.gradient == "V":
         searches.append(lambda: by_moments_of_gradient(error))
     for make in searches:
         search = make()

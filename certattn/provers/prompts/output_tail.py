@@ -42,8 +42,6 @@ from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smal
 from certattn.provers.rounding import as_float, round_down, round_up, upper_rational
 
 RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("rules", "mean-square", "moment", "inversion")
-# These are for one length.
-_AT_ONE = (MOMENT, INVERSION)
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
@@ -173,7 +171,7 @@ def generate(
         if probability is not None or norm is not None or lengths == ONWARDS:
             raise UsageError("at_least is for directions and one length, and stands in place of a probability")
         probability, method = at_least, INVERSION
-    if method in _AT_ONE:
+    if method == INVERSION:
         if lengths == ONWARDS:
             raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
         lengths = LENGTHS[0]
@@ -182,7 +180,11 @@ def generate(
     prompt = draft.read(read_given)
     require_light_scores(prompt, MOST_HEAVINESS)
     goals = _goals(prompt, exact(directions, "directions"), norm, method)
-    return (_stated if at_least is None else _from_below)(draft, section, goals, wanted)
+    if at_least is not None:
+        return _from_below(draft, section, goals, wanted)
+    # Where rules have to hold for every length, moments of a norm are often sharper.
+    other = _moments(prompt, norm) if method == RULES and norm is not None and wanted.onwards else None
+    return _stated(draft, section, [[goal, other] if goal.norm and other else [goal] for goal in goals], wanted)
 
 
 # -- what is wanted
@@ -201,6 +203,14 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
     if directions:
         raise UsageError(f"the method {method} is for a norm; directions have rules")
     return [(mean_square_goal if method == MEAN_SQUARE else moment_goal)(prompt, norm)]
+
+
+def _moments(prompt: RandomPrompt, norm: str) -> Goal | None:
+    """The norm by its moments, or None for laws without."""
+    try:
+        return moment_goal(prompt, norm)
+    except UsageError:
+        return None
 
 
 def wanted_numbers(
@@ -233,16 +243,19 @@ def wanted_numbers(
 # -- the search
 
 
-def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: Wanted) -> Certificate:
-    """The certificate with what is found, once the kernel has proved it. Raises NotProvedError."""
+def _stated(draft: Draft, section: dict[str, Plain], ways: list[list[Goal]], wanted: Wanted) -> Certificate:
+    """The certificate with what is found, once the kernel has proved it; `ways` are goals that prove the same.
+
+    Raises NotProvedError.
+    """
     if wanted.length is None:
         assert wanted.eps is not None
-        solved = [_solve_length(goal, wanted) for goal in goals]
+        solved = [_shortest(goals, wanted) for goals in ways]
         length = max(count for _, count in solved)
         parts = [Found(goal, wanted.eps, wanted.delta) for goal, _ in solved]
     else:
         length = wanted.length
-        parts = [_solve_at(goal, wanted, length) for goal in goals]
+        parts = [_sharpest(goals, wanted, length) for goals in ways]
     slack = _SLACK
     for _ in range(_ATTEMPTS):
         draft = draft.about({**section, "length": wanted.stated(length)})
@@ -305,12 +318,35 @@ def _directions_of(asserts: dict[str, Plain]) -> list[dict[str, Plain]]:
     return list(found)
 
 
-def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
-    """The smallest length for a threshold and a probability."""
+def _shortest(goals: list[Goal], wanted: Wanted) -> tuple[Goal, int]:
+    """The goal of the smallest length; a later one only where it does as well as the best before."""
+    found: tuple[Goal, int] | None = None
+    reasons = []
+    for goal in goals:
+        try:
+            found = _solve_length(goal, wanted, None if found is None else found[1])
+        except NotProvedError as reason:
+            reasons.append(reason)
+    if found is None:
+        raise reasons[0]
+    return found
+
+
+def _sharpest(goals: list[Goal], wanted: Wanted, length: int) -> Found:
+    """The smallest threshold or probability at that length."""
+    solved = [_solve_at(goal, wanted, length) for goal in goals]
+    if wanted.eps is None:
+        return min(solved, key=lambda part: part.eps)
+    return min(solved, key=lambda part: part.goal.target.log_bound(as_float(part.eps), float(length)))
+
+
+def _solve_length(goal: Goal, wanted: Wanted, most: int | None = None) -> tuple[Goal, int]:
+    """The smallest length for a threshold and a probability, up to the most if that is stated."""
     assert wanted.eps is not None
     assert wanted.delta is not None
     eps, log_delta = as_float(wanted.eps), _log(wanted.delta)
-    length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta)
+    bounds = {} if most is None else {"start": float(most), "most": float(most)}
+    length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta, **bounds)
     tuned = goal.tuned(eps, float(length))
     if tuned is goal:
         return goal, length

@@ -13,8 +13,9 @@ The witness names a rule for every such tail (`tail_rules`). For the norm it doe
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
 e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Or it names the method
 mean-square: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the exact mean square of
-`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For one
-length of Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p.
+`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For
+Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p. With a list
+`from` of lengths both are taken at these, for every length from the first on (`length_ranges`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.given.bounds import Probability
+from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
+from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, mean_square_onwards
 from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
@@ -68,7 +70,7 @@ DIRECTION_RULES: Field[StatedRules] = Field(
     "directions", Listing(RULES), "a rule for every stated direction", required=False
 )
 METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square or moment of the norm that is known exactly")
-NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
+NORM_FORMS = ByKey({METHOD.name: Record(METHOD, ORDER, STARTS), FRAME.name: FRAMED, BOUNDS.name: Record(BOUNDS)})
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
@@ -82,13 +84,14 @@ WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 class StatedNorm:
     """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the norm's moments.
 
-    `framed` is the frame of the rules for l2; `order` is that of the method moment.
+    `framed` is the frame of the rules for l2; `order` is that of the method moment; `starts` begin ranges of lengths.
     """
 
     stated: Values
     rules: Sequence[Rule] | None
     framed: Framed | None = None
     order: int | None = None
+    starts: Sequence[int] = ()
 
     def conditions(self) -> Iterator[Obligation]:
         """What the bound rests on: for l2, that sum_c e_c^2 <= eps^2 for levels of a frame."""
@@ -102,8 +105,10 @@ class StatedNorm:
         if self.rules is not None:
             return sum_of_bounds(self.rules)
         if self.order is not None:
-            return markov_bound(partial(output_moment, prompt, self.order), prompt, self.stated[EXCEEDS], self.order)
-        return markov(least_mean_square(prompt), self.stated[EXCEEDS])
+            moment = partial(output_moment, prompt, self.order)
+            return markov_bound(moment, prompt, self.stated[EXCEEDS], self.order, self.starts)
+        least = mean_square_onwards(prompt, self.starts) if self.starts else least_mean_square(prompt)
+        return markov(least, self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,9 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
         if (ORDER in hint) is not (hint[METHOD] == MOMENT):
             found = "an order" if ORDER in hint else "no order"
             raise hint.at.malformed(f"an order exactly for the method {MOMENT}", f"{found} for {hint[METHOD]}")
-        return StatedNorm(stated, None, order=hint.get(ORDER))
+        if STARTS in hint:
+            require_ranges(hint, STARTS, prompt.lengths)
+        return StatedNorm(stated, None, order=hint.get(ORDER), starts=hint.items(STARTS))
     if norm == "l2":
         if form != FRAME.name:
             raise hint.at.malformed("a frame and levels for the norm l2")
