@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -61,10 +61,11 @@ class MeanSquare:
     def onwards(self, eps: float, length: int, log_most: float) -> Rule:
         assert self.falling is not None
         starts = starts_of(self.log_mean_square, self.falling, length, log_most + 2 * math.log(eps))
-        return {"method": "mean-square", **_from(starts if len(starts) > 1 else [])}
+        return {"method": "mean-square", **ranges(starts if len(starts) > 1 else [])}
 
 
-def _from(starts: list[int]) -> Rule:
+def ranges(starts: Sequence[int]) -> Rule:
+    """What a witness says of ranges that begin there."""
     return {"from": list(map(str, starts))} if starts else {}
 
 
@@ -122,7 +123,7 @@ class ByMoment:
             length,
             log_most,
         )
-        return {"method": MOMENT, "order": str(order), **_from(starts)}
+        return {"method": MOMENT, "order": str(order), **ranges(starts)}
 
     def _log(self, order: int, length: int) -> float:
         """log E D^p; infinite where the enclosure says nothing."""
@@ -165,6 +166,21 @@ def log_mean_squares(prompt: RandomPrompt) -> tuple[LogMeanSquare, LogMeanSquare
         return (float(found.log()) if found > 0 else -math.inf) if found.is_finite() else math.inf
 
     return lambda length: log_of(length, False), lambda length: log_of(length, True)
+
+
+def exact_is_sharper(prompt: RandomPrompt) -> bool:
+    """Whether exact mean squares are worth ranges of lengths: they are below the bound that falls, and known."""
+    exact, falling = log_mean_squares(prompt)
+    return math.isfinite(exact(prompt.length)) and exact(prompt.length) + SPARE < falling(prompt.length)
+
+
+def starts_of_mean_square(prompt: RandomPrompt) -> list[int]:
+    """Where ranges begin that bound the mean square from its length on by little more than it is there.
+
+    Raises NotProvedError.
+    """
+    exact, falling = log_mean_squares(prompt)
+    return starts_of(exact, falling, prompt.length, exact(prompt.length) + SPARE)
 
 
 def _search(prompt: RandomPrompt, moment: Callable[[int], NormMoment], orders: Iterable[int]) -> ByMoment | None:

@@ -182,9 +182,9 @@ def generate(
     goals = _goals(prompt, exact(directions, "directions"), norm, method)
     if at_least is not None:
         return _from_below(draft, section, goals, wanted)
-    # Where rules have to hold for every length, moments of a norm are often sharper.
+    # Where rules have to hold for every length, moments of a norm are often sharper, and quicker in many dimensions.
     other = _moments(prompt, norm) if method == RULES and norm is not None and wanted.onwards else None
-    return _stated(draft, section, [[goal, other] if goal.norm and other else [goal] for goal in goals], wanted)
+    return _stated(draft, section, [[other, goal] if goal.norm and other else [goal] for goal in goals], wanted)
 
 
 # -- what is wanted
@@ -346,6 +346,7 @@ def _solve_length(goal: Goal, wanted: Wanted, most: int | None = None) -> tuple[
     assert wanted.delta is not None
     eps, log_delta = as_float(wanted.eps), _log(wanted.delta)
     bounds = {} if most is None else {"start": float(most), "most": float(most)}
+    goal = goal if most is None else goal.tuned(eps, float(most))
     length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta, **bounds)
     tuned = goal.tuned(eps, float(length))
     if tuned is goal:
