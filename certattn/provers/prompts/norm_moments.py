@@ -30,6 +30,8 @@ from certattn.provers.prompts.tail_rules import Candidate, Rule
 from certattn.provers.rounding import as_float
 
 _BITS = 64
+# A mean square at some lengths takes no time: a bound of it has less to spare, and more ranges.
+_SPARE = 0.005
 # The fourth moment of the gradient in U takes time with the square of the number of entries.
 MOST_ENTRIES = 100
 
@@ -171,7 +173,7 @@ def log_mean_squares(prompt: RandomPrompt) -> tuple[LogMeanSquare, LogMeanSquare
 def exact_is_sharper(prompt: RandomPrompt) -> bool:
     """Whether exact mean squares are worth ranges of lengths: they are below the bound that falls, and known."""
     exact, falling = log_mean_squares(prompt)
-    return math.isfinite(exact(prompt.length)) and exact(prompt.length) + SPARE < falling(prompt.length)
+    return math.isfinite(exact(prompt.length)) and exact(prompt.length) + _SPARE < falling(prompt.length)
 
 
 def starts_of_mean_square(prompt: RandomPrompt) -> list[int]:
@@ -180,7 +182,7 @@ def starts_of_mean_square(prompt: RandomPrompt) -> list[int]:
     Raises NotProvedError.
     """
     exact, falling = log_mean_squares(prompt)
-    return starts_of(exact, falling, prompt.length, exact(prompt.length) + SPARE)
+    return starts_of(exact, falling, prompt.length, exact(prompt.length) + _SPARE)
 
 
 def _search(prompt: RandomPrompt, moment: Callable[[int], NormMoment], orders: Iterable[int]) -> ByMoment | None:

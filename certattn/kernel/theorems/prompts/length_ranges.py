@@ -6,7 +6,7 @@ With the softmax weights p of n tokens and T^(j) the output over all of them but
 
 so E f(T_n - T) <= n/(n - 1) E f(T_(n-1) - T) for every convex f >= 0: E f(T_L - T)/L falls with L, for every law. A
 number m that is known at L bounds it from L to L' by m L'/L, and a few lengths suffice up to where a bound that falls
-is good enough. `docs/claims/prompts/output-mean-square.md` has the proof.
+is good enough. `docs/claims/prompts/output-mean-square.md` has the proof, under "One token fewer".
 """
 
 from __future__ import annotations

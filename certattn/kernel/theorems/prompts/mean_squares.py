@@ -158,7 +158,7 @@ def closed_bounds(method: str, prompt: RandomPrompt, wanted: Collection[str]) ->
 def exact_onwards(prompt: RandomPrompt, starts: Sequence[int], wanted: Collection[str]) -> Bounds:
     """For every length from one on, the numbers themselves at all of these but the last, and a bound that falls.
 
-    q is such a mean too: that of |T_L - T|^2 where V x is replaced by a random sign times a vector of its own.
+    q is such a mean too: that of |T_L - T|^2 with independent random signs in the place of V x.
     """
     exact = {first: exact_bounds(one_length(prompt, first), wanted).ranges for first in starts[:-1]}
     falling = closed_bounds(methods_of(prompt.law.law)[1], every_length(prompt, starts[-1]), wanted).ranges
