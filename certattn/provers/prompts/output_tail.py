@@ -41,7 +41,7 @@ from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_down, round_up, upper_rational
 
-RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("rules", "mean-square", "moment", "inversion")
+AUTO, RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("auto", "rules", "mean-square", "moment", "inversion")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
@@ -95,7 +95,7 @@ def generate(
     at_least: Number | None = None,
     length: int | str | None = None,
     lengths: str | None = None,
-    method: str = RULES,
+    method: str = AUTO,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `output-tail` to `out` and return it.
@@ -128,11 +128,11 @@ def generate(
     lengths : {"one", "onwards"}, optional
         "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
         found is one from which on it holds, and one that is given stands for itself.
-    method : {"rules", "mean-square", "moment", "inversion"}
-        "rules", the sharpest for each direction, also for every length from one on; or "mean-square", for a norm, by
-        its mean square where that is known exactly: less sharp for small probabilities, and fast in any dimension. For
-        one length and Gaussian tokens "moment", often sharper for a norm, above all in many dimensions, and
-        "inversion", the probability itself for directions.
+    method : {"auto", "rules", "mean-square", "moment", "inversion"}
+        "rules", the sharpest for each direction; or "mean-square", for a norm, by its mean square where that is known
+        exactly: less sharp for small probabilities, and fast in any dimension. For Gaussian tokens "moment", often
+        sharper for a norm, above all in many dimensions, and for one length "inversion", the probability itself for
+        directions. "auto" takes rules, and for a norm and every length from one on the sharper of rules and moments.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -183,7 +183,7 @@ def generate(
     if at_least is not None:
         return _from_below(draft, section, goals, wanted)
     # Where rules have to hold for every length, moments of a norm are often sharper, and quicker in many dimensions.
-    other = _moments(prompt, norm) if method == RULES and norm is not None and wanted.onwards else None
+    other = _moments(prompt, norm) if method == AUTO and norm is not None and wanted.onwards else None
     return _stated(draft, section, [[other, goal] if goal.norm and other else [goal] for goal in goals], wanted)
 
 
@@ -194,7 +194,7 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
     """What is to be bounded, and how. Raises UsageError."""
     if method not in METHODS:
         raise UsageError(f"method is {method!r}, expected {' or '.join(METHODS)}")
-    if method == RULES:
+    if method in (AUTO, RULES):
         return goals_of(prompt, directions, norm)
     if method == INVERSION:
         if norm is not None:
@@ -453,7 +453,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     if options["plot"] is not None:
         if len(options["directions"]) + (options["norm"] is not None) != 1:
             raise UsageError("--plot shows one direction or one norm")
-        if options["method"] != RULES:
+        if options["method"] not in (AUTO, RULES):
             raise UsageError("--plot shows bounds by rules; expected --method rules")
     return options
 
@@ -485,8 +485,9 @@ COMMAND = Command(
     OF_LENGTHS,
     Option(
         "--method",
-        "mean-square bounds a norm by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens, one "
-        "length: moment is often sharper for a norm, inversion the probability itself in a direction.",
+        "auto takes rules, and for a norm from one length on moments where they are sharper. mean-square bounds a norm "
+        "by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens: moment is often sharper for a "
+        "norm, inversion is the probability itself in a direction, of one length.",
         METHODS,
     ),
     to_plot("Draw the bound against the length."),
