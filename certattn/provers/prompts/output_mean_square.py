@@ -148,9 +148,10 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name
     if chosen == "exact" and isinstance(prompt, RandomPrompt) and prompt.onwards:
-        if name != AUTO or exact_is_sharper(prompt):
+        if name == AUTO and (hints or not exact_is_sharper(prompt)):
+            chosen = fitting[1]
+        elif not hints:
             return Method(chosen, starts=starts_of_mean_square(prompt))
-        chosen = fitting[1]
     if name == AUTO and chosen in _FALL_BACKS and not _is_sharp(prompt, chosen, digits):
         chosen = next(method for method in _FALL_BACKS[chosen] if method in fitting)
     if chosen == "general" and isinstance(prompt, RandomPrompt):
