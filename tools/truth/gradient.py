@@ -24,7 +24,7 @@ from tools.truth import random_prompts
 from tools.truth.finite_means import MARGIN, FiniteMeans, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, Law, Points
-from tools.truth.prompt import read_random_prompt
+from tools.truth.prompt import largest_over, read_random_prompt, read_starts
 from tools.truth.random_prompts import Array
 from tools.truth.reading import (
     NothingShown,
@@ -99,8 +99,10 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     stated, method = asserts["mean_square"], require_mapping(witness, "witness").get("method")
     require_record(stated, "mean_square", set(), {"at_least", "at_most"})
     require(len(stated) > 0, "nothing is stated")
-    require_record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()))
+    may = {"from"} if method == "exact" else set()
+    require_record(witness, "the witness", {"method"} | ({"t", "lambda"} if method == "general" else set()), may)
     prompt = _read(given, asserts["gradient"], folder)
+    starts = read_starts(witness["from"], prompt.length, prompt.onwards) if "from" in witness else []
     require(method in ("exact", "logistic", "moments", "general"), "the method")
     bounds = {side: float(read_number(stated[side])) for side in stated}
     require(all(bound >= 0 for bound in bounds.values()), "a negative bound")
@@ -124,6 +126,9 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         shown["at_least"] = (-math.inf, -math.inf)
         if method not in ("logistic", "moments"):
             shown["at_most"] = _NOTHING
+        if starts and asserts["gradient"] == "V" and (finite or isinstance(prompt.law, Gaussian)):
+            falling = _falling(prompt, starts[-1])
+            shown["at_most"] = largest_over(starts, lambda n: _mean_square(replace(prompt, length=n), "V"), falling)
         if bounds.get("at_least", 0) > 0:
             return Judgement(Truth.FALSE, 1e-12, "a lower bound", provable=False)
     found = []
@@ -143,6 +148,15 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
             found.append(Judgement(Truth.OPEN, 0.0, side, provable=at_best > -_LOOSE[method]))
     order = (Truth.FALSE, Truth.OPEN, Truth.TRUE)
     return min(found, key=lambda judgement: (order.index(judgement.truth), judgement.provable, judgement.slack))
+
+
+def _falling(prompt: Prompt, length: int) -> tuple[float, float]:
+    """The bound of |tau_L - tau|^2 for every length from that one on."""
+    at = replace(prompt, length=length)
+    if isinstance(prompt.law, Gaussian):
+        return _logistic(at, "V")["at_most"]
+    means = _finite(at)
+    return (0.0, math.inf) if means is None else (means.falling()[0],) * 2
 
 
 def _mean_square(prompt: Prompt, gradient: str) -> tuple[float, float]:
@@ -337,11 +351,20 @@ def judge_tail(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgemen
     require(eps > 0 and 0 < delta < 1, "exceeds and probability")
     size = prompt.law.dimension
     if "method" in witness:
-        require_record(witness, "the witness", {"method", "order"})
+        require_record(witness, "the witness", {"method", "order"}, {"from"})
         require(witness["method"] == "moment", "the method")
+        starts = read_starts(witness["from"], prompt.length, prompt.onwards) if "from" in witness else []
+        require(not starts or gradient == "V", "ranges, which are for V")
         order, bounds = tails.read_moment_order(witness["order"], 8 if gradient == "V" else 4), [_NOTHING]
         if isinstance(prompt.law, Gaussian) and not prompt.onwards:
             bounds = [tails.simulated_moment(_simulated(prompt, gradient), float(eps), order)]
+        if isinstance(prompt.law, Gaussian) and starts:
+            low, high = _falling(prompt, starts[-1])
+
+            def mean_at(n: int) -> tuple[float, float]:
+                return tails.simulated_moment(_simulated(replace(prompt, length=n), "V"), float(eps), order)
+
+            bounds = [largest_over(starts, mean_at, (low / float(eps) ** 2, high / float(eps) ** 2))]
     elif gradient == "V":
         require_record(witness, "the witness", {"tokens"})
         _, levels, bounds = _framed(witness["tokens"], identity_matrix(size), prompt, folder)

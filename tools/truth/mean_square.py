@@ -10,6 +10,7 @@ which uses neither Stein's identity nor power sums. Elsewhere it simulates.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import Gaussian, read_gaussian, read_law
 from tools.truth.output_tail import law_in_doubles
-from tools.truth.prompt import read_lengths, read_random_prompt, read_weights
+from tools.truth.prompt import largest_over, read_lengths, read_random_prompt, read_starts, read_weights
 from tools.truth.reading import (
     Table,
     Vector,
@@ -90,6 +91,7 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         prompt = read_random_prompt(given, folder)
         law, length, onwards = prompt.law, prompt.length, prompt.onwards
     method, parameters = _method(witness, averaged, law)
+    starts = read_starts(witness["from"], length, onwards) if "from" in witness else []
     ranges, mean = _stated(asserts, folder)
     if averaged:
         require(isinstance(law, Gaussian), "averages of other laws")
@@ -99,6 +101,8 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
     else:
         outputs = len(prompt.V)
         found = _at_a_query(law, np.array(prompt.tilt), prompt.V, length, method, parameters)
+        if starts:
+            found |= _over_ranges(law, np.array(prompt.tilt), prompt.V, starts, found)
     require(mean is None or len(mean[0]) == outputs, "a mean of another dimension")
     judged = _judged(found, ranges, mean)
     if onwards:
@@ -106,7 +110,7 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         low = [stated["at_least"] > 0 for stated in ranges.values() if "at_least" in stated]
         if any(low):
             return Judgement(Truth.FALSE, 1e-12, "a lower bound", provable=False)
-        if low or mean is not None or method == "exact":
+        if low or mean is not None or (method == "exact" and not starts):
             truth = Truth.FALSE if judged.truth is Truth.FALSE else Truth.OPEN
             return replace(judged, truth=truth, provable=False)
     if judged.truth is not Truth.FALSE and (parameters.get("t", 0) >= 1 or parameters.get("theta", 0) > 1):
@@ -125,10 +129,27 @@ def _method(witness: Any, averaged: bool, law: Any) -> tuple[str, dict[str, floa
         return fitting[0], {}
     name = require_mapping(witness, "witness").get("method")
     require(isinstance(name, str) and name in fitting, "another method")
-    require_record(witness, "witness", {"method"} | _METHODS[name])
+    require_record(witness, "witness", {"method"} | _METHODS[name], {"from"} if name == "exact" else set())
     parameters = {key: read_number(witness[key]) for key in _METHODS[name]}
     require(all(value > 0 for value in parameters.values()), "a parameter that is not positive")
     return name, {key: float(value) for key, value in parameters.items()}
+
+
+def _over_ranges(law: Any, tilt: Array, V: Table, starts: list[int], first: dict[str, Any]) -> dict[str, Any]:
+    """The ranges, with upper bounds for every length from the first on."""
+    last = _at_a_query(law, tilt, V, starts[-1], "logistic" if isinstance(law, Gaussian) else "moments", {})
+    exact = {n: _at_a_query(law, tilt, V, n, "exact", {}) for n in starts[:-1]}
+    found = {}
+    for name in ("mean_square", "collision"):
+
+        def upper(at: dict[str, Any], name: str = name) -> tuple[float, float]:
+            value = at[name].shown[1] if name in at else None
+            return (math.inf, math.inf) if value is None else (value, value)
+
+        if name in first:
+            _, most = largest_over(starts, lambda n: upper(exact[n]), upper(last))
+            found[name] = replace(first[name], shown=(None, most))
+    return found
 
 
 def _stated(asserts: Any, folder: Path) -> tuple[dict[str, dict[str, Any]], tuple[Vector, Any] | None]:

@@ -20,7 +20,7 @@ from tools.truth.ball_of_queries import judge_ball
 from tools.truth.finite_means import MARGIN, finite_means, is_finite
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.laws import About, Box, Gaussian, Independent, Law, Mixture, Points, Round, Truncated
-from tools.truth.prompt import read_random_prompt
+from tools.truth.prompt import largest_over, read_random_prompt, read_starts
 from tools.truth.reading import (
     NothingShown,
     Table,
@@ -133,15 +133,30 @@ def judge_tails(given: Any, asserts: Any, witness: Any, folder: Path, from_below
         require(hint["method"] in ("mean-square", "moment"), "the method")
         bounds = (math.inf, math.inf)
         if hint["method"] == "moment":
-            require_record(hint, "the witness of the norm", {"method", "order"})
+            require_record(hint, "the witness of the norm", {"method", "order"}, {"from"})
             order_of = read_moment_order(hint["order"], 8)
             # The moment bounds the l2 norm, and with it linf.
             if isinstance(law, Gaussian) and not prompt.onwards:
                 bounds = simulated_moment(np.linalg.norm(differences, axis=1), eps, order_of)
         else:
-            require_record(hint, "the witness of the norm", {"method"})
+            require_record(hint, "the witness of the norm", {"method"}, {"from"})
+            order_of = 2
             low, high = _mean_square(law, plain, tilt, base, float(square), V, length, prompt.onwards)
             bounds = (low / eps**2, high / eps**2)
+
+        def mean_at(n: int) -> tuple[float, float]:
+            """E D^p / eps^p at that length."""
+            if hint["method"] == "moment":
+                simulated = random_prompts.outputs(plain, tilt, tuple(tuple(map(float, row)) for row in V), n)
+                return simulated_moment(np.linalg.norm(simulated, axis=1), eps, order_of)
+            low, high = _mean_square(law, plain, tilt, base, float(square), V, n, False)
+            return low / eps**2, high / eps**2
+
+        if "from" in hint:
+            starts = read_starts(hint["from"], length, prompt.onwards)
+            if isinstance(law, Gaussian) or hint["method"] == "mean-square":
+                low, high = _mean_square(law, plain, tilt, base, float(square), V, starts[-1], True)
+                bounds = largest_over(starts, mean_at, (low / eps**2, high / eps**2))
         found.append(_tail_judgement(bounds, delta, happened))
     elif "norm" in asserts:
         frame, levels, bounded = _frame(item, hint, len(V), folder)
@@ -191,10 +206,8 @@ def over_ranges(rule: Any, prompt: Any, bound: Callable[[int, float, Any], tuple
     if require_mapping(rule, "a rule").get("rule") != "by-length":
         return bound(prompt.length, end, rule)
     require_record(rule, "a rule", {"rule", "from", "rules"})
-    starts, rules = rule["from"], rule["rules"]
-    require(isinstance(starts, list) and isinstance(rules, list) and len(starts) == len(rules) > 0, "ranges")
-    first = [read_count(start, 1) for start in starts]
-    require(prompt.onwards and first[0] == prompt.length and first == sorted(set(first)), "ranges that rise")
+    first, rules = read_starts(rule["from"], prompt.length, prompt.onwards), rule["rules"]
+    require(isinstance(rules, list) and len(first) == len(rules), "ranges")
     found = [bound(a, b - 1, one) for a, b, one in zip(first, [*first[1:], math.inf], rules, strict=True)]
     return max(low for low, _ in found), max(high for _, high in found)
 

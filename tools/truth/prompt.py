@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from tools.truth.reading import (
     identity_matrix,
     inner_product,
     read_count,
+    read_counts,
     read_number,
     read_scale,
     read_table,
@@ -713,6 +715,24 @@ def read_random_prompt(given: Any, folder: Path) -> RandomPrompt:
     query = read_vector(given["query"], folder)
     require(len(query) == len(U[0]), "a query of another dimension")
     return RandomPrompt(law, length, times(U, query), read_scale(given), V, query, onwards)
+
+
+def read_starts(node: Any, first: int, onwards: bool) -> list[int]:
+    """The first length of each range."""
+    starts = read_counts(node, 1)
+    require(onwards and starts[0] == first and starts == sorted(set(starts)), "ranges that rise")
+    return starts
+
+
+def largest_over(
+    starts: list[int], mean_at: Callable[[int], tuple[float, float]], falling: tuple[float, float]
+) -> tuple[float, float]:
+    """Between which numbers a bound for every length is: m/n times the mean at n up to m tokens, and one after all."""
+    found = [falling]
+    for n, after in pairwise(starts):
+        low, high = mean_at(n)
+        found.append((low * ((after - 1) / n), high * ((after - 1) / n)))
+    return max(low for low, _ in found), max(high for _, high in found)
 
 
 def read_lengths(node: Any) -> tuple[int, bool]:

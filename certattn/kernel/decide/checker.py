@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from certattn.kernel.decide.floating_point import default_floating_point
-from certattn.kernel.methods import noting_methods
 from certattn.kernel.decide.obligation import DOUBLE, Part
 from certattn.kernel.decide.proof import Answer, Outcome, Proof, Verdict
 from certattn.kernel.decide.theorem import Theorem
@@ -21,6 +20,7 @@ from certattn.kernel.document.certificate import CLAIM, Certificate, require_fol
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS, Limits, Watch
+from certattn.kernel.methods import noting_methods
 from certattn.kernel.theorems import Claims, attribute_of
 
 CLAIMS: Mapping[str, Theorem[Any]] = Claims(attribute_of("kernel.theorems", "THEOREM"))

@@ -20,6 +20,7 @@ from certattn.kernel.theorems.prompts.random_prompts import GradientError
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft
+from certattn.provers.prompts.norm_moments import exact_is_sharper, ranges, starts_of_mean_square
 from certattn.provers.prompts.options import GRADIENT, OF_LENGTHS, STATED_LENGTH, with_length
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 
@@ -107,6 +108,8 @@ def _methods(error: GradientError) -> list[str]:
         # No bound of the gradient in U is by moments.
         return [name for name in known if name != "moments" or error.gradient == "V"]
     falls = [name for name in known if name == "logistic" or (name == "moments" and error.gradient == "V")]
+    if error.gradient == "V" and "exact" in known and exact_is_sharper(error.prompt_without_values):
+        falls.insert(0, "exact")
     if not falls:
         raise UsageError(
             f"a length with at_least is not for this law and the gradient in {error.gradient}; expected one length"
@@ -120,7 +123,10 @@ def _stated(error: GradientError, method: str, digits: int) -> tuple[dict[str, P
     if method not in known:
         raise UsageError(f"the method {method} is not for this law; expected {' or '.join(known)}")
     witness: dict[str, Plain] = {"method": method}
-    way, is_exact = Method(method), method == "exact"
+    way, is_exact = Method(method), method == "exact" and not error.prompt.onwards
+    if method == "exact" and error.prompt.onwards and error.gradient == "V":
+        way = Method(method, starts=starts_of_mean_square(error.prompt_without_values))
+        witness |= ranges(way.starts)
     if method == "general":
         share, rate = best_parameters(error)
         witness |= {"t": format_rational(share), "lambda": format_rational(rate)}

@@ -135,20 +135,24 @@ def _asserts(gradient: str, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
 
 
 def _best(error: GradientError, wanted: Wanted) -> Found:
-    """What rules find, or what moments find for one length, whichever is better. Raises NotProvedError."""
+    """What rules find, or what moments find, whichever is better. Raises NotProvedError.
+
+    In U moments are for one length.
+    """
     found, reasons = list[Found](), list[NotProvedError]()
     searches: list[Callable[[], Search | None]] = [lambda: search_of(error)]
-    if not wanted.onwards:
-        searches.append(lambda: by_moments_of_gradient(error))
+    if not wanted.onwards or error.gradient == "V":
+        # First, as they are found faster.
+        searches.insert(0, lambda: by_moments_of_gradient(error))
     for make in searches:
         search = make()
         if search is not None:
             try:
-                found.append(_solved(search, wanted))
+                found.append(_solved(search, wanted, min((each.length for each in found), default=None)))
             except NotProvedError as reason:
                 reasons.append(reason)
     if not found:
-        raise reasons[0]
+        raise reasons[-1]
     return min(found, key=_left_out)
 
 
@@ -158,13 +162,18 @@ def _left_out(found: Found) -> float:
     return math.log(found.length) + math.log(_float(found.eps)) + delta
 
 
-def _solved(search: Search, wanted: Wanted) -> Found:
-    """The number that is left out, by floats."""
+def _solved(search: Search, wanted: Wanted, most: int | None = None) -> Found:
+    """The number that is left out, by floats; a length up to the most, if one is known. Raises NotProvedError."""
     if wanted.length is None:
         assert wanted.eps is not None
         assert wanted.delta is not None
         eps, log_delta = _float(wanted.eps), _log(wanted.delta)
-        count = smallest_length(lambda tokens: search.log_bound(eps, tokens), log_delta)
+        if most is None:
+            count = smallest_length(lambda tokens: search.log_bound(eps, tokens), log_delta)
+        else:
+            search, count = search.tuned(eps, float(most)), most
+            if search.log_bound(eps, float(most)) > log_delta:
+                raise NotProvedError(f"a length of {most} is not reached")
         search = search.tuned(eps, float(count))
         count = smallest_length(lambda tokens: search.log_bound(eps, tokens), log_delta, float(count))
         return Found(search, wanted.eps, wanted.delta, count)

@@ -26,6 +26,7 @@ from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft
+from certattn.provers.prompts.norm_moments import exact_is_sharper, ranges, starts_of_mean_square
 from certattn.provers.prompts.options import OF_LENGTHS, STATED_LENGTH, with_length
 from certattn.provers.rounding import (
     decimal_exponent,
@@ -114,7 +115,7 @@ def generate(
     if not asserts:
         raise NotProvedError(f"the method {chosen.name} finds no bound here")
     parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
-    return draft.write(asserts, {"method": chosen.name, **parameters})
+    return draft.write(asserts, {"method": chosen.name, **parameters, **ranges(chosen.starts)})
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -142,11 +143,15 @@ def _parameter(stated: Number, name: str) -> fmpq:
 
 
 def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
-    # The exact mean square is one of one length.
-    fitting = [method for method in methods_for(prompt) if not (prompt.onwards and method == "exact")]
+    fitting = list(methods_for(prompt))
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = fitting[0] if name == AUTO else name
+    if chosen == "exact" and isinstance(prompt, RandomPrompt) and prompt.onwards:
+        if name == AUTO and (hints or not exact_is_sharper(prompt)):
+            chosen = fitting[1]
+        elif not hints:
+            return Method(chosen, starts=starts_of_mean_square(prompt))
     if name == AUTO and chosen in _FALL_BACKS and not _is_sharp(prompt, chosen, digits):
         chosen = next(method for method in _FALL_BACKS[chosen] if method in fitting)
     if chosen == "general" and isinstance(prompt, RandomPrompt):

@@ -42,9 +42,7 @@ from certattn.provers.prompts.tail_inversion import inversion_of
 from certattn.provers.prompts.tail_search import MOST_TOKENS, smallest_eps, smallest_length
 from certattn.provers.rounding import as_float, round_down, round_up, upper_rational
 
-RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("rules", "mean-square", "moment", "inversion")
-# These are for one length.
-_AT_ONE = (MOMENT, INVERSION)
+AUTO, RULES, MEAN_SQUARE, MOMENT, INVERSION = METHODS = ("auto", "rules", "mean-square", "moment", "inversion")
 _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 # If what floats suggest is not proved, it is weakened by a part in 4000, then by twice that, and so on.
 _ATTEMPTS = 9
@@ -98,7 +96,7 @@ def generate(
     at_least: Number | None = None,
     length: int | str | None = None,
     lengths: str | None = None,
-    method: str = RULES,
+    method: str = AUTO,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `output-tail` to `out` and return it.
@@ -132,11 +130,11 @@ def generate(
     lengths : {"one", "onwards"}, optional
         "onwards" states it for every larger number of tokens too, "one" for this one alone. By default a length that is
         found is one from which on it holds, and one that is given stands for itself.
-    method : {"rules", "mean-square", "moment", "inversion"}
-        "rules", the sharpest for each direction, also for every length from one on; or "mean-square", for a norm, by
-        its mean square where that is known exactly: less sharp for small probabilities, and fast in any dimension. For
-        one length and Gaussian tokens "moment", often sharper for a norm, above all in many dimensions, and
-        "inversion", the probability itself for directions.
+    method : {"auto", "rules", "mean-square", "moment", "inversion"}
+        "rules", the sharpest for each direction; or "mean-square", for a norm, by its mean square where that is known
+        exactly: less sharp for small probabilities, and fast in any dimension. For Gaussian tokens "moment", often
+        sharper for a norm, above all in many dimensions, and for one length "inversion", the probability itself for
+        directions. "auto" takes rules, and for a norm and every length from one on the sharper of rules and moments.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -176,11 +174,11 @@ def generate(
             raise UsageError("at_least is for directions and one length, and stands in place of a probability")
         probability, method = at_least, INVERSION
     over_ball = BALL.name in section
-    if over_ball and method != RULES:
+    if over_ball and method not in (AUTO, RULES):
         raise UsageError(f"the method {method} is for one query; a ball of queries has a way of its own")
     if over_ball and lengths == ONWARDS:
         raise UsageError("every query of a ball is for one length; expected --lengths one")
-    if method in _AT_ONE or over_ball:
+    if method == INVERSION or over_ball:
         if lengths == ONWARDS:
             raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
         lengths = LENGTHS[0]
@@ -189,7 +187,11 @@ def generate(
     prompt = draft.read(read_given)
     require_light_scores(prompt, MOST_HEAVINESS)
     goals = _goals(prompt, exact(directions, "directions"), norm, method)
-    return (_stated if at_least is None else _from_below)(draft, section, goals, wanted)
+    if at_least is not None:
+        return _from_below(draft, section, goals, wanted)
+    # Where rules have to hold for every length, moments of a norm are often sharper, and quicker in many dimensions.
+    other = _moments(prompt, norm) if method == AUTO and norm is not None and wanted.onwards else None
+    return _stated(draft, section, [[other, goal] if goal.norm and other else [goal] for goal in goals], wanted)
 
 
 # -- what is wanted
@@ -201,7 +203,7 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
         raise UsageError(f"method is {method!r}, expected {' or '.join(METHODS)}")
     if isinstance(prompt, BallOfQueries):
         return [over_ball_goal(prompt, directions, norm)]
-    if method == RULES:
+    if method in (AUTO, RULES):
         return goals_of(prompt, directions, norm)
     if method == INVERSION:
         if norm is not None:
@@ -210,6 +212,14 @@ def _goals(prompt: RandomPrompt, directions: Plain, norm: str | None, method: st
     if directions:
         raise UsageError(f"the method {method} is for a norm; directions have rules")
     return [(mean_square_goal if method == MEAN_SQUARE else moment_goal)(prompt, norm)]
+
+
+def _moments(prompt: RandomPrompt, norm: str) -> Goal | None:
+    """The norm by its moments, or None for laws without."""
+    try:
+        return moment_goal(prompt, norm)
+    except UsageError:
+        return None
 
 
 def wanted_numbers(
@@ -242,16 +252,19 @@ def wanted_numbers(
 # -- the search
 
 
-def _stated(draft: Draft, section: dict[str, Plain], goals: list[Goal], wanted: Wanted) -> Certificate:
-    """The certificate with what is found, once the kernel has proved it. Raises NotProvedError."""
+def _stated(draft: Draft, section: dict[str, Plain], ways: list[list[Goal]], wanted: Wanted) -> Certificate:
+    """The certificate with what is found, once the kernel has proved it; `ways` are goals that prove the same.
+
+    Raises NotProvedError.
+    """
     if wanted.length is None:
         assert wanted.eps is not None
-        solved = [_solve_length(goal, wanted) for goal in goals]
+        solved = [_shortest(goals, wanted) for goals in ways]
         length = max(count for _, count in solved)
         parts = [Found(goal, wanted.eps, wanted.delta) for goal, _ in solved]
     else:
         length = wanted.length
-        parts = [_solve_at(goal, wanted, length) for goal in goals]
+        parts = [_sharpest(goals, wanted, length) for goals in ways]
     slack = _SLACK
     for _ in range(_ATTEMPTS):
         draft = draft.about({**section, "length": wanted.stated(length)})
@@ -314,12 +327,36 @@ def _directions_of(asserts: dict[str, Plain]) -> list[dict[str, Plain]]:
     return list(found)
 
 
-def _solve_length(goal: Goal, wanted: Wanted) -> tuple[Goal, int]:
-    """The smallest length for a threshold and a probability."""
+def _shortest(goals: list[Goal], wanted: Wanted) -> tuple[Goal, int]:
+    """The goal of the smallest length; a later one only where it does as well as the best before."""
+    found: tuple[Goal, int] | None = None
+    reasons = []
+    for goal in goals:
+        try:
+            found = _solve_length(goal, wanted, None if found is None else found[1])
+        except NotProvedError as reason:
+            reasons.append(reason)
+    if found is None:
+        raise reasons[0]
+    return found
+
+
+def _sharpest(goals: list[Goal], wanted: Wanted, length: int) -> Found:
+    """The smallest threshold or probability at that length."""
+    solved = [_solve_at(goal, wanted, length) for goal in goals]
+    if wanted.eps is None:
+        return min(solved, key=lambda part: part.eps)
+    return min(solved, key=lambda part: part.goal.target.log_bound(as_float(part.eps), float(length)))
+
+
+def _solve_length(goal: Goal, wanted: Wanted, most: int | None = None) -> tuple[Goal, int]:
+    """The smallest length for a threshold and a probability, up to the most if that is stated."""
     assert wanted.eps is not None
     assert wanted.delta is not None
     eps, log_delta = as_float(wanted.eps), _log(wanted.delta)
-    length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta)
+    bounds = {} if most is None else {"start": float(most), "most": float(most)}
+    goal = goal if most is None else goal.tuned(eps, float(most))
+    length = smallest_length(lambda count: goal.target.log_bound(eps, count), log_delta, **bounds)
     tuned = goal.tuned(eps, float(length))
     if tuned is goal:
         return goal, length
@@ -425,7 +462,7 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
     if options["plot"] is not None:
         if len(options["directions"]) + (options["norm"] is not None) != 1:
             raise UsageError("--plot shows one direction or one norm")
-        if options["method"] != RULES:
+        if options["method"] not in (AUTO, RULES):
             raise UsageError("--plot shows bounds by rules; expected --method rules")
     return options
 
@@ -457,8 +494,9 @@ COMMAND = Command(
     OF_LENGTHS,
     Option(
         "--method",
-        "mean-square bounds a norm by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens, one "
-        "length: moment is often sharper for a norm, inversion the probability itself in a direction.",
+        "auto takes rules, and for a norm from one length on moments where they are sharper. mean-square bounds a norm "
+        "by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens: moment is often sharper for a "
+        "norm, inversion is the probability itself in a direction, of one length.",
         METHODS,
     ),
     to_plot("Draw the bound against the length."),

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
-from certattn.kernel.limits import DEFAULT_LIMITS
-from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
-from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, methods_of
+from certattn.kernel.theorems.prompts.mean_squares import methods_of
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import text_rows, texts
 from certattn.provers.prompts.ball_of_queries import over_ball
-from certattn.provers.prompts.norm_moments import by_moments_of_output
+from certattn.provers.prompts.norm_moments import MeanSquare, by_moments_of_output, log_mean_squares
 from certattn.provers.prompts.tail_directions import family_of
 from certattn.provers.prompts.tail_frames import frame_of
-from certattn.provers.prompts.tail_rules import Family, MeanSquare, Rule
+from certattn.provers.prompts.tail_rules import Family, Rule
 from certattn.provers.prompts.tail_targets import Target
 from certattn.provers.rounding import as_float, round_down
 
@@ -109,19 +104,9 @@ def mean_square_goal(prompt: RandomPrompt, norm: str | None) -> Goal:
             "the method mean-square is for Gaussian tokens, atoms, signs and mixtures of the last two; "
             "expected --method rules for this law"
         )
-
-    @cache
-    def log_mean_square(length: int) -> float:
-        # Of one token no bound for every length is known, but the mean square itself.
-        at = replace(prompt, length=length, onwards=prompt.onwards and length > 1)
-        try:
-            with working_precision(DEFAULT_LIMITS.start_bits):
-                found = least_mean_square(at).upper()
-        except NoBound:
-            return math.inf
-        return (float(found.log()) if found > 0 else -math.inf) if found.is_finite() else math.inf
-
-    return Goal(Target([[MeanSquare(log_mean_square)]], [1.0]), norm=norm, whole=True)
+    log_mean_square, falling = log_mean_squares(prompt)
+    family = MeanSquare(log_mean_square, falling if prompt.onwards else None)
+    return Goal(Target([[family]], [1.0]), norm=norm, whole=True)
 
 
 def moment_goal(prompt: RandomPrompt, norm: str | None) -> Goal:

@@ -189,21 +189,6 @@ class UnweightedMean:
 
 
 @dataclass(frozen=True)
-class MeanSquare:
-    """{method: mean-square} for a norm of the output: E|T_L - T|^2 / eps^2, from the logarithm of the mean."""
-
-    log_mean_square: Callable[[int], float]
-
-    @property
-    def deviation(self) -> float:
-        return math.exp(min(self.log_mean_square(1), 600) / 2)
-
-    def best(self, eps: float, length: float) -> Candidate:
-        log_bound = self.log_mean_square(max(math.floor(length), 1)) - 2 * math.log(eps)
-        return Candidate(min(log_bound, 0.0), {"method": "mean-square"})
-
-
-@dataclass(frozen=True)
 class Several:
     """The best of several families."""
 

@@ -84,12 +84,12 @@ def smallest_eps(
     return found
 
 
-def smallest_length(log_bound: LogBound, log_delta: float, start: float = 100.0) -> int:
+def smallest_length(log_bound: LogBound, log_delta: float, start: float = 100.0, most: float = MOST_TOKENS) -> int:
     """The least number of tokens with log_bound(length) <= log delta, sought from `start`."""
-    found = passing(log_bound, log_delta, start, 1.0, float(MOST_TOKENS))
+    found = passing(log_bound, log_delta, start, 1.0, float(most))
     if found is None:
         raise NotProvedError(
-            f"no length up to {MOST_TOKENS:.0e} gives that probability: expected a larger threshold or probability"
+            f"no length up to {most:.0e} gives that probability: expected a larger threshold or probability"
         )
     length = math.ceil(found * (1 - _PRECISION))
     return length if log_bound(float(length)) <= log_delta else math.ceil(found)

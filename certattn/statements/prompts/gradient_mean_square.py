@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flint import arb
 
 from certattn.kernel.theorems.prompts.gradient_mean_square import MEAN_SQUARE, StatedGradientError
-from certattn.statements.prompts.random_prompts import FORMULAS, error_words, lengths_latex
+from certattn.statements.prompts.random_prompts import FORMULAS, by_ranges, error_words, lengths_latex
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
@@ -31,12 +31,13 @@ def sentence(stated: StatedGradientError, name: str) -> str:
     if name == "t":
         return "t, the fraction of its mean below which a normaliser is treated apart, is below 1"
     side = name.removeprefix(f"{MEAN_SQUARE.name}.")
-    return f"{_SENTENCES[side, _is_exact(stated)].format(stated.method.name)} the stated bound"
+    words = _SENTENCES[side, _is_exact(stated)].format(stated.method.name)
+    return f"{by_ranges(stated.method.starts)}{words} the stated bound"
 
 
 def _is_exact(stated: StatedGradientError) -> bool:
     """Whether the enclosed number is the mean square, and not only a bound of it."""
-    return stated.method.name == "exact"
+    return stated.method.name == "exact" and not stated.method.starts
 
 
 def findings(stated: StatedGradientError, obligations: Sequence[Answer]) -> list[str]:

@@ -11,6 +11,7 @@ from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
 from certattn.statements.prompts.random_prompts import (
     CONDITIONS,
     FORMULAS,
+    by_ranges,
     error_words,
     lengths_latex,
     probability_words,
@@ -33,7 +34,7 @@ def statement(stated: StatedGradientTail) -> Statement:
 
 def sentence(stated: StatedGradientTail, name: str) -> str:
     if name == "probability" and stated.order is not None:
-        return f"E D^{stated.order} / exceeds^{stated.order} <= probability"
+        return f"{by_ranges(stated.starts)}E D^{stated.order} / exceeds^{stated.order} <= probability"
     if name == "probability":
         return f"the sum of {counted(len(stated.rules), 'one-sided bound')} <= probability"
     if name == "exceeds":

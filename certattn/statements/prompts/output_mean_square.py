@@ -13,7 +13,7 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
     AveragedPrompt,
     StatedMeanSquare,
 )
-from certattn.statements.prompts.random_prompts import lengths_latex, prompt_words
+from certattn.statements.prompts.random_prompts import by_ranges, lengths_latex, prompt_words
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.wording import Statement, Wording
 
@@ -58,7 +58,7 @@ def sentence(stated: StatedMeanSquare, name: str) -> str:
     if (enclosure.lower if side == "at_least" else enclosure.upper) is None:
         return f"{_QUANTITIES[quantity]} is {_SIDES[side]}"
     what = "" if enclosure.exact else _BOUNDS[side]
-    return f"{what}{_QUANTITIES[quantity]} ({stated.method.name}) is {_SIDES[side]}"
+    return f"{by_ranges(stated.method.starts)}{what}{_QUANTITIES[quantity]} ({stated.method.name}) is {_SIDES[side]}"
 
 
 WORDING = Wording[StatedMeanSquare](statement, sentence)

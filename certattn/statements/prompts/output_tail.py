@@ -18,7 +18,13 @@ from certattn.kernel.theorems.prompts.output_tail import (
     StatedTails,
 )
 from certattn.kernel.theorems.prompts.tail_rules import EXCEEDS, PROBABILITY
-from certattn.statements.prompts.random_prompts import CONDITIONS, lengths_latex, probability_words, prompt_words
+from certattn.statements.prompts.random_prompts import (
+    CONDITIONS,
+    by_ranges,
+    lengths_latex,
+    probability_words,
+    prompt_words,
+)
 from certattn.statements.wording import Answer, Statement, Wording, show, show_lower
 
 _CONDITIONS = {
@@ -90,10 +96,12 @@ def sentence(stated: StatedTails, name: str) -> str:
         assert stated.norm is not None
         if stated.norm.over_ball is not None:
             return "the bound for every query of the ball <= probability"
-        if stated.norm.order is not None:
-            return f"E|T_L - T|^{stated.norm.order} / exceeds^{stated.norm.order} <= probability"
         if stated.norm.rules is None:
-            return "a bound on E|T_L - T|^2, over exceeds^2, <= probability"
+            order = stated.norm.order
+            bound = (
+                "a bound on E|T_L - T|^2, over exceeds^2," if order is None else f"E|T_L - T|^{order} / exceeds^{order}"
+            )
+            return f"{by_ranges(stated.norm.starts)}{bound} <= probability"
         return f"the sum of {counted(len(stated.norm.rules), 'one-sided bound')} <= probability"
     index = int(name.removeprefix("directions[").partition("]")[0])
     if name.endswith(".at_least"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flint import arb
 
 from certattn.kernel.document.quoting import counted
@@ -70,6 +72,11 @@ def error_words(error: GradientError) -> str:
         f"the prompt differs from the gradient over the law of the tokens by a linear map of {_NORMS[error.gradient]} "
         "D, and"
     )
+
+
+def by_ranges(starts: Sequence[int]) -> str:
+    """What stands before a bound that is the largest over ranges of lengths; nothing for one length."""
+    return f"over {counted(len(starts), 'range')} of lengths, " if starts else ""
 
 
 def probability_words(obligation: Answer) -> list[str]:

@@ -117,3 +117,29 @@ def check_power_sums(kernel: Kernel) -> Iterator[Check]:
     c = positive_symbol("c")
     slope = sympy.diff(k * y - c * sympy.exp(y), y)
     yield equal("e^(ky) exp(-c e^y) is largest at e^y = k / c", slope.subs(y, sympy.log(k / c)), 0)
+
+
+def check_one_token_fewer(kernel: Kernel) -> Iterator[Check]:
+    """T_n = sum_j (1 - p_j)/(n - 1) T^(j), with weights that sum to 1 and are not negative; and ranges of lengths."""
+    for length in (2, 3, 4):
+        w, x = [positive_symbol(f"w_{i + 1}") for i in range(length)], [real(f"x_{i + 1}") for i in range(length)]
+        total = sum(w)
+        shares = [(1 - weight / total) / (length - 1) for weight in w]
+        # The output over all tokens but one.
+        fewer = [
+            sum(w[i] * x[i] for i in range(length) if i != j) / sum(w[i] for i in range(length) if i != j)
+            for j in range(length)
+        ]
+        whole = sum(a * b for a, b in zip(w, x, strict=True)) / total
+        parts = sum(share * output for share, output in zip(shares, fewer, strict=True))
+        yield equal(f"T_n is the mean of outputs over a token fewer, n = {length}", parts, whole)
+        yield equal(f"the weights sum to 1, n = {length}", sum(shares), 1)
+        for j, share in enumerate(shares):
+            rest = sum(w[i] for i in range(length) if i != j)
+            yield equal(f"weight {j + 1} is at most 1/(n - 1), n = {length}", share, rest / total / (length - 1))
+            slack = 1 / sympy.Integer(length - 1) - share
+            yield equal(f"by p_{j + 1}/(n - 1), which is positive", slack, w[j] / total / (length - 1))
+    n = sympy.Symbol("n", integer=True, positive=True)
+    for tokens in (1, 2, 5):
+        steps = sympy.prod([(n + k) / (n + k - 1) for k in range(1, tokens + 1)])
+        yield equal(f"{tokens} steps of n/(n - 1)", sympy.cancel(steps), (n + tokens) / n)

@@ -275,7 +275,7 @@ def test_the_mean_square_gives_each_of_the_three_numbers(tmp_path: Path) -> None
         ({"norm": None, "directions": [["1", "0"]]}, "the method mean-square is for a norm"),
         ({"norm": None}, "norm is None, expected l2 or linf for the method mean-square"),
         ({"given": {**WIDE, "law": {"kind": "box", "sizes": ["1", "1"]}}}, "for Gaussian tokens"),
-        ({"method": "markov"}, "method is 'markov', expected rules or mean-square"),
+        ({"method": "markov"}, "method is 'markov', expected auto or rules or mean-square"),
     ],
 )
 def test_the_mean_square_is_for_a_norm_and_gaussian_tokens(changes: dict[str, Any], words: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import intervals
@@ -17,6 +18,7 @@ from laws import Law, series
 from matrices import around, flat, frobenius, gram, identity, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, gaussian_queries, peak, reweighted, split, tilt_of
+from prompts.ranges import starts_of, worst
 from prompts.tails import Tails, lengths
 from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import positive, probability, rational
@@ -140,16 +142,31 @@ def upper_bounds_only(lower: Sequence[Fraction | None]) -> None:
         raise NotProved("a lower bound for every length from one on")
 
 
+def exact_onwards(starts: list[int], law: Law, tilt: list[Any], base: Vector, V: Matrix, v: Any) -> list[Any]:
+    """Bounds of the mean square and of q for every length from one on, as functions without arguments."""
+    if law.kind != "gaussian":
+        means = cache(lambda n: FiniteMeans(law, tilt, base, n))
+        return [
+            lambda: worst(starts, lambda n: means(n).mean_square(V), lambda n: means(n).falling(V)[0]),
+            lambda: worst(starts, lambda n: means(n).collision(), lambda n: means(n).falling(V)[1]),
+        ]
+    E, S, B = cache(lambda n: collisions(v, n)), trace(around(V, law.cov)), norm2(times(V, times(law.cov, tilt)))
+    return [
+        lambda: worst(starts, lambda n: exactly(E(n), S, B), lambda n: logistic(v, n) * (S + B)),
+        lambda: worst(starts, lambda n: E(n)(2), lambda n: logistic(v, n)),
+    ]
+
+
 def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/prompts/output-mean-square.md"""
     given = fields(g, "given", "law length", RANDOM + " queries")
     law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     asserts = some(a, "asserts", "mean_square mean collision")
     low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
-    hint = witness_of(w, "" if w is None else "method", "method t lambda theta")
+    hint = witness_of(w, "" if w is None else "method", "method t lambda theta from")
     if onwards:
         upper_bounds_only([low, *(optional(bounds, asserts["collision"], "collision", None) or [None])[:1]])
-        if hint["method"] in (None, "exact") and given["queries"] is None:
+        if hint["method"] in (None, "exact") and given["queries"] is None and hint["from"] is None:
             raise NotProved("the method exact is for one length")
     if given["queries"] is not None:
         method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "closed")
@@ -168,6 +185,17 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         if low is not None or asserts["mean"] is not None or asserts["collision"] is not None:
             raise NotProved("general proves mean_square.at_most only")
         at_most(general(law, tilt, V, L, hint, onwards), high, "mean_square.at_most")
+        return
+    if hint["from"] is not None:
+        fields(w, "witness", "method from")
+        refuse(method != "exact", "from: for the method exact")
+        if asserts["mean"] is not None:
+            raise NotProved("of every length nothing is proved of the mean")
+        v = squared(given, law, tilt, dot(tilt, times(law.cov, tilt))) if law.kind == "gaussian" else None
+        square_, q = exact_onwards(starts_of(hint["from"], L, onwards), law, tilt, base, V, v)
+        at_most(square_(), high, "mean_square.at_most") if high is not None else None
+        if asserts["collision"] is not None:
+            at_most(q(), bounds(asserts["collision"], "collision")[1], "collision.at_most")
         return
     witness_of(w, "", "method")
     if law.kind != "gaussian":
@@ -280,15 +308,22 @@ def gradient_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "law length", RANDOM)
     law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     tilt, z, V, scale, base = tilt_of(given, law)
-    f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda")
+    f, hint = fields(a, "asserts", "gradient mean_square"), fields(w, "witness", "method", "t lambda from")
     kind, (low, high) = one_of(f["gradient"], "gradient", "U", "V"), bounds(f["mean_square"], "mean_square")
     method = one_of(hint["method"], "method", "exact", "logistic", "moments", "general")
     if onwards:
         upper_bounds_only([low])
-        if method not in ("logistic", "moments"):
+        if method not in ("logistic", "moments") and (hint["from"] is None or kind == "U"):
             raise NotProved("for every length from one on the method is logistic or moments")
     refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
     finite = law.kind != "gaussian" and method in ("exact", "moments")
+    if hint["from"] is not None:
+        refuse(len(w) > 2 or method != "exact", "from: for the method exact")
+        starts, v = starts_of(hint["from"], L, onwards), None
+        if law.kind == "gaussian":
+            v = squared(given, law, tilt, dot(tilt, times(law.cov, tilt)))
+        at_most(exact_onwards(starts, law, tilt, base, identity(law.d), v)[0](), high, "mean_square.at_most")
+        return
     if method != "general" and (len(w) > 1 or not (finite or (law.kind == "gaussian" and method != "moments"))):
         raise Rejected("the method: for other tokens, or with parameters that it has not")
     factor = scale[0] * norm2(z or []) if kind == "U" else Fraction(1)

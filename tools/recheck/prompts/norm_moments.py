@@ -16,11 +16,22 @@ from typing import Any
 
 from algebra import convolve
 from arrays import Matrix, Vector
+from fields import fields, one_of, refuse
 from matrices import around, combined, matmul, times, trace, transposed
 from prompts.weight_means import collisions
+from scalars import natural
 from vectors import dot
 
 Monomial = tuple[tuple[int, int], ...]
+
+
+def order_of(node: Any, most: int) -> int:
+    """The order of the method `moment`."""
+    f = fields(node, "witness", "method order", "from")
+    one_of(f["method"], "method", "moment")
+    p = natural(f["order"], "order", 2, most)
+    refuse(p % 2, "order: even")
+    return p
 
 
 class Sums:

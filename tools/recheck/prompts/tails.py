@@ -16,10 +16,11 @@ from functions import exp, log, mills, pi, upper
 from intervals import I, absolute, ends_of, hull, iv, largest, root, smallest, square, summed
 from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
-from outcomes import NotCovered, Rejected, Undecided
+from outcomes import NotCovered, NotProved, Rejected, Undecided
 from prompts.balls import over_ball
 from prompts.gaussians import RANDOM, tilt_of
-from prompts.norm_moments import Split, covariance_moment, mean_moment
+from prompts.norm_moments import Split, covariance_moment, mean_moment, order_of
+from prompts.ranges import starts_of, worst
 from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import natural, positive, probability, rational
 from softmax import Prompt, length_of, means, scale_iv
@@ -118,22 +119,42 @@ class Tails:
         self.value, self.tau = law.tilted(a)
         self.known: dict[Any, tuple[I, I]] = {}
 
-    def mean_square(self, V: Matrix, most: Fraction) -> Any:
+    def mean_square(self, V: Matrix, L: int, onwards: bool, most: Fraction = Fraction(0)) -> Any:
         """E|T_L - T|^2, or a bound of it: for all lengths from L on one that falls."""
         if self.law.kind != "gaussian":
-            means = FiniteMeans(self.law, self.a, self.base, self.L)
-            return means.falling(V)[0] if self.last is None else means.mean_square(V)
+            means = FiniteMeans(self.law, self.a, self.base, L)
+            return means.falling(V)[0] if onwards else means.mean_square(V)
         b = times(self.law.cov, self.a)
         S, B = trace(around(V, self.law.cov)), norm2(times(V, b))
-        closed = (S + B) * logistic(dot(self.a, b), self.L)
-        if self.last is None or closed.b <= iv(most).a:
+        closed = (S + B) * logistic(dot(self.a, b), L)
+        if onwards or closed.b <= iv(most).a:
             return closed
-        return exactly(collisions(dot(self.a, b), self.L), S, B)
+        return exactly(collisions(dot(self.a, b), L), S, B)
 
     def split(self) -> Split:
-        """For moments of norms, of Gaussian tokens and one length."""
-        refuse(self.law.kind != "gaussian" or self.last is None, "moment: for Gaussian tokens and one length")
+        """For moments of norms, of Gaussian tokens."""
+        refuse(self.law.kind != "gaussian", "moment: for Gaussian tokens")
         return Split(self.law.cov, self.base, self.scale[0])
+
+    def by_method(self, node: Any, V: Matrix, eps: Fraction, most: Fraction) -> Any:
+        """A bound of P(|V (tau_L - tau)| > eps) by the method mean-square, if it is below `most`, or moment."""
+        f = fields(node, "witness", "method", "order from")
+        moment = one_of(f["method"], "method", "mean-square", "moment") == "moment"
+        refuse(not moment and f["order"] is not None, "order: for the method moment")
+        p, split, onwards = order_of(node, 8) if moment else 2, self.split() if moment else None, self.last is None
+
+        def mean_at(n: int) -> Any:
+            """E|V (tau_n - tau)|^p / eps^p"""
+            return (mean_moment(split, V, p, n) if split else self.mean_square(V, n, False)) / eps**p
+
+        if f["from"] is not None:
+            starts = starts_of(f["from"], self.L, onwards)
+            return worst(starts, mean_at, lambda n: self.mean_square(V, n, True) / eps**2)
+        if not split:
+            return self.mean_square(V, self.L, onwards, most * eps * eps) / eps**2
+        if onwards:
+            raise NotProved("a moment at one length for every length")
+        return mean_at(self.L)
 
     def moments(self, u: Sequence[Any], v: Sequence[Any] | None, shift: Any, top: int) -> list[Any]:
         """E Y^k for k <= top, Y = w (<u, y> + shift), or w (<u, y><v, y> + shift), y = x - tau."""
@@ -163,10 +184,7 @@ class Tails:
         if not isinstance(rule, dict) or rule.get("rule") != "by-length":
             return self.between(self.L, self.last, rule, u, v, mean, eps)
         f = fields(rule, "rule", "rule from rules")
-        starts = [natural(x, "rule.from", 1) for x in listed(f["from"], "rule.from")]
-        rules = listed(f["rules"], "rule.rules")
-        refuse(self.last is not None, "rule: by-length is for lengths from one on")
-        refuse(starts != sorted(set(starts)) or starts[0] != self.L, "rule.from: lengths that rise from the first")
+        starts, rules = starts_of(f["from"], self.L, self.last is None), listed(f["rules"], "rule.rules")
         same(len(rules), len(starts), "the number of rules by length")
         ends: list[int | None] = [*(x - 1 for x in starts[1:]), None]
         spans = zip(starts, ends, rules, strict=True)
@@ -400,15 +418,6 @@ def falling_moment(coefficients: list[Any], L: int) -> I:
     return total
 
 
-def order_of(node: Any, most: int) -> int:
-    """The order of the method `moment`."""
-    f = fields(node, "witness", "method order")
-    one_of(f["method"], "method", "moment")
-    p = natural(f["order"], "order", 2, most)
-    refuse(p % 2, "order: even")
-    return p
-
-
 def lengths(node: Any, where: str) -> tuple[int, bool]:
     """A number of tokens, or at_least: the first of all."""
     if isinstance(node, dict):
@@ -468,13 +477,8 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
         eps, norm = rational(f["exceeds"], "exceeds"), one_of(f["norm"], "norm", "l2", "linf")
         if isinstance(hint["norm"], dict) and "method" in hint["norm"]:
             refuse(eps <= 0, "norm.exceeds: positive")
-            if hint["norm"]["method"] == "moment":
-                p, share = order_of(hint["norm"], 8), probability(f["probability"], "probability")
-                at_most(mean_moment(tails.split(), V, p, tails.L), share * eps**p, "norm")
-                return
-            one_of(fields(hint["norm"], "witness.norm", "method")["method"], "method", "mean-square")
-            most = probability(f["probability"], "probability") * eps * eps
-            at_most(tails.mean_square(V, most), most, "norm")
+            most = probability(f["probability"], "probability")
+            at_most(tails.by_method(hint["norm"], V, eps, most), most, "norm")
             return
         if norm == "linf":
             rules = listed(fields(hint["norm"], "witness.norm", "bounds")["bounds"], "bounds")
@@ -520,13 +524,15 @@ def gradient_tail(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     plain = identity(law.d) == V
     need = "tokens" if kind == "V" else "tokens entries" + ("" if plain else " outputs")
     if isinstance(w, dict) and "method" in w:
-        p, split = order_of(w, 4 if kind == "U" else 8), tails.split()
-        refuse(kind == "U" and z is None, "given.query: needed for the gradient in U")
+        p = order_of(w, 4 if kind == "U" else 8)
+        refuse(kind == "U" and (z is None or "from" in w), "given.query: needed for the gradient in U, and no ranges")
         if kind == "V":
-            at_most(mean_moment(split, identity(law.d), p, L), share * eps**p, "probability")
-        else:
-            factor = (scale[0] * norm2(z or [])) ** (p // 2)
-            at_most(covariance_moment(split, V, p, L) * factor, share * eps**p, "probability")
+            at_most(tails.by_method(w, identity(law.d), eps, share), share, "probability")
+            return
+        if onwards:
+            raise NotProved("a moment at one length for every length")
+        factor = (scale[0] * norm2(z or [])) ** (p // 2)
+        at_most(covariance_moment(tails.split(), V, p, L) * factor, share * eps**p, "probability")
         return
     hint = fields(w, "witness", need)
     G, b, rules = frame_of(hint["tokens"], "witness.tokens", law.d)

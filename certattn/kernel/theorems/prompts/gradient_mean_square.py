@@ -34,6 +34,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.theorems.prompts.length_ranges import STARTS
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import (
     DEGREE,
     covariance_mean_square,
@@ -56,6 +57,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     Method,
     all_listed,
     closed_bounds,
+    exact_onwards,
     for_every_length,
     keeps,
     methods_of,
@@ -68,7 +70,7 @@ METHOD = Field(
     "method", Choice(("exact", "logistic", "moments", "general")), "how the mean square is enclosed or bounded"
 )
 ASSERTS = Record(GRADIENT, MEAN_SQUARE)
-WITNESS = Record(METHOD, SHARE, RATE)
+WITNESS = Record(METHOD, SHARE, RATE, STARTS)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def read(certificate: Certificate) -> StatedGradientError:
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the method", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    return StatedGradientError(error, asserts[MEAN_SQUARE], read_method(METHOD, witness))
+    return StatedGradientError(error, asserts[MEAN_SQUARE], read_method(METHOD, witness, error.prompt.lengths))
 
 
 def obligations(stated: StatedGradientError) -> Iterator[Obligation | NoProof]:
@@ -94,8 +96,14 @@ def obligations(stated: StatedGradientError) -> Iterator[Obligation | NoProof]:
 
 
 def enclosure_by(method: Method, error: GradientError) -> Enclosure:
-    """The mean square, or the method's bounds of it; for every length from one on those bounds that fall."""
+    """The mean square, or the method's bounds of it; for every length from one on those bounds that fall.
+
+    Or in V, where the error is that of an output, the mean square at a few lengths.
+    """
     if error.prompt.onwards:
+        if method.starts and error.gradient == "V" and method.name in methods_of(error.prompt.law.law):
+            known = exact_onwards(error.prompt_without_values, method.starts, [MEAN_SQUARE.name])
+            return known.ranges.get(MEAN_SQUARE.name, NOTHING)
         falls = method.name in ("logistic", "moments")
         return for_every_length(_enclosure_at(method, error)) if falls else NOTHING
     return _enclosure_at(method, error)

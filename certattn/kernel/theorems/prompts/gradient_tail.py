@@ -17,13 +17,14 @@ sqrt(sum_j b_j^2). The bounds of the contrary, for both signs, add up to the pro
 identity, one frame serves for both, and entries i <= j are enough. That frames are frames, that levels are >= 0 and
 that the norm is at most eps where they are kept is proved first.
 
-Of Gaussian tokens and one length the witness may name the method moment instead, with an order p: by Markov's
-inequality the probability is at most E D^p / eps^p, and the moment of the norm D is exact (`norm_moments`).
+Of Gaussian tokens the witness may name the method moment instead, with an order p: by Markov's inequality the
+probability is at most E D^p / eps^p, and the moment of the norm D is exact (`norm_moments`). That is for one length,
+and in V, where D is the norm of an output's error, with a list `from` for every length from one on (`length_ranges`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +36,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Choice, Field, Listing, Record, Values, all_or_none, at_most_one_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
 from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, gradient_moment, markov_bound, require_order
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
@@ -58,12 +60,15 @@ ENTRY_BOUNDS: Field[StatedRules] = Field(
 OUTPUTS = Field("outputs", FRAMED, "U: a frame of outputs; left out where V is the identity", required=False)
 TOKENS = Field("tokens", FRAMED, "a frame of tokens", required=False)
 ENTRIES = Field("entries", Record(ENTRY_LEVELS, ENTRY_BOUNDS), "U: the entries of the covariance", required=False)
-METHOD = Field("method", Choice((MOMENT,)), "Gaussian tokens, one length: by a moment, without rules", required=False)
+METHOD = Field("method", Choice((MOMENT,)), "Gaussian tokens: by a moment, without rules", required=False)
 
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
 WITNESS = Record(
-    METHOD, ORDER, OUTPUTS, TOKENS, ENTRIES,
-    rules=[all_or_none(METHOD, ORDER), *(at_most_one_of(METHOD, part) for part in (OUTPUTS, TOKENS, ENTRIES))],
+    METHOD, ORDER, STARTS, OUTPUTS, TOKENS, ENTRIES,
+    rules=[
+        all_or_none(METHOD, ORDER),
+        *(at_most_one_of(part, other) for part in (METHOD, STARTS) for other in (OUTPUTS, TOKENS, ENTRIES)),
+    ],
 )  # fmt: skip
 
 
@@ -79,7 +84,7 @@ class Entries:
 class StatedGradientTail:
     """A gradient's error, what is asserted of it, the frames of the witness by name, and for U its entries.
 
-    Or the order of the norm's moment.
+    Or the order of the norm's moment, and where ranges of lengths begin.
     """
 
     error: GradientError
@@ -87,6 +92,7 @@ class StatedGradientTail:
     frames: Mapping[str, Framed]
     entries: Entries | None
     order: int | None = None
+    starts: Sequence[int] = ()
 
     @property
     def rules(self) -> list[Rule]:
@@ -113,7 +119,11 @@ def read(certificate: Certificate) -> StatedGradientTail:
     witness = WITNESS.read(certificate.witness, certificate.reading)
     if ORDER in witness:
         require_order(witness, error.gradient)
-        return StatedGradientTail(error, asserts, {}, None, witness[ORDER])
+        if STARTS in witness:
+            if error.gradient == "U":
+                raise witness.node(STARTS).malformed("no ranges for the gradient in U")
+            require_ranges(witness, STARTS, error.prompt.lengths)
+        return StatedGradientTail(error, asserts, {}, None, witness[ORDER], witness.items(STARTS))
     if TOKENS not in witness:
         raise witness.at.malformed("tokens, or a method", "neither")
     prompt = error.prompt
@@ -156,7 +166,7 @@ def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
     eps = stated.asserts[EXCEEDS]
     if stated.order is not None:
         moment = partial(gradient_moment, stated.error, stated.order)
-        by_moment = partial(markov_bound, moment, stated.error.prompt, eps, stated.order)
+        by_moment = partial(markov_bound, moment, stated.error.prompt_without_values, eps, stated.order, stated.starts)
         yield Obligation("probability", by_moment, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
         return
     conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]

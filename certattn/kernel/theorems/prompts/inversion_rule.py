@@ -7,10 +7,10 @@ from functools import reduce
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.methods import method
 from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.capped_sums import Part, plane
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.methods import method
 from certattn.kernel.theorems.prompts.mathematics.tail_inversion import WeightedPart, inverted
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import Summand, moment_bound
 

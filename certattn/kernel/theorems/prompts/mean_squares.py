@@ -5,7 +5,7 @@ Formulas of `mathematics`, at the numbers that are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.law_moments import form, fourth, minus, product
 from certattn.kernel.mathematics.laws import Gaussian, Law
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.theorems.prompts.length_ranges import STARTS, every_length, one_length, require_ranges, worst
 from certattn.kernel.theorems.prompts.mathematics.finite_means import (
     FEWEST_TOKENS,
     FiniteMeans,
@@ -39,7 +40,7 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     normaliser_tail,
     tilted_second_moment,
 )
-from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.random_prompts import Lengths, RandomPrompt
 
 SHARE = Field("t", Rational(above=0), "general: 0 < t < 1, prompts with Z < 1 - t are told apart", required=False)
 RATE = Field("lambda", Rational(above=0), "general: lambda > 0 of the Chernoff bound", required=False)
@@ -55,6 +56,8 @@ class Method:
 
     name: str
     parameters: Mapping[str, fmpq] = field(default_factory=dict)
+    # exact, for every length from one on: the first length of each range.
+    starts: Sequence[int] = ()
 
     def conditions(self) -> Iterator[Obligation]:
         """What a proof by these parameters rests on."""
@@ -63,7 +66,7 @@ class Method:
                 yield Obligation(parameter.name, self.parameters[parameter.name], relation, fmpq(1), Part.WITNESS)
 
 
-def read_method(named: Field[str], values: Values) -> Method:
+def read_method(named: Field[str], values: Values, lengths: Lengths) -> Method:
     """The method of this name, with exactly its parameters. Raises MalformedError."""
     method = values[named]
     wanted = PARAMETERS.get(method, ())
@@ -72,7 +75,11 @@ def read_method(named: Field[str], values: Values) -> Method:
             names = " and ".join(each.name for each in wanted) or "no parameters"
             found = f"{parameter.name} too" if parameter in values else f"no {parameter.name}"
             raise values.at.malformed(f"{names} for the method {method}", found)
-    return Method(method, {each.name: values[each] for each in wanted})
+    if STARTS in values:
+        if method != "exact":
+            raise values.node(STARTS).malformed("no ranges but for the method exact", f"the method {method}")
+        require_ranges(values, STARTS, lengths)
+    return Method(method, {each.name: values[each] for each in wanted}, values.items(STARTS))
 
 
 Bound = Callable[[], arb]
@@ -146,6 +153,34 @@ def closed_bounds(method: str, prompt: RandomPrompt, wanted: Collection[str]) ->
     if method == "moments":
         return moment_bounds(prompt)
     raise ValueError(f"the method {method} for kind: {prompt.law.kind}")
+
+
+def exact_onwards(prompt: RandomPrompt, starts: Sequence[int], wanted: Collection[str]) -> Bounds:
+    """For every length from one on, the numbers themselves at all of these but the last, and a bound that falls.
+
+    q is such a mean too: that of |T_L - T|^2 with independent random signs in the place of V x.
+    """
+    exact = {first: exact_bounds(one_length(prompt, first), wanted).ranges for first in starts[:-1]}
+    falling = closed_bounds(methods_of(prompt.law.law)[1], every_length(prompt, starts[-1]), wanted).ranges
+
+    def bound(name: str) -> arb:
+        return worst(starts, lambda first: _upper(exact[first], name), lambda last: _upper(falling, name))
+
+    return Bounds({name: Enclosure(None, partial(bound, name)) for name in falling})
+
+
+def _upper(ranges: Mapping[str, Enclosure], name: str) -> arb:
+    upper = ranges.get(name, NOTHING).upper
+    return arb("inf") if upper is None else upper()
+
+
+def mean_square_onwards(prompt: RandomPrompt, starts: Sequence[int]) -> arb:
+    """A bound of E|T_L - T|^2 for every length from one on, by ranges that begin there. Raises NoBound."""
+    return worst(
+        starts,
+        lambda first: least_mean_square(one_length(prompt, first)),
+        lambda last: least_mean_square(every_length(prompt, last)),
+    )
 
 
 def least_mean_square(prompt: RandomPrompt) -> arb:

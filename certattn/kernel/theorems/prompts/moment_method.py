@@ -1,11 +1,11 @@
 """The method `moment` of tails of norms: Markov's inequality P(D > eps) <= E D^p / eps^p, the moment taken exactly.
 
-For Gaussian tokens and one length, with the moments of `norm_moments`.
+For Gaussian tokens, with the moments of `norm_moments`, at one length or by `length_ranges`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq
@@ -16,6 +16,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
+from certattn.kernel.theorems.prompts.length_ranges import every_length, worst
+from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
 from certattn.kernel.theorems.prompts.mathematics.norm_moments import (
     COVARIANCE_ORDERS,
     MEAN_ORDERS,
@@ -69,11 +71,26 @@ def gradient_moment(error: GradientError, order: int) -> NormMoment:
     return NormMoment(terms, error.factor ** (order // 2), variance)
 
 
-def markov_bound(moment: Callable[[], NormMoment], prompt: RandomPrompt, eps: fmpq, order: int) -> arb:
-    """E D^p / eps^p. Raises NoBound."""
-    if prompt.onwards:
-        raise NoBound("the method moment is for one length, not for every length from one on; use rules")
-    return moment().at(prompt.length) / arb(eps) ** order
+def markov_bound(
+    moment: Callable[[], NormMoment], prompt: RandomPrompt, eps: fmpq, order: int, starts: Sequence[int] = ()
+) -> arb:
+    """E D^p / eps^p; for every length from one on by ranges with these starts, of a norm of the prompt's output.
+
+    Raises NoBound.
+    """
+    power = arb(eps) ** order
+    if not prompt.onwards:
+        return moment().at(prompt.length) / power
+    if not starts:
+        raise NoBound("the method moment without `from` is for one length, not for every length from one on; use rules")
+    from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
+
+    known = moment()
+    return worst(
+        starts,
+        lambda first: known.at(first) / power,
+        lambda last: markov(least_mean_square(every_length(prompt, last)), eps),
+    )
 
 
 def _covariance(prompt: RandomPrompt) -> tuple[ExactMatrix, fmpq]:

@@ -21,7 +21,8 @@ for any law
 
     general   R_2 (S + B) / (L (1-t)^2) + (L M_4 P)^(1/2): an upper bound, with 0 < t < 1 and lambda > 0
 
-With `length: {at_least: L}` upper bounds hold for every length from L on: all but the method exact, as they fall.
+With `length: {at_least: L}` upper bounds hold for every length from L on: of all methods but exact, as they fall, and
+of exact with a list `from` of lengths, by `length_ranges`.
 
 and over queries
 
@@ -54,6 +55,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, square
+from certattn.kernel.theorems.prompts.length_ranges import STARTS
 from certattn.kernel.theorems.prompts.mean_squares import (
     NOTHING,
     RATE,
@@ -63,6 +65,7 @@ from certattn.kernel.theorems.prompts.mean_squares import (
     Enclosure,
     Method,
     closed_bounds,
+    exact_onwards,
     for_every_length,
     general_bounds,
     keeps,
@@ -74,6 +77,7 @@ from certattn.kernel.theorems.prompts.random_prompts import (
     LENGTH,
     RANDOM_PROMPT,
     TOKEN_LAW,
+    Lengths,
     RandomPrompt,
     read_random_prompt,
 )
@@ -94,7 +98,7 @@ OVER_QUERIES = ("integral", "closed")
 METHOD = Field("method", Choice(ONE_QUERY + OVER_QUERIES), "how the bounds are proved")
 
 ASSERTS = Record(MEAN_SQUARE, MEAN, COLLISION, rules=[some_of(MEAN_SQUARE, MEAN, COLLISION)])
-WITNESS = Record(METHOD, SHARE, RATE, THETA)
+WITNESS = Record(METHOD, SHARE, RATE, THETA, STARTS)
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ def read(certificate: Certificate) -> StatedMeanSquare:
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     if MEAN in asserts:
         asserts[MEAN][VALUE].require_length(prompt.weights.output_dimension, "an output")
-    return StatedMeanSquare(prompt, asserts, _read_method(certificate, methods_for(prompt)))
+    return StatedMeanSquare(prompt, asserts, _read_method(certificate, prompt))
 
 
 def read_given(certificate: Certificate) -> AnyPrompt:
@@ -169,7 +173,8 @@ def _read_averaged_prompt(values: Values) -> AveragedPrompt:
     return AveragedPrompt(law, law.law, read_gaussian(queries), weights, scale, lengths.first, values, lengths.onwards)
 
 
-def _read_method(certificate: Certificate, fitting: tuple[str, ...]) -> Method:
+def _read_method(certificate: Certificate, prompt: AnyPrompt) -> Method:
+    fitting = methods_for(prompt)
     if certificate.witness is None:
         if fitting == ("general",):
             raise certificate.given.malformed("a witness with method: general", "no witness")
@@ -178,7 +183,7 @@ def _read_method(certificate: Certificate, fitting: tuple[str, ...]) -> Method:
     if values[METHOD] not in fitting:
         expected = " or ".join(map(repr, fitting))
         raise values.node(METHOD).malformed(f"{expected}, for what is given", repr(values[METHOD]))
-    return read_method(METHOD, values)
+    return read_method(METHOD, values, Lengths(prompt.length, prompt.onwards))
 
 
 def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
@@ -191,11 +196,13 @@ def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
 def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     """What the method encloses; `wanted` are the ranges that are asked for.
 
-    All upper bounds but the exact numbers are known to fall with the length.
+    All upper bounds but the exact numbers are known to fall with the length; of those a few make a bound.
     """
     if not prompt.onwards:
         return _bounds_at(prompt, method, wanted)
     if method.name == "exact":
+        if isinstance(prompt, RandomPrompt) and method.starts:
+            return exact_onwards(prompt, method.starts, wanted)
         return Bounds()
     ranges = _bounds_at(prompt, method, wanted).ranges
     return Bounds({name: for_every_length(enclosure) for name, enclosure in ranges.items()})

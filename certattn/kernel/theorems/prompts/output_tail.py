@@ -13,8 +13,9 @@ The witness names a rule for every such tail (`tail_rules`). For the norm it doe
 every coordinate (linf), or of every row u_c of a frame with sum_c u_c u_c' >= I (l2), with levels
 e_c such that sum_c e_c^2 <= eps^2: if |<u_c, y>| <= e_c for all c then |y|^2 <= eps^2. Or it names the method
 mean-square: by Markov's inequality P(|T_L - T| > eps) <= E|T_L - T|^2 / eps^2, with the exact mean square of
-`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For one
-length of Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p.
+`output-mean-square` where it has one, and for every length from one on its bounds that fall; |.|_inf <= |.|_2. For
+Gaussian tokens it may name the method moment, with an even order p: the same with E|T_L - T|^p / eps^p. With a list
+`from` of lengths both are taken at these, for every length from the first on (`length_ranges`).
 
 With `queries` in place of a query the norm is that at any query of a ball, by the witness of `ball_of_queries`.
 """
@@ -35,8 +36,9 @@ from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Recor
 from certattn.kernel.given.bounds import Probability
 from certattn.kernel.theorems.prompts.ball_of_queries import BALL, OVER_BALL, WITHIN, BallOfQueries, OverBall, read_ball
 from certattn.kernel.theorems.prompts.ball_of_queries import GIVEN as BALL_GIVEN
+from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
 from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
+from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, mean_square_onwards
 from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
@@ -73,7 +75,12 @@ DIRECTION_RULES: Field[StatedRules] = Field(
 )
 METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square or moment of the norm that is known exactly")
 NORM_FORMS = ByKey(
-    {METHOD.name: Record(METHOD, ORDER), FRAME.name: FRAMED, WITHIN.name: OVER_BALL, BOUNDS.name: Record(BOUNDS)}
+    {
+        METHOD.name: Record(METHOD, ORDER, STARTS),
+        FRAME.name: FRAMED,
+        WITHIN.name: OVER_BALL,
+        BOUNDS.name: Record(BOUNDS),
+    }
 )
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
@@ -89,13 +96,15 @@ WITNESS = Record(DIRECTION_RULES, NORM_WITNESS)
 class StatedNorm:
     """P(|T_L - T| > eps) <= delta in a norm, and a rule for each one-sided tail; none for the norm's moments.
 
-    `framed` is the frame of the rules for l2, `order` that of the method moment, `over_ball` is for a ball of queries.
+    `framed` is the frame of the rules for l2, `order` that of the method moment, `starts` begin ranges of lengths, and
+    `over_ball` is for a ball of queries.
     """
 
     stated: Values
     rules: Sequence[Rule] | None
     framed: Framed | None = None
     order: int | None = None
+    starts: Sequence[int] = ()
     over_ball: OverBall | None = None
 
     def conditions(self) -> Iterator[Obligation]:
@@ -114,8 +123,10 @@ class StatedNorm:
         if self.rules is not None:
             return sum_of_bounds(self.rules)
         if self.order is not None:
-            return markov_bound(partial(output_moment, prompt, self.order), prompt, self.stated[EXCEEDS], self.order)
-        return markov(least_mean_square(prompt), self.stated[EXCEEDS])
+            moment = partial(output_moment, prompt, self.order)
+            return markov_bound(moment, prompt, self.stated[EXCEEDS], self.order, self.starts)
+        least = mean_square_onwards(prompt, self.starts) if self.starts else least_mean_square(prompt)
+        return markov(least, self.stated[EXCEEDS])
 
 
 @dataclass(frozen=True)
@@ -174,7 +185,9 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
         if (ORDER in hint) is not (hint[METHOD] == MOMENT):
             found = "an order" if ORDER in hint else "no order"
             raise hint.at.malformed(f"an order exactly for the method {MOMENT}", f"{found} for {hint[METHOD]}")
-        return StatedNorm(stated, None, order=hint.get(ORDER))
+        if STARTS in hint:
+            require_ranges(hint, STARTS, prompt.lengths)
+        return StatedNorm(stated, None, order=hint.get(ORDER), starts=hint.items(STARTS))
     if norm == "l2":
         if form != FRAME.name:
             raise hint.at.malformed("a frame and levels for the norm l2")

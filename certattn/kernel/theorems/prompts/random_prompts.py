@@ -79,6 +79,10 @@ class RandomPrompt:
         return self.law.dimension
 
     @property
+    def lengths(self) -> Lengths:
+        return Lengths(self.length, self.onwards)
+
+    @property
     def output_dimension(self) -> int:
         """The dimension d_v of V x."""
         return self.weights.output_dimension

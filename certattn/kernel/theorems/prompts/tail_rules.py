@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
-from itertools import pairwise
 
 from flint import arb, ctx, fmpq
 
@@ -53,6 +52,7 @@ from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.prompts.length_ranges import FROM, require_ranges
 from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import has_rational_moments, mean_and_covariance
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
@@ -96,7 +96,6 @@ TERMS = Field("terms", Count(1), "how many of them are summed")
 ORDER = Field("order", EvenOrder(100), "even order p of the moment, or where the exponential series is cut off")
 
 
-FROM = Field("from", Listing(Count(1)), "the first length of each range; the last range has no end")
 BY_RANGE: Field[StatedRules] = Field("rules", Listing(Variant("rule", {})), "the rule of each range")
 
 
@@ -448,14 +447,7 @@ def _rule(name: str, values: Values, tail: AnyTail) -> Rule:
     """The rule for the lengths of the tail's prompt. Raises MalformedError."""
     prompt = tail.prompt
     if name == BY_LENGTH:
-        starts, count = values[FROM], len(values[BY_RANGE])
         if not prompt.onwards:
             raise values.at.malformed("one rule, as one length is stated", "rules by length")
-        if len(starts) != count:
-            raise values.node(FROM).malformed(
-                f"{counted(count, 'length')}, one for each rule", counted(len(starts), "length")
-            )
-        if starts[0] != prompt.length or any(b <= a for a, b in pairwise(starts)):
-            found = ", ".join(map(str, starts[:5]))
-            raise values.node(FROM).malformed(f"lengths that rise, from {prompt.length} on", found)
+        require_ranges(values, FROM, prompt.lengths, len(values[BY_RANGE]))
     return Rule(name, values, tail, prompt.length, None if prompt.onwards else prompt.length)
