@@ -15,14 +15,14 @@ from flint import arb, fmpq, fmpq_poly
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
-from certattn.kernel.theorems.training.exponential_fits import (
+from certattn.kernel.mathematics.exponential_fits import (
     MOST_CURVED,
     ExponentialSum,
     interpolation_errors,
     on_piece,
     weights,
 )
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
 from certattn.kernel.theorems.training.regression import Parameters
 from certattn.kernel.theorems.training.risk_gap import NODE_BITS, Fits
 from certattn.provers.rounding import as_float, midpoint, round_nearest

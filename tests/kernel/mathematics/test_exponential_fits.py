@@ -10,7 +10,7 @@ import pytest
 from flint import arb, arb_poly, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training.exponential_fits import (
+from certattn.kernel.mathematics.exponential_fits import (
     ExponentialSum,
     Piece,
     Samples,
