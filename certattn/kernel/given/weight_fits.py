@@ -16,8 +16,8 @@ from certattn.kernel.mathematics.exponential_fits import ExponentialSum
 from certattn.kernel.mathematics.fitted_averages import Fits, FittedAverage
 from certattn.kernel.mathematics.reals import describe
 
-RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^(-k d v)")
-GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta v)")
+RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^((theta - k d) v)")
+GROWTH = Field("growth", Rational(), "theta >= 0, of the fits and of what they miss")
 Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2")
 KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]")
 NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared")
@@ -36,8 +36,9 @@ def read_fits(stated: Values) -> Fits:
     if len(orders) != len(nodes) - 2:
         expected = f"{len(nodes) - 2} orders, one of every piece but the first"
         raise stated.node(ORDERS).malformed(expected, f"{len(orders)}")
-    q, kappa = (ExponentialSum(stated[RATE], tuple(stated[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
-    return Fits(tuple(nodes), tuple(orders), q, kappa, stated[GROWTH])
+    coefficients = (tuple(stated[field].load().row(0)) for field in (Q_FIT, KAPPA_FIT))
+    q, kappa = (ExponentialSum(stated[GROWTH], stated[RATE], each) for each in coefficients)
+    return Fits(tuple(nodes), tuple(orders), q, kappa)
 
 
 def require_nodes(count: int, least: int, stated: Values, field: Field[Any]) -> None:

@@ -23,7 +23,7 @@ from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import describe
 
-# Bits of q and kappa at the nodes.
+# Bits of q and kappa at the nodes near v = 0.
 NODE_BITS = 32
 # Misses that agree to this part at two precisions are no matter of rounding.
 _SURE = fmpq(1023, 1024)
@@ -31,7 +31,7 @@ _SURE = fmpq(1023, 1024)
 
 @dataclass(frozen=True)
 class Fits:
-    """Fits of q and kappa, and theta, with which their misses are weighed.
+    """Fits of q and kappa, of the same theta.
 
     `nodes` 0 = v_0 < v_1 < ... are the ends of the pieces on which they are compared; `orders` has for each of them
     but the first the number of points, less one.
@@ -41,7 +41,11 @@ class Fits:
     orders: tuple[int, ...]
     q: ExponentialSum
     kappa: ExponentialSum
-    growth: fmpq
+
+    @property
+    def growth(self) -> fmpq:
+        """theta."""
+        return self.q.growth
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class FittedAverage:
         """At least what each of the fits misses of the average."""
         theta = self.fits.growth
         return {
-            name: self._fits[name][0].miss(self._fits[name][1], theta, bits) * factor.largest.exponential(theta)
+            name: self._fits[name][0].miss(self._fits[name][1], bits) * factor.largest.exponential(theta)
             for name, factor in self._factors.items()
         }
 
@@ -96,7 +100,7 @@ class FittedAverage:
     def _fits(self) -> Mapping[str, tuple[ExponentialSum, Samples]]:
         """The fits of q and of kappa, each beside what is known of it, once for every precision."""
         with working_precision(2 * NODE_BITS):
-            of_q, of_kappa = samples(self.length, self.fits.nodes, self.fits.orders, NODE_BITS)
+            of_q, of_kappa = samples(self.length, self.fits.nodes, self.fits.orders, self.fits.growth, NODE_BITS)
         return {"q": (self.fits.q, of_q), "kappa": (self.fits.kappa, of_kappa)}
 
     # -- fits that are too coarse
@@ -132,7 +136,7 @@ class FittedAverage:
     def _worst(self, name: str, bits: int) -> str:
         """Where a fit misses most, in words."""
         fit, truth = self._fits[name]
-        worst: Miss = max(fit.misses(truth, self.fits.growth, bits), key=lambda part: part.bound)
+        worst: Miss = max(fit.misses(truth, bits), key=lambda part: part.bound)
         first = describe(worst.first)
         return f"beyond v = {first}" if worst.last is None else f"for {first} <= v <= {describe(worst.last)}"
 

@@ -83,7 +83,7 @@ from certattn.kernel.given.weight_fits import (
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.fitted_averages import Factor, Fits, FittedAverage
+from certattn.kernel.mathematics.fitted_averages import Factor, FittedAverage
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
@@ -323,7 +323,7 @@ class StatedGap:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    proof: GapAtParameters | Majorant
+    proof: FittedAverage | Majorant
 
 
 def read(certificate: Certificate) -> StatedGap:
@@ -339,8 +339,9 @@ def read(certificate: Certificate) -> StatedGap:
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
     covariance, parameters = task.read_task(given, POINT)
     fits = read_fits(FITS_WITNESS.read(certificate.witness, reading))
-    whole = GapAtParameters(covariance, parameters, given[PROMPT_LENGTH], fits)
-    return StatedGap(given, asserts, covariance, whole)
+    factors = GapFactors(covariance, parameters)
+    average = FittedAverage(given[PROMPT_LENGTH], fits, factors.of_q(), factors.of_kappa())
+    return StatedGap(given, asserts, covariance, average)
 
 
 def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
@@ -358,8 +359,8 @@ def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
 
 
 def obligations(stated: StatedGap) -> Iterator[Obligation]:
-    if isinstance(stated.proof, GapAtParameters):
-        return average_keeps("gap", stated.proof.average, stated.asserts[GAP])
+    if isinstance(stated.proof, FittedAverage):
+        return average_keeps("gap", stated.proof, stated.asserts[GAP])
     return _over_ball(stated, stated.proof)
 
 
@@ -428,37 +429,27 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
 
 
 @dataclass(frozen=True)
-class GapAtParameters:
-    """R_L - R at (A, b), by these fits."""
+class GapFactors:
+    """What q and kappa are multiplied by in (1), at (A, b), and what is at least as large in size."""
 
     covariance: ExactMatrix
     parameters: task.Parameters
-    length: int
-    fits: Fits
 
-    @cached_property
-    def average(self) -> FittedAverage:
-        """(1), and what is at least as large as its two factors in size."""
-        b, moved, half = self.parameters.b, self.parameters.A.T @ self.covariance, fmpq(1, 2)
+    def of_q(self) -> Factor:
+        b, moved, trace = self.parameters.b, self.parameters.A.T @ self.covariance, self.covariance.trace()
         of_trace, of_cross, of_square = collision_factors(b)
-        trace, spread = self.covariance.trace(), self._K.scaled(spread_factor(b) * half)
         form = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
         eta = self._balance()
         cross = self._N.scaled(eta * abs(b)) + self.covariance.scaled(abs(b) / eta)
-        most = self._K.scaled(b * b) + cross
-        return FittedAverage(
-            self.length,
-            self.fits,
-            Factor(
-                self._term(of_trace * trace * half, form.scaled(half)),
-                self._term(b * b * trace * half, most.scaled(half)),
-            ),
-            Factor(self._term(fmpq(0), spread), self._term(fmpq(0), spread.scaled(fmpq(-1)))),
-        )
+        return Factor(self._half(of_trace * trace, form), self._half(b * b * trace, self._K.scaled(b * b) + cross))
 
-    def _term(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
-        mean = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows)
-        return QueryAverage(mean, self.covariance, constant, form, self._N)
+    def of_kappa(self) -> Factor:
+        spread = self._K.scaled(spread_factor(self.parameters.b))
+        return Factor(self._half(fmpq(0), spread), self._half(fmpq(0), spread.scaled(fmpq(-1))))
+
+    def _half(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
+        mean, half = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows), fmpq(1, 2)
+        return QueryAverage(mean, self.covariance, constant * half, form.scaled(half), self._N)
 
     def _balance(self) -> fmpq:
         """A rational eta near (E x'Sigma x / E v)^(1/2); any eta > 0 is right."""
