@@ -20,7 +20,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exponential_fits import ExponentialSum
 from certattn.kernel.mathematics.fitted_averages import FittedAverage
 from certattn.kernel.theorems.training import risk_gap
-from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligations, read
+from certattn.kernel.theorems.training.risk_gap import obligations, read
 
 cases = Cases("gap_cases")
 # What is said where a condition of the witness is false.
@@ -107,7 +107,7 @@ def test_two_pieces_are_the_fewest(tmp_path: Path) -> None:
     def nodes(written: str) -> tuple[fmpq, ...]:
         stated = text.replace("nodes: [0, 0.125, 0.5, 2, 7]", f"nodes: {written}")
         gap = read(loads(stated, tmp_path / "case.yaml")).proof
-        assert isinstance(gap, GapAtParameters)
+        assert isinstance(gap, FittedAverage)
         return gap.fits.nodes
 
     assert nodes("[0, 1, 7]") == (0, 1, 7)
@@ -134,15 +134,14 @@ def test_a_hopeless_fit_does_not_raise_the_precision(case: Case, tmp_path: Path)
 def test_a_bound_at_the_end_of_what_fits_leave_open_is_not_given_up(tmp_path: Path) -> None:
     """Where the last bits may decide, they are asked for; in the middle they may not."""
     problem = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
-    assert isinstance(problem, GapAtParameters)
+    assert isinstance(problem, FittedAverage)
     with working_precision(64):
-        average = problem.average
-        gap = average.value()
+        gap = problem.value()
         for side in (gap.lower(), gap.upper()):
             near = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(4095, 4096)
-            assert average.hopeless(gap, near) == ""
+            assert problem.hopeless(gap, near) == ""
             inside = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(9, 10)
-            assert "more bits do not help" in average.hopeless(gap, inside)
+            assert "more bits do not help" in problem.hopeless(gap, inside)
 
 
 def rational(number: arb) -> fmpq:
@@ -176,9 +175,9 @@ def simulated(covariance: Any, A: Any, b: float, length: int, count: int) -> tup
 
 def test_the_enclosure_lies_in_the_interval_of_a_simulation(tmp_path: Path) -> None:
     gap = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
-    assert isinstance(gap, GapAtParameters)
+    assert isinstance(gap, FittedAverage)
     with working_precision(64):
-        found = gap.average.value()
+        found = gap.value()
     mean, error = simulated(np.array([[0.5]]), np.array([[0.5]]), 0.5, 4, 400_000)
     assert abs(float(found) - mean) < 3.3 * error + float(found.rad())
 
