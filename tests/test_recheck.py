@@ -549,6 +549,30 @@ def test_truncated_sums_of_gaussian_tokens_against_quadrature(monkeypatch: pytes
     assert true * 0.97 <= upper <= true * 1.1  # the rule of this test has an error of its own at the edge of A
 
 
+@pytest.mark.parametrize("tilt", [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(0)]])
+def test_inverted_tails_against_drawn_prompts(monkeypatch: pytest.MonkeyPatch, tilt: list[Fraction]) -> None:
+    monkeypatch.setattr(recheck.intervals, "P", 96)
+    wide, narrow = [["1/4", "0"], ["0", "1"]], [["1/4", "0"], ["0", "1/4"]]
+    parts = [
+        {"weight": "3/4", "law": {"kind": "gaussian", "mean": ["0", "0"], "covariance": narrow}},
+        {"weight": "1/4", "law": {"kind": "gaussian", "mean": ["1", "1/2"], "covariance": wide}},
+    ]
+    rules = recheck.Tails(law(kind="mixture", components=parts), tilt, 40, (Fraction(1), 1), tilt)
+    rule = {"rule": "inversion", "step": "1", "terms": "1"}
+    middle, radius = value(rules.bound(rule, [Fraction(1), Fraction(1)], None, 0, Fraction(1, 4)))
+    assert radius < 1e-7
+    rng = np.random.default_rng(5)
+    count = 100_000
+    first = rng.random((count, 40)) < 0.75
+    x = rng.normal(size=(count, 40, 2)) * [0.5, 1]
+    x[..., 1] *= np.where(first, 0.5, 1)
+    x += np.where(first, 0, 1)[..., None] * [1, 0.5]
+    weights = np.exp(x @ [float(t) for t in tilt])
+    output = (weights[..., None] * x).sum(axis=1).sum(axis=-1) / weights.sum(axis=1)
+    seen = float((output > float(sum(value(t)[0] for t in rules.tau)) + 0.25).mean())
+    assert abs(float(middle) - seen) < 4.5 * math.sqrt(seen * (1 - seen) / count)
+
+
 def test_exact_tails_of_gaussian_means() -> None:
     tokens = law(kind="gaussian", mean=["0"], covariance=[["4"]])
     rules = recheck.Tails(tokens, [Fraction(0)], 25, (Fraction(1), 1), [Fraction(0)])
