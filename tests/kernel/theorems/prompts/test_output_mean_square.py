@@ -253,7 +253,7 @@ def test_fits_over_queries_agree_with_quadrature_and_with_simulation(mean: str, 
     assert abs(float(found.mid()) - exact) < 1e-3 * exact
     # by simulation
     rng = np.random.default_rng(length)
-    count = 400_000 // max(length, 10)
+    count = 4_000_000 // max(length, 40)
     z = rng.normal(size=(count, 2)) @ root.T + centre[0]
     tokens = rng.normal(size=(count, length, 2)) * np.sqrt(np.diag(Gamma))
     weights = np.exp(np.einsum("nld,nd->nl", tokens, z @ U.T))
