@@ -353,7 +353,7 @@ test_mean_squares_verify = states(
         ([BOX.replace("box", "rademacher"), "--digits", "12"], "the mean of sum p_i^2"),
         ([BOX.replace("box", "rademacher").replace("500", "{at_least: 500}")], "at most"),
         ([RANDOM], "and the query"),
-        ([RANDOM, "--method", "closed", "--theta", "1/2"], "and the query"),
+        ([RANDOM, "--method", "integral"], "and the query"),
     ],
 )
 
@@ -363,7 +363,7 @@ test_bad_prompts_are_refused = refuses(
         ([AVERAGED + "tilt: [1]\n"], "task.yaml: tilt found"),
         ([AVERAGED], "task.yaml found: no 'query'"),
         ([AVERAGED.replace("100", "0") + "tilt: [1, 0]\n"], "task.yaml: length found"),
-        ([AVERAGED + "tilt: [1, 0]\n", "--method", "closed"], "expected exact or logistic or general"),
+        ([AVERAGED + "tilt: [1, 0]\n", "--method", "integral"], "expected exact or logistic or general"),
         ([AVERAGED + "tilt: [1, 0]\n", "--method", "guess"], "guess"),
         ([AVERAGED + "tilt: [1, 0]\n", "--method", "general", "--t", "1"], "expected 0 < t < 1"),
         ([AVERAGED + "tilt: [1, 0]\n", "--digits", "0"], "digits"),

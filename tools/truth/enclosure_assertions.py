@@ -38,6 +38,7 @@ from certattn.kernel.mathematics import (
     capped_sums,
     enclosure,
     every_length,
+    exponential_fits,
     functions,
     linearization,
     losses,
@@ -55,7 +56,7 @@ from certattn.kernel.theorems.selection import regularization_path, selection_on
 from certattn.kernel.theorems.selection.mathematics import joint_path, margin_points
 from certattn.kernel.theorems.spectrum import equivalent_formulas, law_distance, limit_law
 from certattn.kernel.theorems.spectrum import singular_values as spectrum_shape
-from certattn.kernel.theorems.training import exponential_fits, risk_gap
+from certattn.kernel.theorems.training import risk_gap
 
 mp = mpmath.mp.clone()
 mp.prec = 1600

@@ -50,7 +50,7 @@ _METHODS = {
     "moments": set(),
     "general": {"t", "lambda"},
     "integral": set(),
-    "closed": {"theta"},
+    "fits": set(),
 }
 
 
@@ -110,17 +110,17 @@ def judge_mean_square(given: Any, asserts: Any, witness: Any, folder: Path) -> J
         low = [stated["at_least"] > 0 for stated in ranges.values() if "at_least" in stated]
         if any(low):
             return Judgement(Truth.FALSE, 1e-12, "a lower bound", provable=False)
-        if low or mean is not None or (method == "exact" and not starts):
+        if low or mean is not None or (method in ("exact", "fits") and not starts):
             truth = Truth.FALSE if judged.truth is Truth.FALSE else Truth.OPEN
             return replace(judged, truth=truth, provable=False)
-    if judged.truth is not Truth.FALSE and (parameters.get("t", 0) >= 1 or parameters.get("theta", 0) > 1):
+    if judged.truth is not Truth.FALSE and parameters.get("t", 0) >= 1:
         return Judgement(Truth.OPEN, 0.0, "a parameter that the bound is not proved for", provable=False)
     return judged
 
 
 def _method(witness: Any, averaged: bool, law: Any) -> tuple[str, dict[str, float]]:
     if isinstance(law, Gaussian):
-        fitting = ["integral", "closed"] if averaged else ["exact", "logistic", "general"]
+        fitting = ["integral", "fits"] if averaged else ["exact", "logistic", "general"]
     else:
         finite = not averaged and is_finite(law_in_doubles(law, 1.0))
         fitting = ["exact", "moments", "general"] if finite else ["general"]
@@ -376,10 +376,6 @@ def _averaged(
     one = length == 1
     logistic = 1 / (1 + (length - 1) * np.exp(-np.minimum(variance, 700)))
     middle = float(mass @ ((spread + shift) * logistic))
-    if method == "closed" and not one:
-        shown = _closed(mean, S, spread, outer.T @ outer, N, length, parameters["theta"])
-    else:
-        shown = middle
     near = variance <= _WIDEST**2
     nodes = np.linspace(0, min(_WIDEST, float(np.sqrt(variance[near].max())) + 1e-3 if near.any() else 0.0), 13)
     table = np.array([moments(float(s), length, 601) for s in nodes])
@@ -389,22 +385,4 @@ def _averaged(
     low = 0.97 * float(mass[near] @ (along * square + (spread - along).clip(0) * q))
     if one:
         return {"mean_square": _found(middle, 1e-10 * middle, (middle, middle))}
-    return {"mean_square": Found((low, np.inf), (None, shown), 1e-7 * abs(shown or 0.0))}
-
-
-def _closed(mean: Array, S: Array, spread: float, B: Array, N: Array, length: int, theta: float) -> float | None:
-    """theta^theta (1-theta)^(1-theta) (L-1)^-theta E[(T + z'Bz) e^(theta z'Nz)]; None where that is infinite."""
-    squares, frame = np.linalg.eigh(S)
-    R = frame * np.sqrt(squares.clip(0))
-    levels, turn = np.linalg.eigh(R.T @ N @ R)
-    left = 1 - 2 * theta * levels
-    if left.min() <= 0 or theta > 1:
-        return None
-    # z = mean + R turn y: independent coordinates, completed squares.
-    linear = 2 * theta * (turn.T @ R.T @ N @ mean)
-    exponent = theta * mean @ N @ mean + (linear**2 / left).sum() / 2
-    weight = np.exp(min(exponent, 300.0)) / np.sqrt(np.prod(left))
-    middle = mean + R @ turn @ (linear / left)
-    cover = R @ turn @ np.diag(1 / left) @ turn.T @ R.T
-    size = spread + np.trace(B @ cover) + middle @ B @ middle
-    return float(theta**theta * (1 - theta) ** (1 - theta) * (length - 1) ** -theta * weight * size)
+    return {"mean_square": Found((low, middle), (None, None if method == "fits" else middle), 1e-7 * middle)}

@@ -29,7 +29,7 @@ from certattn.kernel.document.numbers import (
     parse_rational,
     parse_real,
 )
-from certattn.kernel.document.quoting import quote
+from certattn.kernel.document.quoting import counted, quote
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import MalformedError
 from certattn.kernel.limits import Limits, Watch
@@ -182,6 +182,22 @@ class Count(Kind[int]):
         value = reading.number(node, parse_count, expected)
         if value < self.minimum:
             raise node.malformed(expected)
+        return value
+
+
+@dataclass(frozen=True)
+class CountUpTo(Count):
+    """A plain integer that is no larger than `most`, of something: more would take a check too long."""
+
+    most: int
+    noun: str = ""
+    hint: str = ""
+
+    def read(self, node: Node, reading: Reading) -> int:
+        value = super().read(node, reading)
+        if value > self.most:
+            most, found = (counted(number, self.noun) if self.noun else str(number) for number in (self.most, value))
+            raise node.malformed(f"at most {most}", found, self.hint)
         return value
 
 

@@ -106,8 +106,9 @@ class Lattice:
 
     def transforms(self, degree: int) -> list[list[arb]]:
         """For k = 0..degree the list of Psi_k(t) over the outer nodes."""
-        rows = [(j, self.row(j)) for j in self.outer]
-        powers = {n: arb(n * self.fine_step).exp() for n in {j * self.finer + i for j, row in rows for i in row}}
+        last = max(j * self.finer + self.row(j)[-1] for j in self.outer)
+        nodes = range(self.outer[0] * self.finer + self.inner[0], last + 1)
+        powers = {n: arb(n * self.fine_step).exp() for n in nodes}
         values = {n: (-x).exp() for n, x in powers.items()}
         found = []
         for k in range(degree + 1):
@@ -192,6 +193,7 @@ class _Errors:
         self._strip_peak = peak(k, grid.half_width.cos())
         self._left, self._left_most = grid.left_tail(k), self._peak * grid.left_tail(0)
         self._right: dict[int, tuple[arb, arb]] = {}
+        self._beyond: dict[int, arb | None] = {}
 
     def at(self, j: int) -> arb:
         """A ball around 0, for t = j h."""
@@ -203,12 +205,19 @@ class _Errors:
     def _right_error(self, j: int, scale: arb) -> arb:
         grid, k = self._grid, self._k
         last = grid.row(j)[-1]
+        node = j * grid.finer + last
+        if node not in self._beyond:
+            x = arb(node * grid.fine_step).exp()
+            self._beyond[node] = x**k * (-x).exp() * grid.mass if x >= k else None
+        beyond = self._beyond[node]
+        if beyond is not None and last < grid.inner[-1]:
+            # At the ceiling: the same node for every t.
+            return beyond
         if last not in self._right:
             self._right[last] = (grid.right_tail(k, last), self._peak * grid.right_tail(0, last))
         tail, most = self._right[last]
         bound = (scale * tail).min(most)
-        x = arb((j * grid.finer + last) * grid.fine_step).exp()
-        return bound.min(x**k * (-x).exp() * grid.mass) if x >= k else bound
+        return bound if beyond is None else bound.min(beyond)
 
 
 def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:
@@ -219,7 +228,7 @@ def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:
     size = fmpq(7, 10) * length.bit_length()
     nats = fmpq(7, 10) * bits
     steps = int(((nats + 3 * degree) / 9).ceil())
-    finer = int((_inner_steps(variance, nats + size) / steps).ceil())
+    finer = int((_inner_steps(variance, nats + size + 3 * degree) / steps).ceil())
     fineness = steps * finer
     reach = _root(2 * (nats + size) * variance * fineness**2)
     # To the right nothing is relative: the integral is L^-K at least.

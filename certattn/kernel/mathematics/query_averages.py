@@ -11,7 +11,6 @@ A = D^-1 - 2 w R'N R: a singular Sigma is covered, and all but the inverse is ra
 
     integral   E[(T + z'Bz) / (1 + (L-1) e^(-z'Nz))]
                = 1/(2 pi) int pi / sin(pi w) (L-1)^(-w) H(w) dy over w = theta + iy, 0 < theta < 1     (Mellin-Barnes)
-    closed     ... <= theta^theta (1-theta)^(1-theta) (L-1)^(-theta) H(theta), 0 < theta <= 1
 
 |H(w)| <= H(Re w) and |sin(pi w)| >= sin(pi Re w) cosh(pi Im w), so that the line Re w = r weighs at most
 W(r) = H(r) (L-1)^(-r) / (2 sin(pi r)): the trapezoid rule of step h is off by at most
@@ -93,18 +92,14 @@ class QueryAverage:
         moment, determinant = self._moment(acb(arb(theta)))
         return moment.real / determinant.real.sqrt()
 
-    # -- the two bounds
-
-    def closed(self, length: int, theta: fmpq) -> arb:
-        """theta^theta (1-theta)^(1-theta) (L-1)^(-theta) H(theta), for L >= 2 and an admitted theta in (0, 1]."""
-        rest = 1 - theta
-        largest = arb(theta) ** arb(theta) * (arb(rest) ** arb(rest) if rest > 0 else arb(1))
-        return largest * self.exponential(theta) / arb(length - 1) ** arb(theta)
+    # -- the logistic bound
 
     def integral(self, length: int, bits: int) -> arb:
-        """E[(T + z'Bz) / (1 + (L-1) e^(-z'Nz))] for L >= 2, to about `bits` bits; unbounded where nothing is proved."""
+        """E[(T + z'Bz) / (1 + (L-1) e^(-z'Nz))] for L >= 2, to about `bits` bits; at most what it is for 1 token."""
         with working_precision(bits + length.bit_length() + 16):
-            return self._trapezoid(length, fmpq(7, 10) * (bits + length.bit_length()) + 4)
+            found = self._trapezoid(length, fmpq(7, 10) * (bits + length.bit_length()) + 4)
+            plain = arb(self.plain())
+            return found.min(plain) if found.is_finite() is True else plain
 
     def _trapezoid(self, length: int, nats: fmpq) -> arb:
         theta, half_width = self._contour()

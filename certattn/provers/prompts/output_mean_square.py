@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -38,6 +40,7 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
+from certattn.provers.weight_fits import fits, stated_fits
 
 AUTO = "auto"
 DIGITS = 9
@@ -46,7 +49,9 @@ _HINT_DIGITS = 4
 _GRID = 32
 _REFINEMENTS = 3
 # What `auto` falls back to, the first that fits.
-_FALL_BACKS = {"exact": ("logistic", "general"), "integral": ("closed",), "moments": ("general",)}
+_FALL_BACKS = {"exact": ("logistic", "general"), "moments": ("general",)}
+# Fits are made for an average to about this part of itself.
+_OF_FITS = 1e-3
 
 
 def generate(
@@ -57,7 +62,6 @@ def generate(
     digits: int = DIGITS,
     t: Number | None = None,
     rate: Number | None = None,
-    theta: Number | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `output-mean-square` to `out` and return it.
@@ -69,14 +73,12 @@ def generate(
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, `tilt` (or
         `query`, or a law of `queries`, with `U`, or `K` and `Q`, and `scale`), `V`.
-    method : {"auto", "exact", "logistic", "moments", "general", "integral", "closed"}
+    method : {"auto", "exact", "logistic", "moments", "general", "fits", "integral"}
         How the bounds are proved; `auto` takes the sharpest way that applies.
     digits : int
         Significant digits of the stated bounds, which are rounded to the safe side.
     t, rate : exact number, optional
         The parameters t and lambda of `general`; both are searched for if left out.
-    theta : exact number, optional
-        The parameter of `closed`; searched for if left out.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -107,15 +109,28 @@ def generate(
     """
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     prompt = draft.read(read_given)
-    stated = {"t": t, "lambda": rate, "theta": theta}
+    stated = {"t": t, "lambda": rate}
     hints = {name: _parameter(value, name) for name, value in stated.items() if value is not None}
     with working_precision(_bits(digits)):
         chosen = _method(prompt, method, hints, digits)
-        asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES), digits)
+        if chosen.name == "fits" and isinstance(prompt, AveragedPrompt):
+            asserts, parameters = _fitted(prompt, digits)
+        else:
+            asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES), digits)
+            parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
     if not asserts:
         raise NotProvedError(f"the method {chosen.name} finds no bound here")
-    parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
     return draft.write(asserts, {"method": chosen.name, **parameters, **ranges(chosen.starts)})
+
+
+def _fitted(prompt: AveragedPrompt, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    """Both sides of the mean over queries to what the fits leave open, and the fits."""
+    found = fits(prompt.logistic(), prompt.length, _OF_FITS)
+    value = fitted_value(prompt.fitted(found))
+    if not (value > 0 and value.rad() < value.mid()):
+        raise NotProvedError("scores that vary so much are not fitted; use the method integral, for an upper bound")
+    known = max(1, decimal_exponent(midpoint(value)) - decimal_exponent(midpoint(arb(value.rad()))) + 1)
+    return {"mean_square": _range(Enclosure.of(lambda: value), min(digits, known))}, stated_fits(found)
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -132,10 +147,9 @@ def _bits(digits: int) -> int:
 def _parameter(stated: Number, name: str) -> fmpq:
     """A parameter of a witness, in its range."""
     value = exact_rational(stated, name)
-    fits = {"t": 0 < value < 1, "lambda": value > 0, "theta": 0 < value <= 1}
-    if fits[name]:
+    if value > 0 and (name != "t" or value < 1):
         return value
-    ranges = {"t": "0 < t < 1", "lambda": "lambda > 0", "theta": "0 < theta <= 1"}
+    ranges = {"t": "0 < t < 1", "lambda": "lambda > 0"}
     raise UsageError(f"{name} is {describe(value)}, expected {ranges[name]}")
 
 
@@ -143,10 +157,11 @@ def _parameter(stated: Number, name: str) -> fmpq:
 
 
 def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
-    fitting = list(methods_for(prompt))
+    # By fits one length alone is enclosed.
+    fitting = [method for method in methods_for(prompt) if not (prompt.onwards and method == "fits")]
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
-    chosen = fitting[0] if name == AUTO else name
+    chosen = _sharpest(prompt, fitting) if name == AUTO else name
     if chosen == "exact" and isinstance(prompt, RandomPrompt) and prompt.onwards:
         if name == AUTO and (hints or not exact_is_sharper(prompt)):
             chosen = fitting[1]
@@ -156,11 +171,20 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
         chosen = next(method for method in _FALL_BACKS[chosen] if method in fitting)
     if chosen == "general" and isinstance(prompt, RandomPrompt):
         return Method(chosen, general_parameters(prompt, hints))
-    if chosen == "closed" and isinstance(prompt, AveragedPrompt):
-        return Method(chosen, {"theta": hints["theta"] if "theta" in hints else _best_theta(prompt)})
     if hints:
         raise UsageError(f"the method {chosen} has no parameters, found {', '.join(hints)}")
     return Method(chosen, {})
+
+
+def _sharpest(prompt: RandomPrompt | AveragedPrompt, fitting: Sequence[str]) -> str:
+    """The first, but fits where there are averages over queries of two tokens or more to be fitted."""
+    if "fits" in fitting and isinstance(prompt, AveragedPrompt) and prompt.length > 1:
+        try:
+            _fitted(prompt, 1)
+        except (NoBound, NotProvedError):
+            return fitting[0]
+        return "fits"
+    return fitting[0]
 
 
 def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -> bool:
@@ -224,17 +248,6 @@ def _best_rate(t: fmpq, doubled: arb) -> fmpq:
     return _hint(2 * t / (linear + root))
 
 
-def _best_theta(prompt: AveragedPrompt) -> fmpq:
-    """The theta on a grid of (0, 1] with the smallest closed bound."""
-    average = prompt.average()
-    grid = [fmpq(i, _GRID) for i in range(1, _GRID + 1)]
-    top = fmpq(1)
-    while not any(average.admits(top * theta) for theta in grid):
-        top /= 2
-    admitted = [top * theta for theta in grid if average.admits(top * theta)]
-    return min(admitted, key=lambda theta: float(average.closed(max(prompt.length, 2), theta)))
-
-
 def _hint(value: arb, below: fmpq | None = None) -> fmpq:
     """A number of few digits near the ball, positive."""
     middle = midpoint(value)
@@ -285,11 +298,10 @@ COMMAND = Command(
     Option(
         "--method",
         "How the bounds are proved; auto takes the sharpest way that applies.",
-        (AUTO, "exact", "logistic", "moments", "general", "integral", "closed"),
+        (AUTO, "exact", "logistic", "moments", "general", "fits", "integral"),
     ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
-    Option("--theta", "closed: exponent of 1/(L - 1); searched for by default.", metavar="THETA"),
     inputs=with_length,
 )

@@ -14,7 +14,9 @@ from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.fitted_averages import FittedAverage
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance, read_task
 from certattn.kernel.theorems.training.risk_gap import (
@@ -24,8 +26,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     PROMPT_LENGTH,
     THEOREM,
     Ball,
-    Fits,
-    GapAtParameters,
+    GapFactors,
     Majorant,
     Power,
     Tabulated,
@@ -34,10 +35,10 @@ from certattn.kernel.theorems.training.risk_gap import (
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
-from certattn.provers.output import Draft, texts
+from certattn.provers.output import Draft
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
-from certattn.provers.training.gap_fits import Said, fits, look
 from certattn.provers.training.gap_lengths import BITS, Search
+from certattn.provers.weight_fits import Said, fits, look, stated_fits
 
 TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
 DIGITS = 3
@@ -201,15 +202,17 @@ def _witness(majorant: Majorant) -> dict[str, Plain]:
 def _at_parameters(values: Values, digits: int, said: Said | None) -> Found:
     covariance, parameters = read_task(values, POINT)
     length = values[PROMPT_LENGTH]
-    found = fits(covariance, parameters, length, 10.0**-digits)
+    factors = GapFactors(covariance, parameters)
+    of_q, of_kappa = factors.of_q(), factors.of_kappa()
+    found = fits(of_q.largest, length, 10.0**-digits)
     if said is not None:
         look(length, found, said)
     try:
         with working_precision(BITS):
-            gap = GapAtParameters(covariance, parameters, length, found).gap()
+            gap = fitted_value(FittedAverage(length, found, of_q, of_kappa))
     except NoBound:
         raise NotProvedError("averages over the query are infinite for every growth that was tried") from None
-    return {"gap": _range(gap, digits)}, _fits_witness(found)
+    return {"gap": _range(gap, digits)}, stated_fits(found)
 
 
 def _range(gap: arb, digits: int) -> Plain:
@@ -220,17 +223,6 @@ def _range(gap: arb, digits: int) -> Plain:
     return {
         "at_least": format_rational((low / unit).floor() * unit),
         "at_most": format_rational((high / unit).ceil() * unit),
-    }
-
-
-def _fits_witness(found: Fits) -> dict[str, Plain]:
-    return {
-        "rate": format_rational(found.q.rate),
-        "growth": format_rational(found.growth),
-        "nodes": texts(found.nodes),
-        "orders": [str(order) for order in found.orders],
-        "q": texts(found.q.coefficients),
-        "kappa": texts(found.kappa.coefficients),
     }
 
 

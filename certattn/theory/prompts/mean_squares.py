@@ -143,7 +143,7 @@ def check_markov(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_averages(kernel: Kernel) -> Iterator[Check]:
-    """Completing the square in z, the Mellin transform, and the largest x^(1-theta) / (1 + x)."""
+    """Completing the square in z, and the Mellin transform."""
     w = real("w")
     for size in (1, 2):
         S = sympy.Matrix(size, size, lambda i, j: real(f"S_{min(i, j)}{max(i, j)}"))
@@ -156,7 +156,7 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"completing the square, dimension {size}", left, right)
         ratio = (sympy.eye(size) - 2 * w * S * N).det() * cover.det()
         yield equal(f"the determinant, dimension {size}", ratio, S.det())
-    x, theta = positive_symbol("x"), positive_symbol("theta")
+    x = positive_symbol("x")
     transform = sympy.mellin_transform(1 / (1 + x), x, w)[0]
     yield equal("the Mellin transform of 1/(1+x)", transform, sympy.pi / sympy.sin(sympy.pi * w))
     a, b = real("a"), real("b")
@@ -167,9 +167,13 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
     )
     excess = sympy.sin(a) ** 2 * (1 + sympy.sinh(b) ** 2) + sympy.cos(a) ** 2 * sympy.sinh(b) ** 2
     yield equal("and exceeds sin^2 a cosh^2 b by cos^2 a sinh^2 b", excess.rewrite(sympy.exp), both.rewrite(sympy.exp))
-    slope = sympy.diff((1 - theta) * sympy.log(x) - sympy.log(1 + x), x)
-    yield equal("x^(1-theta)/(1+x) turns at (1-theta)/theta only", slope * x * (1 + x), 1 - theta - theta * x)
-    top = (1 - theta) / theta
-    value = (1 - theta) * sympy.log(top) - sympy.log(sympy.together(1 + top))
-    expected = theta * sympy.log(theta) + (1 - theta) * sympy.log(1 - theta)
-    yield equal("its value there", sympy.expand_log(value, force=True), expected)
+
+
+def check_fits(kernel: Kernel) -> Iterator[Check]:
+    """The mean square is linear in q and kappa; what multiplies kappa is at most 0; and what fits leave open."""
+    q, S, B, kappa = (sympy.Symbol(name, nonnegative=True) for name in ("q", "S", "B", "kappa"))
+    formula = kernel.mean_square.gaussian_mean_square
+    yield equal("linear in q and kappa", formula(q, kappa, S, B), q * formula(1, 0, S, B) + kappa * formula(0, 1, S, B))
+    yield Check("what multiplies q is not negative", formula(1, 0, S, B).is_nonnegative is True)
+    yield Check("what multiplies kappa is not positive", formula(0, -1, S, B).is_nonnegative is True)
+    yield equal("and in S and B", formula(q, kappa, S, B), S * formula(q, kappa, 1, 0) + B * formula(q, kappa, 0, 1))

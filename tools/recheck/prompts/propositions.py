@@ -159,7 +159,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
                 about = {"mean": given["queries"]["mean"], "covariance": given["queries"]["covariance"]}
                 most = smallest([exp(log(iv(L)) * -rho) * log(iv(L)) * (c1 * sigma2**3) for L in ends])
                 of_V = None if kind == "V" else given["V"]
-                over_queries({**given, "queries": about, "V": of_V}, law, starts[i], None, most, None)
+                over_queries({**given, "queries": about, "V": of_V}, law, starts[i], None, most)
                 continue
             theta = rational(x["theta"], "theta")
             refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")

@@ -13,12 +13,13 @@ from arrays import Matrix, Vector, matrix, vector
 from decisions import at_most, same
 from fields import fields, items, listed, one_of, refuse, some, witness_of
 from functions import exp, log, mills, pi, upper
-from intervals import I, absolute, ends_of, hull, iv, largest, root, smallest, square, summed
+from intervals import I, absolute, clip, ends_of, hull, iv, largest, root, smallest, square, summed
 from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected, Undecided
 from prompts.balls import over_ball
 from prompts.gaussians import RANDOM, tilt_of
+from prompts.inversions import positive_part, wave_of
 from prompts.norm_moments import Split, covariance_moment, mean_moment, order_of
 from prompts.ranges import starts_of, worst
 from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
@@ -195,7 +196,8 @@ class Tails:
     ) -> Any:
         """A bound for all lengths from L to the last one."""
         if rule.get("rule") == "inversion":
-            raise NotCovered("inversion of the characteristic function")
+            refuse(v is not None or last != L, "inversion: of means only, for one length")
+            return self.inverted(rule, u, eps, L)
         name = one_of(rule.get("rule"), "rule", "cantelli", "moment", "chernoff", "truncated", "exact")
         of_rule = {"moment": "order", "chernoff": "lambda order", "truncated": "lambda cap"}
         f = fields(rule, "rule", "rule", of_rule.get(name, ""))
@@ -237,6 +239,24 @@ class Tails:
         rest += hull(0, 2 * term) + I(0, 4)
         total = summed(x * lam**j for j, x in enumerate(coefficients[:p])) + ds[p] * lam**p * rest
         return power_of(log(total) - lam * eps, L, last)
+
+    def inverted(self, rule: dict[str, Any], u: Vector, eps: Fraction, L: int) -> I:
+        """The probability itself, of Gaussians with noise of their own; step and terms are chosen anew."""
+        f = fields(rule, "rule", "rule step terms")
+        positive(f["step"], "rule.step"), natural(f["terms"], "rule.terms", 1)
+        refuse(eps <= 0, "a rule other than exact for a height of 0")
+        waves = []
+        for weight, mean, cov in gaussians(self.law):
+            gb = times(cov, self.base)
+            bb, ub, uu = dot(self.base, gb), dot(u, gb), dot(u, times(cov, u))
+            al, mu = iv(dot(self.a, mean)) - self.value, iv(dot(u, mean)) - dot(u, self.tau) - eps
+            waves.append(wave_of(weight, al, mu, self.scale, (bb, ub, uu)))
+        ys = self.moments(u, None, -eps, 8)
+        ds = [summed(ys[i] * eps ** (j - i) * math.comb(j, i) for i in range(j + 1)) for j in range(9)]
+        coefficients = [x / math.factorial(j) for j, x in enumerate(ds)]
+        coefficients[1] = iv(0)  # E D = 0 exactly
+        even = [raised(coefficients, L, p)[p] * math.factorial(p) for p in (2, 4, 6, 8)]
+        return clip(positive_part(waves, L, eps, even), 0, 1)
 
     def outside(self, frame: Matrix, levels: Vector, rules: list[Any], back: Matrix) -> I:
         """A bound of P(|<f, y>| exceeds its level for some f of a frame of outputs), `back` being V'."""
@@ -466,12 +486,18 @@ def tails_of(tails: Tails, V: Matrix, a: dict[str, Any], w: Any) -> None:
     stated = items(asserts["directions"], "directions")
     same(len(stated), len(hint["directions"] or []), "the number of rules")
     for node, rule in zip(stated, hint["directions"] or [], strict=True):
-        if isinstance(node, dict) and "at_least" in node:
-            raise NotCovered("probabilities from below")
-        f = fields(node, "directions", "direction exceeds probability")
+        f = fields(node, "directions", "direction exceeds", "probability at_least")
+        refuse(f["probability"] is None and f["at_least"] is None, "directions: a bound of the probability")
         eps = positive(f["exceeds"], "directions.exceeds")
         u = times(back, vector(f["direction"], "direction", len(V)))
-        at_most(tails.bound(rule, u, None, 0, eps), probability(f["probability"], "probability"), "directions")
+        bound = tails.bound(rule, u, None, 0, eps)
+        if f["probability"] is not None:
+            at_most(bound, probability(f["probability"], "probability"), "directions")
+        if f["at_least"] is not None:
+            refuse(
+                tails.last is None or rule.get("rule") not in ("inversion", "exact"), "at_least: one length, exactly"
+            )
+            at_most(probability(f["at_least"], "at_least"), bound, "directions, from below")
     if asserts["norm"] is not None:
         f = fields(asserts["norm"], "norm", "norm exceeds probability")
         eps, norm = rational(f["exceeds"], "exceeds"), one_of(f["norm"], "norm", "l2", "linf")

@@ -44,10 +44,9 @@ from certattn.kernel.theorems.prompts.random_prompts import Lengths, RandomPromp
 
 SHARE = Field("t", Rational(above=0), "general: 0 < t < 1, prompts with Z < 1 - t are told apart", required=False)
 RATE = Field("lambda", Rational(above=0), "general: lambda > 0 of the Chernoff bound", required=False)
-THETA = Field("theta", Rational(above=0), "closed: 0 < theta <= 1, the exponent of 1/(L - 1)", required=False)
-PARAMETERS: Mapping[str, tuple[Field[fmpq], ...]] = {"general": (SHARE, RATE), "closed": (THETA,)}
+PARAMETERS: Mapping[str, tuple[Field[fmpq], ...]] = {"general": (SHARE, RATE)}
 # Below which values of its parameters a method proves something.
-_CONDITIONS: tuple[tuple[Field[fmpq], Relation], ...] = ((SHARE, "<"), (THETA, "<="))
+_CONDITIONS: tuple[tuple[Field[fmpq], Relation], ...] = ((SHARE, "<"),)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def read_method(named: Field[str], values: Values, lengths: Lengths) -> Method:
     """The method of this name, with exactly its parameters. Raises MalformedError."""
     method = values[named]
     wanted = PARAMETERS.get(method, ())
-    for parameter in (SHARE, RATE, THETA):
+    for parameter in (SHARE, RATE):
         if (parameter in values) is not (parameter in wanted):
             names = " and ".join(each.name for each in wanted) or "no parameters"
             found = f"{parameter.name} too" if parameter in values else f"no {parameter.name}"

@@ -48,7 +48,18 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Rational, Record, Values, Variant, some_of
+from certattn.kernel.document.schema import (
+    ByKey,
+    Choice,
+    CountUpTo,
+    Field,
+    Listing,
+    Rational,
+    Record,
+    Values,
+    Variant,
+    some_of,
+)
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import inflated
@@ -65,7 +76,7 @@ from certattn.kernel.theorems.training import regression as task
 STEP = Field("step", Rational(above=0), "the step eta of both descents")
 # So many steps take hours where prompts are short.
 MOST_STEPS = 100_000
-STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
+STEPS = Field("steps", CountUpTo(1, MOST_STEPS, "step"), "K, the number of steps")
 TASKS = Field("tasks", Matrix(), "w_n of each prompt, one per row; left out: prompts of all tasks", required=False)
 U = Field("U", Matrix(), "the matrix U of the scores <z_i, U q>")
 V = Field("V", Matrix(), "the matrix V of the values V z_i")
@@ -93,7 +104,7 @@ RANGE = Record(AT_MOST, AT_LEAST, rules=[some_of(AT_MOST, AT_LEAST)])
 RADIUS = Field("radius", Rational(minimum=0), "largest distance of the iterate from this point")
 # Told apart by a key of the weights that the model trains.
 _POINT = ByKey({task.A.name: Record(task.A, task.B, RADIUS), U.name: Record(U, V, RADIUS)})
-CHECKPOINT_STEP = Field("step", task.CountUpTo(0, MOST_STEPS), "k")
+CHECKPOINT_STEP = Field("step", CountUpTo(0, MOST_STEPS), "k")
 DISTANCE = Field("distance", RANGE, "range of |theta_k^L - theta_k^inf|", required=False)
 FINITE_POINT = Field(FINITE, _POINT, "a point near theta_k^L", required=False)
 INFINITE_POINT = Field(INFINITE, _POINT, "a point near theta_k^inf", required=False)
@@ -106,7 +117,7 @@ CHECKPOINTS = Field("checkpoints", Listing(CHECKPOINT), "what holds after some s
 TUBE_RADIUS = Field("radius", Rational(above=0), "r, the radius of the tube around the infinite iterates")
 GAP = Field("gap", Rational(above=0), "g, a bound of |grad R_L - grad R_inf| in the tube")
 RATE = Field("rate", Rational(above=0), "nu, with |I - eta Hess R_inf| <= 1 + eta nu in the tube")
-TUBE_STEPS = Field("steps", task.CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", False)
+TUBE_STEPS = Field("steps", CountUpTo(1, MOST_STEPS), "steps that it is for, at most K; K if left out", False)
 _NUMBERS = Record(TUBE_RADIUS, GAP, RATE, TUBE_STEPS)
 GRONWALL = Field("gronwall", _NUMBERS, "the closed bound of the distance", required=False)
 

@@ -28,7 +28,7 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.decide.obligation import NoBound, Obligation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem, sections
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values
+from certattn.kernel.document.schema import CountUpTo, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -50,7 +50,7 @@ POINTS = Field("points", Listing(POINT), "where the flow is at some times, each 
 ASSERTS = Record(POINTS)
 
 LEAST_ORDER, MOST_ORDER = 8, 100
-ORDERS = task.CountUpTo(LEAST_ORDER, MOST_ORDER)
+ORDERS = CountUpTo(LEAST_ORDER, MOST_ORDER)
 ORDER = Field("order", ORDERS, f"order of the Taylor polynomials, at most {MOST_ORDER}", required=False)
 WITNESS = Record(ORDER, BITS)
 READ = sections(GIVEN, ASSERTS, WITNESS)

@@ -28,9 +28,7 @@ from typing import Any, TypeVar
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from certattn.kernel.document.matrices import Matrix, MatrixInput
-from certattn.kernel.document.quoting import counted
-from certattn.kernel.document.schema import Count, Field, Rational, Reading, Record, Values
-from certattn.kernel.document.tree import Node
+from certattn.kernel.document.schema import Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 
@@ -204,23 +202,6 @@ def is_positive_definite(matrix: ExactMatrix) -> bool:
 # -- as certificates state it
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class CountUpTo(Count):
-    """A plain integer that is no larger than `most`, of something: more would take a check too long."""
-
-    most: int
-    noun: str = ""
-    hint: str = ""
-
-    def read(self, node: Node, reading: Reading) -> int:
-        value = super().read(node, reading)
-        if value > self.most:
-            most, found = (counted(number, self.noun) if self.noun else str(number) for number in (self.most, value))
-            raise node.malformed(f"at most {most}", found, self.hint)
-        return value
-
 
 COVARIANCE = Field("covariance", Matrix(), "covariance Sigma of tokens and query: d x d, positive definite")
 A = Field("A", Matrix(), "the matrix A of the scores <x_i, A x>, d x d")

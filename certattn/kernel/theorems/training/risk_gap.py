@@ -46,7 +46,7 @@ where the function is linear, and one integral for the logistic part. `docs/clai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -57,13 +57,12 @@ from flint import acb, arb, ctx, fmpq, fmpz
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import (
     ByKey,
     Choice,
     Count,
     Field,
-    Listing,
     Rational,
     Reading,
     Record,
@@ -73,18 +72,25 @@ from certattn.kernel.document.schema import (
     some_of,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.balls import scale_ball, working_precision
+from certattn.kernel.given.weight_fits import (
+    FITS,
+    NODES_INCREASE,
+    average_keeps,
+    nodes_increase,
+    read_fits,
+    require_nodes,
+)
+from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.fitted_averages import Factor, FittedAverage
 from certattn.kernel.mathematics.functions import root
-from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.exponential_fits import ExponentialSum, Miss, Samples, samples
 
 
 class Square(Scale):
@@ -116,13 +122,6 @@ KINDS = ("logistic", "power", "table")
 MAJORANT = Field("majorant", Choice(KINDS), "what lies above E sum p_i^2")
 THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1")
 TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on")
-RATE = Field("rate", Rational(), "d > 0: the fits are sums of c_k e^(-k d v)")
-GROWTH = Field("growth", Rational(), "theta >= 0: misses are weighed by e^(theta v)")
-Q_FIT = Field("q", Vector(), "coefficients c_k of the fit of q = E sum p_i^2")
-KAPPA_FIT = Field("kappa", Vector(), "coefficients of the fit of E[sum p_i^3 - (sum p_i^2)^2]")
-NODES = Field("nodes", Vector(), "variances from 0 on: ends of the pieces on which fits are compared")
-ORDER = task.CountUpTo(1, 1000, hint="use more nodes")
-ORDERS = Field("orders", Listing(ORDER), "of every piece but the first: compared at order + 1 points; at most 1000")
 
 
 def _optional(*fields: Field[Any]) -> list[Field[Any]]:
@@ -130,12 +129,11 @@ def _optional(*fields: Field[Any]) -> list[Field[Any]]:
 
 
 # What is asserted and hinted depends on what is given; the section's schema has all of it.
-_FITS = (RATE, GROWTH, Q_FIT, KAPPA_FIT, NODES, ORDERS)
-ASSERTS_AT_POINT, FITS = Record(GAP), Record(*_FITS)
+ASSERTS_AT_POINT, FITS_WITNESS = Record(GAP), Record(*FITS)
 ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHORTFALL)])
 MAJORANTS = Variant("majorant", dict(zip(KINDS, (Record(), Record(THETA), Record(TABLE)), strict=True)))
 ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
-WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, *_FITS))
+WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, *FITS))
 
 
 # -d^2 q/dv^2 is at most this times q.
@@ -319,28 +317,13 @@ def _collision(length: int, variance: fmpq, bits: int) -> arb:
 
 
 @dataclass(frozen=True)
-class Fits:
-    """The witness: fits of q and kappa, and theta, with which their misses are weighed.
-
-    `nodes` 0 = v_0 < v_1 < ... are the ends of the pieces on which they are compared; `orders` has for each of them
-    but the first the number of points, less one.
-    """
-
-    nodes: tuple[fmpq, ...]
-    orders: tuple[int, ...]
-    q: ExponentialSum
-    kappa: ExponentialSum
-    growth: fmpq
-
-
-@dataclass(frozen=True)
 class StatedGap:
     """The sections, Sigma exactly, and what proves it: fits at given parameters, over a ball a majorant."""
 
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    proof: GapAtParameters | Majorant
+    proof: FittedAverage | Majorant
 
 
 def read(certificate: Certificate) -> StatedGap:
@@ -355,9 +338,10 @@ def read(certificate: Certificate) -> StatedGap:
         return StatedGap(given, asserts, task.read_covariance(given[task.COVARIANCE]), majorant)
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
     covariance, parameters = task.read_task(given, POINT)
-    fits = _read_fits(FITS.read(certificate.witness, reading))
-    whole = GapAtParameters(covariance, parameters, given[PROMPT_LENGTH], fits)
-    return StatedGap(given, asserts, covariance, whole)
+    fits = read_fits(FITS_WITNESS.read(certificate.witness, reading))
+    factors = GapFactors(covariance, parameters)
+    average = FittedAverage(given[PROMPT_LENGTH], fits, factors.of_q(), factors.of_kappa())
+    return StatedGap(given, asserts, covariance, average)
 
 
 def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
@@ -367,40 +351,17 @@ def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
         return Power(length, stated[THETA])
     stated[TABLE].require_shape(None, 2, "for a table: rows [variance, value]")
     columns = stated[TABLE].load().T
-    _require_nodes(columns.columns, 2, stated, TABLE)
+    require_nodes(columns.columns, 2, stated, TABLE)
     return Tabulated(tuple(columns.row(0)), tuple(columns.row(1)))
-
-
-def _read_fits(stated: Values) -> Fits:
-    nodes, orders = stated[NODES].load().row(0), stated[ORDERS]
-    _require_nodes(len(nodes), 3, stated, NODES)
-    if len(orders) != len(nodes) - 2:
-        expected = f"{len(nodes) - 2} orders, one of every piece but the first"
-        raise stated.node(ORDERS).malformed(expected, f"{len(orders)}")
-    q, kappa = (ExponentialSum(stated[RATE], tuple(stated[field].load().row(0))) for field in (Q_FIT, KAPPA_FIT))
-    return Fits(tuple(nodes), tuple(orders), q, kappa, stated[GROWTH])
-
-
-def _require_nodes(count: int, least: int, stated: Values, field: Field[Any]) -> None:
-    if count < least:
-        raise stated.node(field).malformed(f"at least {least} variances, from 0 on and increasing")
 
 
 # -- what proves it
 
-NODES_INCREASE = ("nodes.first", "nodes.increase")
-
 
 def obligations(stated: StatedGap) -> Iterator[Obligation]:
-    if isinstance(stated.proof, GapAtParameters):
-        return _at_parameters(stated.asserts[GAP], stated.proof)
+    if isinstance(stated.proof, FittedAverage):
+        return average_keeps("gap", stated.proof, stated.asserts[GAP])
     return _over_ball(stated, stated.proof)
-
-
-def _nodes_increase(nodes: Sequence[fmpq]) -> Iterator[Obligation]:
-    """That variances 0 = v_0 < v_1 < ... stand at the nodes, of which there are two or more."""
-    yield Obligation("nodes.first", nodes[0], "=", fmpq(0), Part.WITNESS)
-    yield Obligation("nodes.increase", min(b - a for a, b in pairwise(nodes)), ">", fmpq(0), Part.WITNESS)
 
 
 # -- over a ball
@@ -417,7 +378,7 @@ def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
         yield Obligation("theta.below", majorant.theta, "<=", fmpq(1), Part.WITNESS)
     if isinstance(majorant, Tabulated):
         needs = NODES_INCREASE
-        yield from _nodes_increase(majorant.nodes)
+        yield from nodes_increase(majorant.nodes)
         yield from _of_table(majorant, stated.asserts[LENGTH])
     bounds = Shared(lambda: _bounds(stated, majorant))
     if EXCESS in stated.asserts:
@@ -466,76 +427,29 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
 
 # -- at given parameters
 
-# Bits of q and kappa at the nodes.
-NODE_BITS = 32
-# Misses that agree to this part at two precisions are no matter of rounding.
-_SURE = fmpq(1023, 1024)
-
-
-def _at_parameters(bounds: Values, whole: GapAtParameters) -> Iterator[Obligation]:
-    gap, fits = Shared(whole.gap), whole.fits
-    yield Obligation("rate", fits.q.rate, ">", fmpq(0), Part.WITNESS)
-    yield Obligation("growth", fits.growth, ">=", fmpq(0), Part.WITNESS)
-    yield from _nodes_increase(fits.nodes)
-    needs = ("rate", "growth", *NODES_INCREASE)
-    if AT_LEAST in bounds:
-        least = bounds[AT_LEAST]
-        yield Obligation("gap.at_least", lambda: whole.beside(gap(), least), ">=", least, needs=needs)
-    if AT_MOST in bounds:
-        most = bounds[AT_MOST]
-        yield Obligation("gap.at_most", lambda: whole.beside(gap(), most), "<=", most, needs=needs)
-
 
 @dataclass(frozen=True)
-class GapAtParameters:
-    """R_L - R at (A, b), by these fits."""
+class GapFactors:
+    """What q and kappa are multiplied by in (1), at (A, b), and what is at least as large in size."""
 
     covariance: ExactMatrix
     parameters: task.Parameters
-    length: int
-    fits: Fits
 
-    def gap(self) -> arb:
-        """R_L - R. Raises NoBound where the growth of the witness is not admitted."""
-        if self._average(fmpq(0), self._K).admits(self.fits.growth) is not True:
-            raise NoBound(f"averages of e^(theta v) are infinite for theta = {describe(self.fits.growth)}")
-        return self._fitted(ctx.prec) + within(_total(self._missed(ctx.prec)))
-
-    def beside(self, gap: arb, bound: fmpq) -> arb:
-        """The gap, where it may be compared with a bound at some precision. Raises NoBound."""
-        if reason := self._hopeless(gap, bound, ctx.prec):
-            raise NoBound(reason)
-        return gap
-
-    # -- the two averages
-
-    def _fitted(self, bits: int) -> arb:
-        """The identity with the fits in the place of q and kappa."""
-        b, moved = self.parameters.b, self.parameters.A.T @ self.covariance
+    def of_q(self) -> Factor:
+        b, moved, trace = self.parameters.b, self.parameters.A.T @ self.covariance, self.covariance.trace()
         of_trace, of_cross, of_square = collision_factors(b)
-        of_q = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
-        total = arb(0)
-        for fit, average in (
-            (self.fits.q, self._average(of_trace * self.covariance.trace(), of_q)),
-            (self.fits.kappa, self._average(fmpq(0), self._K.scaled(spread_factor(b)))),
-        ):
-            with working_precision(bits + fit.extra_bits()):
-                for c, w in zip(fit.coefficients, fit.exponents(), strict=True):
-                    total += c * average.exponential(w)
-        return total / 2
-
-    def _missed(self, bits: int) -> dict[str, arb]:
-        """At least what each of the fits misses of R_L - R."""
-        b, theta, Sigma = self.parameters.b, self.fits.growth, self.covariance
+        form = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
         eta = self._balance()
-        cross = self._N.scaled(eta * abs(b)) + Sigma.scaled(abs(b) / eta)
-        of_q, of_kappa = (b * b * Sigma.trace(), self._K.scaled(b * b) + cross), (fmpq(0), self._K.scaled(6 * b * b))
-        weights = {"q": self._average(*of_q).exponential(theta), "kappa": self._average(*of_kappa).exponential(theta)}
-        return {name: fit.miss(truth, theta, bits) * weights[name] / 2 for name, (fit, truth) in self._fits.items()}
+        cross = self._N.scaled(eta * abs(b)) + self.covariance.scaled(abs(b) / eta)
+        return Factor(self._half(of_trace * trace, form), self._half(b * b * trace, self._K.scaled(b * b) + cross))
 
-    def _average(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
-        mean = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows)
-        return QueryAverage(mean, self.covariance, constant, form, self._N)
+    def of_kappa(self) -> Factor:
+        spread = self._K.scaled(spread_factor(self.parameters.b))
+        return Factor(self._half(fmpq(0), spread), self._half(fmpq(0), spread.scaled(fmpq(-1))))
+
+    def _half(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
+        mean, half = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows), fmpq(1, 2)
+        return QueryAverage(mean, self.covariance, constant * half, form.scaled(half), self._N)
 
     def _balance(self) -> fmpq:
         """A rational eta near (E x'Sigma x / E v)^(1/2); any eta > 0 is right."""
@@ -553,57 +467,6 @@ class GapAtParameters:
         """A'Sigma^2 A: |tau|^2 = x'K x."""
         moved: ExactMatrix = self.covariance @ self.parameters.A
         return moved.T @ moved
-
-    @cached_property
-    def _fits(self) -> dict[str, tuple[ExponentialSum, Samples]]:
-        """The fits of q and of kappa, each beside what is known of it, once for every precision."""
-        with working_precision(2 * NODE_BITS):
-            of_q, of_kappa = samples(self.length, self.fits.nodes, self.fits.orders, NODE_BITS)
-        return {"q": (self.fits.q, of_q), "kappa": (self.fits.kappa, of_kappa)}
-
-    # -- fits that are too coarse
-
-    def _hopeless(self, gap: arb, bound: fmpq, bits: int) -> str:
-        """Why no precision decides about a bound; "" where one may.
-
-        What the fits miss does not shrink with the precision, but for rounding: where twice the bits leave it as it
-        is, and the bound is well inside of what it leaves open, so it is at every precision.
-        """
-        if gap.contains(arb(bound)) is not True:
-            return ""
-        missed = self._missed(bits)
-        with working_precision(2 * bits):
-            sharper, fitted = self._missed(2 * bits), self._fitted(2 * bits)
-            for name in missed:
-                if missed[name].is_finite() is not True and sharper[name].is_finite() is not True:
-                    return (
-                        f"nothing bounds what witness.{name} misses {self._worst(name, bits)}; more bits do not help. "
-                        "A piece may not be long beside its distance from 0: divide it by more nodes"
-                    )
-            total, apart = _total(sharper), abs(bound - fitted)
-            if (total * _SURE > apart) is not True or (total > _total(missed) * _SURE) is not True:
-                return ""
-            name = "q" if (sharper["q"] >= sharper["kappa"]) is True else "kappa"
-            return (
-                f"the fits of the witness give a value {_shown(apart)} from {describe(bound)}, and may be off by "
-                f"{_shown(total)}; more bits do not help. witness.{name} has {_shown(sharper[name])} of this, and "
-                f"misses most {self._worst(name, bits)}: it needs a closer fit, shorter pieces or larger orders"
-            )
-
-    def _worst(self, name: str, bits: int) -> str:
-        """Where a fit misses most, in words."""
-        fit, truth = self._fits[name]
-        worst: Miss = max(fit.misses(truth, self.fits.growth, bits), key=lambda part: part.bound)
-        first = describe(worst.first)
-        return f"beyond v = {first}" if worst.last is None else f"for {first} <= v <= {describe(worst.last)}"
-
-
-def _total(missed: dict[str, arb]) -> arb:
-    return sum(missed.values(), arb(0))
-
-
-def _shown(value: arb) -> str:
-    return str(value.mid().str(3, radius=False))
 
 
 def _near_root(value: fmpq) -> fmpq:

@@ -69,7 +69,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Values
+from certattn.kernel.document.schema import ByKey, CountUpTo, Field, Rational, Record, Values
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.every_length import log_peak
@@ -90,8 +90,8 @@ TIME = Field("time", Rational(above=0), "time from which it holds")
 TUBE = Field("tube", Rational(above=0), "distance of the two runs up to that time, at most", required=False)
 ASSERTS = Record(RISK, TIME, TUBE)
 
-ORDER = Field("order", task.CountUpTo(2, 60), "order of the Taylor polynomials that enclose the flow", required=False)
-PIECES = Field("pieces", task.CountUpTo(1, 10_000), "intervals into which the time is cut", required=False)
+ORDER = Field("order", CountUpTo(2, 60), "order of the Taylor polynomials that enclose the flow", required=False)
+PIECES = Field("pieces", CountUpTo(1, 10_000), "intervals into which the time is cut", required=False)
 TRAVEL = Field("travel", Rational(above=0), "longest leg of the polygon beside a flow on given prompts", required=False)
 WITNESS = Record(ORDER, PIECES, TRAVEL)
 

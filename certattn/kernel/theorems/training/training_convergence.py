@@ -54,7 +54,17 @@ from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared,
 from certattn.kernel.decide.theorem import Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix
-from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Record, Values, Variant, all_or_none
+from certattn.kernel.document.schema import (
+    Choice,
+    CountUpTo,
+    Field,
+    Listing,
+    Rational,
+    Record,
+    Values,
+    Variant,
+    all_or_none,
+)
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
@@ -90,7 +100,7 @@ ASSERTS = Record(FROM, RISK, RATE, LENGTH, LIMIT, RISKS)
 
 # Until `from` where it is left out; after it the run is bounded by rates.
 ENCLOSED = Field("enclosed", Rational(minimum=0), "until when the run is enclosed", required=False)
-ORDER = Field("order", task.CountUpTo(1, 60), "order of the Taylor polynomials that enclose the flow", required=False)
+ORDER = Field("order", CountUpTo(1, 60), "order of the Taylor polynomials that enclose the flow", required=False)
 WITNESS = Record(ENCLOSED, ORDER)
 READ = sections(GIVEN, ASSERTS, WITNESS)
 

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from corpus import REFUTED, REJECTED, Case, Cases, check
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from sabotage import Sabotage, at_64_bits, holding, noticed
 
 from certattn.kernel.decide.checker import CLAIMS
 from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.errors import MalformedError
+from certattn.kernel.given import weight_fits
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exponential_fits import ExponentialSum
+from certattn.kernel.mathematics.fitted_averages import FittedAverage
 from certattn.kernel.theorems.training import risk_gap
-from certattn.kernel.theorems.training.exponential_fits import ExponentialSum
-from certattn.kernel.theorems.training.risk_gap import GapAtParameters, obligations, read
+from certattn.kernel.theorems.training.risk_gap import obligations, read
 
 cases = Cases("gap_cases")
 # What is said where a condition of the witness is false.
@@ -58,9 +60,9 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
 # -- sabotage
 
 
-def hopeful(self: GapAtParameters, gap: arb, bound: fmpq) -> arb | fmpq:
+def hopeful(average: FittedAverage, gap: arb, bound: fmpq) -> arb | fmpq:
     """What is hopeless passes."""
-    return bound if self._hopeless(gap, bound, ctx.prec) else gap
+    return bound if average.hopeless(gap, bound) else gap
 
 
 def scaled_miss(self: ExponentialSum, *arguments: Any) -> arb:
@@ -70,9 +72,9 @@ def scaled_miss(self: ExponentialSum, *arguments: Any) -> arb:
 SABOTAGE: dict[str, Sabotage] = {
     "upper bounds over a ball are not looked at": (risk_gap, "Obligation", holding("<="), cases.LOGISTIC),
     "tables are not looked at": (risk_gap, "Obligation", holding(">="), cases.TABLE),
-    "upper bounds of the gap are not looked at": (risk_gap, "Obligation", holding("<="), cases.POINT),
-    "lower bounds of the gap are not looked at": (risk_gap, "Obligation", holding(">="), cases.POINT),
-    "what is unproved passes": (GapAtParameters, "beside", hopeful, cases.POINT),
+    "upper bounds of the gap are not looked at": (weight_fits, "Obligation", holding("<="), cases.POINT),
+    "lower bounds of the gap are not looked at": (weight_fits, "Obligation", holding(">="), cases.POINT),
+    "what is unproved passes": (weight_fits, "_beside", hopeful, cases.POINT),
     "fits miss nothing": (ExponentialSum, "miss", scaled_miss, cases.POINT),
     "no spread of the weights": (risk_gap, "spread_factor", lambda b: -24 * b * b, cases.POINT),
     "no cross term": (
@@ -105,7 +107,7 @@ def test_two_pieces_are_the_fewest(tmp_path: Path) -> None:
     def nodes(written: str) -> tuple[fmpq, ...]:
         stated = text.replace("nodes: [0, 0.125, 0.5, 2, 7]", f"nodes: {written}")
         gap = read(loads(stated, tmp_path / "case.yaml")).proof
-        assert isinstance(gap, GapAtParameters)
+        assert isinstance(gap, FittedAverage)
         return gap.fits.nodes
 
     assert nodes("[0, 1, 7]") == (0, 1, 7)
@@ -132,14 +134,14 @@ def test_a_hopeless_fit_does_not_raise_the_precision(case: Case, tmp_path: Path)
 def test_a_bound_at_the_end_of_what_fits_leave_open_is_not_given_up(tmp_path: Path) -> None:
     """Where the last bits may decide, they are asked for; in the middle they may not."""
     problem = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
-    assert isinstance(problem, GapAtParameters)
+    assert isinstance(problem, FittedAverage)
     with working_precision(64):
-        gap = problem.gap()
+        gap = problem.value()
         for side in (gap.lower(), gap.upper()):
             near = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(4095, 4096)
-            assert problem._hopeless(gap, near, 64) == ""
+            assert problem.hopeless(gap, near) == ""
             inside = rational(gap.mid()) + (rational(side) - rational(gap.mid())) * fmpq(9, 10)
-            assert "more bits do not help" in problem._hopeless(gap, inside, 64)
+            assert "more bits do not help" in problem.hopeless(gap, inside)
 
 
 def rational(number: arb) -> fmpq:
@@ -173,9 +175,9 @@ def simulated(covariance: Any, A: Any, b: float, length: int, count: int) -> tup
 
 def test_the_enclosure_lies_in_the_interval_of_a_simulation(tmp_path: Path) -> None:
     gap = read(loads(next(cases.POINT.cases()).text, tmp_path / "case.yaml")).proof
-    assert isinstance(gap, GapAtParameters)
+    assert isinstance(gap, FittedAverage)
     with working_precision(64):
-        found = gap.gap()
+        found = gap.value()
     mean, error = simulated(np.array([[0.5]]), np.array([[0.5]]), 0.5, 4, 400_000)
     assert abs(float(found) - mean) < 3.3 * error + float(found.rad())
 

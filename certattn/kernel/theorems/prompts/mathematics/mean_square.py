@@ -24,11 +24,14 @@ And by Markov's inequality, in any norm that is at most the l2 norm:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
+
+Number = TypeVar("Number", arb, fmpq)
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def bias_factor(q: arb) -> arb:
     return -q
 
 
-def gaussian_mean_square(q: arb, kappa: arb, spread: fmpq, shift: fmpq) -> arb:
+def gaussian_mean_square(q: Number, kappa: Number, spread: fmpq, shift: fmpq) -> Number:
     """q (S + B) - 6 kappa B: (1)."""
     return q * (spread + shift) - 6 * kappa * shift
 

@@ -11,7 +11,6 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.every_length import logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.theorems.prompts.mathematics.over_queries import (
@@ -133,6 +132,6 @@ def test_the_average_is_that_of_the_claim_about_mean_squares() -> None:
         assert theirs.admits(theta)
         with working_precision(128):
             mean = arb(found.mean(constant(fmpq(3)) + quadratic(B)))
-            ours = logistic_bound(arb(7), arb(theta), arb(found.determinant), mean)
-            assert ours.overlaps(theirs.closed(7, theta))
+            ours = mean / arb(found.determinant).sqrt()
+            assert ours.overlaps(theirs.exponential(theta))
             assert ours.rel_accuracy_bits() > 100
