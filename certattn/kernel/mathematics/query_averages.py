@@ -26,6 +26,7 @@ from flint import acb, acb_mat, arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.methods import method
 
 # The strip around the contour ends at this share of its distance from the poles.
 _SHARE = fmpq(7, 8)
@@ -94,6 +95,7 @@ class QueryAverage:
 
     # -- the logistic bound
 
+    @method
     def integral(self, length: int, bits: int) -> arb:
         """E[(T + z'Bz) / (1 + (L-1) e^(-z'Nz))] for L >= 2, to about `bits` bits; at most what it is for 1 token."""
         with working_precision(bits + length.bit_length() + 16):

@@ -13,18 +13,14 @@ from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.prompts.mathematics.norm_moments import (
-    COVARIANCE_ORDERS,
-    MEAN_ORDERS,
-)
 from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
 from certattn.kernel.theorems.prompts.moment_method import (
-    MOMENT,
     NormMoment,
     gradient_moment,
     output_moment,
 )
 from certattn.kernel.theorems.prompts.random_prompts import GradientError, RandomPrompt
+from certattn.kernel.theorems.prompts.tail_rules import COVARIANCE_ORDERS, MEAN_ORDERS, MOMENT
 from certattn.provers.prompts.tail_lengths import SPARE, starts_of
 from certattn.provers.prompts.tail_rules import Candidate, Rule
 from certattn.provers.rounding import as_float

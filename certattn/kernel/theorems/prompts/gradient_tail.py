@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.theorem import Theorem
@@ -37,12 +37,14 @@ from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.schema import Choice, Field, Listing, Record, Values, all_or_none, at_most_one_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
-from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, gradient_moment, markov_bound, require_order
 from certattn.kernel.theorems.prompts.random_prompts import GRADIENT, RANDOM_PROMPT, GradientError, read_gradient
 from certattn.kernel.theorems.prompts.tail_rules import (
+    COVARIANCE_ORDERS,
     ENTRY_RULES,
     EXCEEDS,
     FRAMED,
+    MOMENT,
+    NORM_ORDER,
     PROBABILITY,
     Framed,
     ProductTail,
@@ -64,9 +66,9 @@ METHOD = Field("method", Choice((MOMENT,)), "Gaussian tokens: by a moment, witho
 
 ASSERTS = Record(GRADIENT, EXCEEDS, PROBABILITY)
 WITNESS = Record(
-    METHOD, ORDER, STARTS, OUTPUTS, TOKENS, ENTRIES,
+    METHOD, NORM_ORDER, STARTS, OUTPUTS, TOKENS, ENTRIES,
     rules=[
-        all_or_none(METHOD, ORDER),
+        all_or_none(METHOD, NORM_ORDER),
         *(at_most_one_of(part, other) for part in (METHOD, STARTS) for other in (OUTPUTS, TOKENS, ENTRIES)),
     ],
 )  # fmt: skip
@@ -117,13 +119,16 @@ def read(certificate: Certificate) -> StatedGradientTail:
     if certificate.witness is None:
         raise asserts.at.malformed("a witness that names the rules", "no witness")
     witness = WITNESS.read(certificate.witness, certificate.reading)
-    if ORDER in witness:
-        require_order(witness, error.gradient)
+    if NORM_ORDER in witness:
+        if error.gradient == "U" and witness[NORM_ORDER] not in COVARIANCE_ORDERS:
+            orders = " or ".join(map(str, COVARIANCE_ORDERS))
+            expected, found = f"the order {orders} for the gradient in U", str(witness[NORM_ORDER])
+            raise witness.node(NORM_ORDER).malformed(expected, found)
         if STARTS in witness:
             if error.gradient == "U":
                 raise witness.node(STARTS).malformed("no ranges for the gradient in U")
             require_ranges(witness, STARTS, error.prompt.lengths)
-        return StatedGradientTail(error, asserts, {}, None, witness[ORDER], witness.items(STARTS))
+        return StatedGradientTail(error, asserts, {}, None, witness[NORM_ORDER], witness.items(STARTS))
     if TOKENS not in witness:
         raise witness.at.malformed("tokens, or a method", "neither")
     prompt = error.prompt
@@ -162,11 +167,16 @@ def _read_entries(stated: Values, error: GradientError, frames: Mapping[str, Fra
     return Entries(levels.to_rows(), paired(stated, ENTRY_BOUNDS, tails, "two per entry, for + and -"))
 
 
+def _by_moment(error: GradientError, order: int, eps: fmpq, starts: Sequence[int]) -> arb:
+    from certattn.kernel.theorems.prompts.moment_method import gradient_bound
+
+    return gradient_bound(error, order, eps, starts)
+
+
 def obligations(stated: StatedGradientTail) -> Iterator[Obligation]:
     eps = stated.asserts[EXCEEDS]
     if stated.order is not None:
-        moment = partial(gradient_moment, stated.error, stated.order)
-        by_moment = partial(markov_bound, moment, stated.error.prompt_without_values, eps, stated.order, stated.starts)
+        by_moment = partial(_by_moment, stated.error, stated.order, eps, stated.starts)
         yield Obligation("probability", by_moment, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
         return
     conditions = [each for name, framed in stated.frames.items() for each in framed.conditions(name)]

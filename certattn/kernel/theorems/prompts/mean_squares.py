@@ -21,6 +21,7 @@ from certattn.kernel.mathematics.law_moments import form, fourth, minus, product
 from certattn.kernel.mathematics.laws import Gaussian, Law
 from certattn.kernel.mathematics.reals import square
 from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.methods import method
 from certattn.kernel.theorems.prompts.length_ranges import STARTS, every_length, one_length, require_ranges, worst
 from certattn.kernel.theorems.prompts.mathematics.finite_means import (
     FEWEST_TOKENS,
@@ -37,6 +38,7 @@ from certattn.kernel.theorems.prompts.mathematics.mean_square import (
     largest_weighed_tail,
     logistic,
     logistic_floor,
+    markov,
     normaliser_tail,
     tilted_second_moment,
 )
@@ -180,6 +182,15 @@ def mean_square_onwards(prompt: RandomPrompt, starts: Sequence[int]) -> arb:
         lambda first: least_mean_square(one_length(prompt, first)),
         lambda last: least_mean_square(every_length(prompt, last)),
     )
+
+
+@method
+def tail_of_mean_square(prompt: RandomPrompt, eps: fmpq, starts: Sequence[int] = ()) -> arb:
+    """E|T_L - T|^2 / eps^2, or for every length from one on a bound of it, by ranges where there are starts.
+
+    Raises NoBound.
+    """
+    return markov(mean_square_onwards(prompt, starts) if starts else least_mean_square(prompt), eps)
 
 
 def least_mean_square(prompt: RandomPrompt) -> arb:

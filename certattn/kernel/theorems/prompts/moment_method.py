@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoBound
-from certattn.kernel.document.schema import Field, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
+from certattn.kernel.methods import method
 from certattn.kernel.theorems.prompts.length_ranges import every_length, worst
-from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
 from certattn.kernel.theorems.prompts.mathematics.norm_moments import (
-    COVARIANCE_ORDERS,
-    MEAN_ORDERS,
     PowerSumTerms,
     covariance_norm_moment,
     degree_of,
@@ -28,17 +25,6 @@ from certattn.kernel.theorems.prompts.mathematics.norm_moments import (
     mean_of,
 )
 from certattn.kernel.theorems.prompts.random_prompts import GradientError, RandomPrompt
-from certattn.kernel.theorems.prompts.tail_rules import EvenOrder
-
-MOMENT = "moment"
-ORDER = Field("order", EvenOrder(max(MEAN_ORDERS)), "even order p of the norm's moment", required=False)
-
-
-def require_order(hint: Values, gradient: str) -> None:
-    """Raises MalformedError where moments of a gradient's error are not taken so far."""
-    if gradient == "U" and hint[ORDER] not in COVARIANCE_ORDERS:
-        orders = " or ".join(map(str, COVARIANCE_ORDERS))
-        raise hint.node(ORDER).malformed(f"the order {orders} for the gradient in U", str(hint[ORDER]))
 
 
 @dataclass(frozen=True)
@@ -71,25 +57,33 @@ def gradient_moment(error: GradientError, order: int) -> NormMoment:
     return NormMoment(terms, error.factor ** (order // 2), variance)
 
 
-def markov_bound(
-    moment: Callable[[], NormMoment], prompt: RandomPrompt, eps: fmpq, order: int, starts: Sequence[int] = ()
-) -> arb:
-    """E D^p / eps^p; for every length from one on by ranges with these starts, of a norm of the prompt's output.
+@method
+def output_bound(prompt: RandomPrompt, order: int, eps: fmpq, starts: Sequence[int]) -> arb:
+    """E |V (tau_L - tau)|^p / eps^p; for every length from one on by ranges with these starts. Raises NoBound."""
+    return _markov(lambda: output_moment(prompt, order), prompt, order, eps, starts)
 
-    Raises NoBound.
-    """
+
+@method
+def gradient_bound(error: GradientError, order: int, eps: fmpq, starts: Sequence[int]) -> arb:
+    """The same for the norm D of a gradient's error; by ranges of that in V alone. Raises NoBound."""
+    return _markov(lambda: gradient_moment(error, order), error.prompt_without_values, order, eps, starts)
+
+
+def _markov(
+    moment: Callable[[], NormMoment], prompt: RandomPrompt, order: int, eps: fmpq, starts: Sequence[int]
+) -> arb:
     power = arb(eps) ** order
     if not prompt.onwards:
         return moment().at(prompt.length) / power
     if not starts:
         raise NoBound("the method moment without `from` is for one length, not for every length from one on; use rules")
-    from certattn.kernel.theorems.prompts.mean_squares import least_mean_square
+    from certattn.kernel.theorems.prompts.mean_squares import tail_of_mean_square
 
     known = moment()
     return worst(
         starts,
         lambda first: known.at(first) / power,
-        lambda last: markov(least_mean_square(every_length(prompt, last)), eps),
+        lambda last: tail_of_mean_square(every_length(prompt, last), eps),
     )
 
 

@@ -37,15 +37,14 @@ from certattn.kernel.given.bounds import Probability
 from certattn.kernel.theorems.prompts.ball_of_queries import BALL, OVER_BALL, WITHIN, BallOfQueries, OverBall, read_ball
 from certattn.kernel.theorems.prompts.ball_of_queries import GIVEN as BALL_GIVEN
 from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
-from certattn.kernel.theorems.prompts.mathematics.mean_square import markov
-from certattn.kernel.theorems.prompts.mean_squares import least_mean_square, mean_square_onwards
-from certattn.kernel.theorems.prompts.moment_method import MOMENT, ORDER, markov_bound, output_moment
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
 from certattn.kernel.theorems.prompts.tail_rules import (
     BOUNDS,
     EXCEEDS,
     FRAME,
     FRAMED,
+    MOMENT,
+    NORM_ORDER,
     PROBABILITY,
     RULES,
     Framed,
@@ -76,7 +75,7 @@ DIRECTION_RULES: Field[StatedRules] = Field(
 METHOD = Field("method", Choice(("mean-square", MOMENT)), "a mean square or moment of the norm that is known exactly")
 NORM_FORMS = ByKey(
     {
-        METHOD.name: Record(METHOD, ORDER, STARTS),
+        METHOD.name: Record(METHOD, NORM_ORDER, STARTS),
         FRAME.name: FRAMED,
         WITHIN.name: OVER_BALL,
         BOUNDS.name: Record(BOUNDS),
@@ -122,11 +121,14 @@ class StatedNorm:
             return self.over_ball.bound()
         if self.rules is not None:
             return sum_of_bounds(self.rules)
+        eps = self.stated[EXCEEDS]
         if self.order is not None:
-            moment = partial(output_moment, prompt, self.order)
-            return markov_bound(moment, prompt, self.stated[EXCEEDS], self.order, self.starts)
-        least = mean_square_onwards(prompt, self.starts) if self.starts else least_mean_square(prompt)
-        return markov(least, self.stated[EXCEEDS])
+            from certattn.kernel.theorems.prompts.moment_method import output_bound
+
+            return output_bound(prompt, self.order, eps, self.starts)
+        from certattn.kernel.theorems.prompts.mean_squares import tail_of_mean_square
+
+        return tail_of_mean_square(prompt, eps, self.starts)
 
 
 @dataclass(frozen=True)
@@ -182,12 +184,12 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
         raise hint.node(WITHIN).malformed("a bound at one query, as one is given", "one for a ball of queries")
     if form == METHOD.name:
         # The l2 norm is at least as large as linf.
-        if (ORDER in hint) is not (hint[METHOD] == MOMENT):
-            found = "an order" if ORDER in hint else "no order"
+        if (NORM_ORDER in hint) is not (hint[METHOD] == MOMENT):
+            found = "an order" if NORM_ORDER in hint else "no order"
             raise hint.at.malformed(f"an order exactly for the method {MOMENT}", f"{found} for {hint[METHOD]}")
         if STARTS in hint:
             require_ranges(hint, STARTS, prompt.lengths)
-        return StatedNorm(stated, None, order=hint.get(ORDER), starts=hint.items(STARTS))
+        return StatedNorm(stated, None, order=hint.get(NORM_ORDER), starts=hint.items(STARTS))
     if norm == "l2":
         if form != FRAME.name:
             raise hint.at.malformed("a frame and levels for the norm l2")

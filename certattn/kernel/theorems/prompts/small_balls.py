@@ -13,6 +13,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import normal_tail
+from certattn.kernel.methods import method
 
 # Cells of the score over [0, r] and [-r, 0], and of what is perpendicular to it over [0, r].
 CELLS_ABOVE, CELLS_BELOW, CELLS_ACROSS = 160, 40, 24
@@ -140,6 +141,7 @@ def psi(x: arb) -> arb:
     return (x.exp() - 1 - x) / x**2
 
 
+@method
 def chi_tail(d: int, x: arb) -> arb:
     """P(|y| > x) for d independent standard normal numbers, x >= 0."""
     return (x**2 / 2).gamma_upper(arb(d) / 2, regularized=1)

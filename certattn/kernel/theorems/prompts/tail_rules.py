@@ -116,6 +116,10 @@ RULES = _rules(100, truncated=Record(LAMBDA, CAP), inversion=Record(STEP, TERMS)
 # Joint moments of an entry cost the fourth power of their order.
 ENTRY_RULES = _rules(24)
 
+# Orders of the moments of norms that the method `moment` takes, of the output and of the covariance.
+MOMENT, MEAN_ORDERS, COVARIANCE_ORDERS = "moment", (2, 4, 6, 8), (2, 4)
+NORM_ORDER = Field("order", EvenOrder(max(MEAN_ORDERS)), "even order p of the norm's moment", required=False)
+
 EXCEEDS = Field("exceeds", Rational(above=0), "eps, what is exceeded rarely")
 PROBABILITY = Field("probability", Probability(), "delta, a bound of the probability: above 0 and below 1")
 

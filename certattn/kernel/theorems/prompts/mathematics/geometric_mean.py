@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.methods import method
 from certattn.kernel.theorems.prompts.mathematics.over_queries import constant, quadratic, weighted_queries
 
 
@@ -46,6 +47,7 @@ class UniformOnBoxes:
     V: ExactMatrix
     factor: fmpq
 
+    @method
     def mean_square(self, length: int) -> arb | None:
         """A bound of E |V (tau_hat - tau)|^2, None where it is infinite."""
         W = self.U.T @ self.tokens @ self.U

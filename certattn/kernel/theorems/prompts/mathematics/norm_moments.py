@@ -37,7 +37,6 @@ Polynomial = Mapping[Monomial, fmpq]
 PowerSumTerms = Mapping[tuple[int, ...], fmpq]
 
 # The orders p of moments E |.|^p: those of a mean go farther for what they cost.
-MEAN_ORDERS, COVARIANCE_ORDERS = (2, 4, 6, 8), (2, 4)
 _ONE: Polynomial = {(): fmpq(1)}
 
 
