@@ -134,7 +134,7 @@ def generate(
         "rules", the sharpest for each direction; or "mean-square", for a norm, by its mean square where that is known
         exactly: less sharp for small probabilities, and fast in any dimension. For Gaussian tokens "moment", often
         sharper for a norm, above all in many dimensions, and for one length "inversion", the probability itself for
-        directions. "auto" takes rules, and for a norm and every length from one on the sharper of rules and moments.
+        directions. "auto" takes rules, and for a norm the sharper of rules and moments.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -189,9 +189,15 @@ def generate(
     goals = _goals(prompt, exact(directions, "directions"), norm, method)
     if at_least is not None:
         return _from_below(draft, section, goals, wanted)
-    # Where rules have to hold for every length, moments of a norm are often sharper, and quicker in many dimensions.
-    other = _moments(prompt, norm) if method == AUTO and norm is not None and wanted.onwards else None
-    return _stated(draft, section, [[other, goal] if goal.norm and other else [goal] for goal in goals], wanted)
+    # Moments of a norm are often sharper than rules, in many dimensions above all, and from one length on.
+    other = _moments(prompt, norm) if method == AUTO and norm is not None and not over_ball else None
+    if other is None:
+        return _stated(draft, section, [[goal] for goal in goals], wanted)
+    try:
+        return _stated(draft, section, [[other, goal] if goal.norm else [goal] for goal in goals], wanted)
+    except NotProvedError:
+        # Where numbers are extreme, what rules seem to give in doubles may be out of the kernel's reach.
+        return _stated(draft, section, [[other] if goal.norm else [goal] for goal in goals], wanted)
 
 
 # -- what is wanted
@@ -329,21 +335,28 @@ def _directions_of(asserts: dict[str, Plain]) -> list[dict[str, Plain]]:
 
 def _shortest(goals: list[Goal], wanted: Wanted) -> tuple[Goal, int]:
     """The goal of the smallest length; a later one only where it does as well as the best before."""
-    found: tuple[Goal, int] | None = None
+    found: list[tuple[Goal, int]] = []
     reasons = []
     for goal in goals:
         try:
-            found = _solve_length(goal, wanted, None if found is None else found[1])
+            found.append(_solve_length(goal, wanted, found[-1][1] if found else None))
         except NotProvedError as reason:
             reasons.append(reason)
-    if found is None:
+    if not found:
         raise reasons[0]
-    return found
+    return found[-1]
 
 
 def _sharpest(goals: list[Goal], wanted: Wanted, length: int) -> Found:
     """The smallest threshold or probability at that length."""
-    solved = [_solve_at(goal, wanted, length) for goal in goals]
+    solved, reasons = [], []
+    for goal in goals:
+        try:
+            solved.append(_solve_at(goal, wanted, length))
+        except NotProvedError as reason:
+            reasons.append(reason)
+    if not solved:
+        raise reasons[-1]
     if wanted.eps is None:
         return min(solved, key=lambda part: part.eps)
     return min(solved, key=lambda part: part.goal.target.log_bound(as_float(part.eps), float(length)))
@@ -494,7 +507,7 @@ COMMAND = Command(
     OF_LENGTHS,
     Option(
         "--method",
-        "auto takes rules, and for a norm from one length on moments where they are sharper. mean-square bounds a norm "
+        "auto takes rules, and for a norm moments where they are sharper. mean-square bounds a norm "
         "by Markov's inequality, not for boxes: fast, and less sharp. Gaussian tokens: moment is often sharper for a "
         "norm, inversion is the probability itself in a direction, of one length.",
         METHODS,
