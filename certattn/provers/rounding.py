@@ -44,8 +44,10 @@ def lower_rational(value: arb) -> fmpq:
 
 
 def midpoint(value: arb) -> fmpq:
-    """The middle of a ball, exactly; 0 for what is too near to it."""
+    """The middle of a ball, exactly; 0 for what is too near to it. Raises NotProvedError for none."""
     middle = value.mid()
+    if not middle.is_finite():
+        raise NotProvedError("the numbers are too extreme: what the search needs of them has no finite enclosure")
     return fmpq(0) if abs(middle) < arb(2) ** -_FINEST_BITS else _exactly(middle)
 
 

@@ -117,9 +117,12 @@ def findings(stated: StatedTails, obligations: Sequence[Answer]) -> list[str]:
 
 def _proved(obligation: Answer) -> list[str]:
     """What is proved of a probability, from the side that the obligation needs."""
+    found = obligation.left
+    if obligation.name == "norm.shells":
+        # A norm of tilts, which is no probability.
+        return []
     if not obligation.name.endswith(".at_least"):
         return probability_words(obligation)
-    found = obligation.left
     if not isinstance(found, arb) or found.is_finite() is not True:
         return []
     return [f"probability at least {show_lower(found)}, stated {show(obligation.right)}"]

@@ -122,10 +122,12 @@ class Problem:
                 steep = slope * exp(beta * max(near, far))
 
                 def height(p: Fraction, gap: I = gap, steep: I = steep) -> I:
+                    """At least f at |p| = p."""
                     reached = root(square(gap) + p**2) + s * self.r
                     return steep * largest([self.nu * (1 + k) * reached - self.eps, 0])
 
                 def mean(share: Fraction, c: I = c) -> I:
+                    """At least the mean square of the bracket of f, for |p|^2 / (d - 1) = share."""
                     return (
                         size2 * largest([square(c), (1 + s) ** 2 * share])
                         + 2 * self.eps * root(size2) * c

@@ -28,7 +28,7 @@ def probability(
     Raises NoBound, made by `none` of what was expected and what was found.
     """
     if not all(part.rest_variance > 0 for part in parts):
-        raise none("a direction with noise of its own", "one along which output and score are one number")
+        raise none("Gaussians with noise of their own in this direction", "an output that is one number with the score")
     if terms > MOST_TERMS:
         raise none(f"at most {MOST_TERMS} terms", str(terms))
     level = summand.mean + summand.eps

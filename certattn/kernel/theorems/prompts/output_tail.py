@@ -83,7 +83,8 @@ NORM_FORMS = ByKey(
 )
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
-GIVEN = ByKey({BALL.name: BALL_GIVEN, **RANDOM_PROMPT.forms})
+_TILT, *_OTHERS = RANDOM_PROMPT.forms.items()
+GIVEN = ByKey(dict([_TILT, (BALL.name, BALL_GIVEN), *_OTHERS]))
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
 # For `typical-prompt`, whose prompt is near where random ones rarely are far.
 _FROM_ABOVE = replace(DIRECTIONS, kind=Listing(Record(DIRECTION, EXCEEDS, PROBABILITY)))

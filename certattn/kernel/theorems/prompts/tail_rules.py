@@ -372,7 +372,7 @@ def _inverted(rule: Rule) -> arb:
 
     tail = rule.tail
     if isinstance(tail, ProductTail) or tail.parts is None:
-        raise rule.none("Gaussians and mixtures of Gaussians", "other tokens", "they have other rules")
+        raise rule.none("Gaussians with noise of their own in this direction", "other tokens, which have other rules")
     if rule.first != rule.last:
         raise rule.none("a rule that holds for every larger length", "the probability at one of them")
     parts, values = _integrable(rule, tail.parts), rule.values

@@ -1,4 +1,7 @@
-"""Ranges of lengths: E f(T_L - T)/L falls by enumeration, and what is proved of every length is so at each."""
+"""Ranges of lengths: E f(T_L - T)/L falls by enumeration, and what is proved of every length is so at each.
+
+The ranges of kernel.theorems.prompts.length_ranges.
+"""
 
 from __future__ import annotations
 
