@@ -118,7 +118,7 @@ EACH = {
     "flow-trajectory": "isotropic", "gradient-mean-square": "box", "gradient-tail": "box",
     "infinite-prompt-operator": "atoms", "joint-max-margin": "random-relaxed", "linearization": "three-tokens",
     "max-margin": "drawn-d16", "normalizer-bound": "warm-1000", "not-marchenko-pastur": "cool",
-    "output-deviation": "gaussian-prompt", "output-mean-square": "queries", "output-tail": "box",
+    "output-deviation": "gaussian-prompt", "output-mean-square": "queries-onwards", "output-tail": "box",
     "proposition-3-1": "repaired-box", "proposition-3-4": "repaired-box-v", "regression-risk": "small-start",
     "regularization-path": "random", "risk-gap": "logistic-d2", "risk-transfer": "line-large-b",
     "selection-counterexample": "from-afar", "selection-direction": "seven-tokens-space",

@@ -49,7 +49,7 @@ MOST = {
 ANY_OTHER_CLAIM = 220
 THINNED = {
     "attention to tokens of two laws": 20, "an axis beyond the standard test queries, without a suspect": 80,
-    "the first size with a finite moment": 40,
+    "the first size with a finite moment": 40, "another prompt": 60,
 }  # fmt: skip
 EVERY = {"gradient-mean-square": 12, "gradient-tail": 12, "output-tail": 10}
 
