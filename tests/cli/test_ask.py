@@ -47,6 +47,10 @@ def test_every_answer_is_a_command_with_its_options(command: str) -> None:
 ASKED = {
     "how long must my prompt be": "output-tail",
     "how many tokens are enough": "output-tail",
+    "how long must the prompt be for every query of a ball": "output-tail",
+    "my tokens are RMS-normalised": "output-tail",
+    "my tokens are clipped": "output-tail",
+    "tokens in a cube": "output-tail",
     "is my flash attention kernel right?": "compare",
     "numerical error of a bf16 kernel": "compare",
     "int8 KV cache": "cache-error",
