@@ -76,11 +76,21 @@ def test_each_of_the_three_numbers_is_found(tmp_path: Path, law: str) -> None:
 @pytest.mark.parametrize("law", LAWS)
 def test_norms_of_every_law(tmp_path: Path, law: str, norm: str) -> None:
     path, given = tmp_path / "a.yaml", {"law": LAWS[law], "tilt": TILT, "length": "500"}
-    certificate = generate(path, given=given, norm=norm, probability="0.05")
+    certificate = generate(path, given=given, norm=norm, probability="0.05", method="rules")
     assert certattn.check(path).verdict is Verdict.VERIFIED
     found = certificate["witness"]["norm"]
     assert len(found["bounds"]) == 4
     assert ("frame" in found) is (norm == "l2")
+
+
+def test_without_a_method_a_norm_has_the_sharper_one(tmp_path: Path) -> None:
+    given = {"law": LAWS["singular"], "tilt": TILT, "length": "500"}
+    made = {
+        method: generate(tmp_path / f"{method}.yaml", given=given, norm="l2", probability="0.05", method=method)
+        for method in ("auto", "rules", "moment")
+    }
+    heights = {method: float(certificate["asserts"]["norm"]["exceeds"]) for method, certificate in made.items()}
+    assert heights["auto"] == min(heights.values()) < heights["rules"]
 
 
 def test_the_length_for_a_norm_is_close_to_the_smallest(tmp_path: Path) -> None:
