@@ -14,6 +14,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "plot": ("matplotlib",),
     "report": ("jinja2", "latex2mathml"),
     "audit": ("tokenizers",),
+    "search": ("scipy",),
 }
 
 

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from flint import fmpq
-from scipy import optimize, special
 
+from certattn.extras import require_extras
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import scale_ball
@@ -45,6 +46,14 @@ _LEAST, _MOST = (-12.0, -12.0, -_HIGHEST), (0.0, 1.0, 5.0)
 _OPTIONS = {"maxiter": 100, "xatol": 1e-2, "fatol": 1e-3}
 _DIGITS, _SLACK = 7, fmpq(1, 10**9)
 _WORST = 1e9
+
+
+def _scipy() -> tuple[Any, Any]:
+    """Minimisation and special functions, which this search alone needs. Raises UsageError where they are missing."""
+    require_extras("certificates for every query of a ball", "search")
+    from scipy import optimize, special
+
+    return optimize, special
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class OverBall:
 
             at = min(guesses, key=bound)
             if bound(at) > total - _NEGLIGIBLE:
-                found = optimize.minimize(bound, at, method="Nelder-Mead", options=_OPTIONS)
+                found = _scipy()[0].minimize(bound, at, method="Nelder-Mead", options=_OPTIONS)
                 at = found.x
             total = float(np.logaddexp(total, bound(at)))
             names = (TILTS.name, OUTPUTS.name, LAMBDA.name)
@@ -129,7 +138,7 @@ class OverBall:
         low, high, s = max(start - h, 0.0), to + h, h**2 / (d + 2)
         size = np.where(cells.left >= 0, high, low)
         mass = np.exp(np.minimum(2 * size**2, _HIGHEST)) * (
-            special.ndtr(cells.right - 2 * size) - special.ndtr(cells.left - 2 * size)
+            _scipy()[1].ndtr(cells.right - 2 * size) - _scipy()[1].ndtr(cells.left - 2 * size)
         )
         gaps = [abs(end - at) for end in (cells.left, cells.right) for at in (low, high)]
         farthest = np.max(gaps, axis=0)
@@ -173,7 +182,7 @@ class _Cells:
         if dimension > 1:
             ends = np.linspace(0, within, CELLS_ACROSS + 1)
             self.far = ends[1:]
-            self.chances = -np.diff(special.gammaincc((dimension - 1) / 2, ends**2 / 2))
+            self.chances = -np.diff(_scipy()[1].gammaincc((dimension - 1) / 2, ends**2 / 2))
             least = np.minimum(abs(self.left), abs(self.right))
             self.inside = ends[:-1] ** 2 <= within**2 - least[:, None] ** 2
 
@@ -206,11 +215,11 @@ def _up(value: float) -> str:
 
 def _quantile(d: int, log_chance: float) -> float:
     """r with P(chi_d > r) of about that logarithm."""
-    return math.sqrt(2 * float(special.gammainccinv(d / 2, math.exp(max(log_chance, -600.0)))))
+    return math.sqrt(2 * float(_scipy()[1].gammainccinv(d / 2, math.exp(max(log_chance, -600.0)))))
 
 
 def _chi_tail(d: int, x: float) -> float:
-    return float(special.gammaincc(d / 2, x**2 / 2))
+    return float(_scipy()[1].gammaincc(d / 2, x**2 / 2))
 
 
 def _chi_mean(d: int) -> float:

@@ -508,7 +508,8 @@ COMMAND = Command(
     Option(
         "--method",
         "auto takes rules, and for a norm moments where they are sharper. mean-square bounds a norm "
-        "of Gaussian tokens, atoms, signs and mixtures of these two by Markov's inequality: fast, and less sharp. Gaussian tokens: moment is often sharper for a "
+        "of Gaussian tokens, atoms, signs and mixtures of these two by Markov's inequality: fast, and less sharp. "
+        "Gaussian tokens: moment is often sharper for a "
         "norm, inversion is the probability itself in a direction, of one length.",
         METHODS,
     ),

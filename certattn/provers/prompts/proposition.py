@@ -41,8 +41,8 @@ _BITS = 128
 _DIGITS = 6
 C2 = Option(
     "--c2",
-    "The constant c2 of a repaired form; by default the best that is found at --sharpest-at tokens for Gaussian laws, sigma^2 "
-    "for boxes, and for a class half of the largest that is proved.",
+    "The constant c2 of a repaired form; by default the best that is found at --sharpest-at tokens for Gaussian "
+    "laws, sigma^2 for boxes, and for a class half of the largest that is proved.",
     metavar="X",
 )
 SHARPEST_AT = Option(

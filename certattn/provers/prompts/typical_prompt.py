@@ -110,7 +110,7 @@ def generate(
     ...     "typical-prompt", tokens=tokens, queries=[[0.5, 0]], law=law, probability="0.1"
     ... )
     >>> float(certificate.numbers["norm.exceeds"])
-    0.5731
+    0.4237
     """
     require_place(out, source)
     stated: dict[str, Plain] = {"scale": exact_text(scale, "scale"), "law": exact(law, "law")}
