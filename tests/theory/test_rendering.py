@@ -13,7 +13,8 @@ MACROS = set(
     re.findall(
         r"\\[a-zA-Z]+",
         r"""
-        \approx \Delta \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
+        \approx \Delta
+        \section \subsection \begin \end \frac \tfrac \mathbb \mathcal \operatorname \text \left \right \Big
         \in \lfloor \rfloor
         \Lambda \Gamma \tau \mu \rho \pi \delta \nabla \partial \infty \sum \top \bar \langle \rangle \sim \max \cdot
         \log \ln \cosh \sinh \tanh \coth \qquad \quad \sqrt \le \ge \cdots \big \lambda
