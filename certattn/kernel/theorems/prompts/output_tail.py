@@ -83,6 +83,7 @@ NORM_FORMS = ByKey(
 )
 NORM_WITNESS = Field("norm", NORM_FORMS, "how the norm is bounded: l2 by a frame, linf by coordinates", required=False)
 
+# In the order in which messages name the keys: a tilt, or queries.
 _TILT, *_OTHERS = RANDOM_PROMPT.forms.items()
 GIVEN = ByKey(dict([_TILT, (BALL.name, BALL_GIVEN), *_OTHERS]))
 ASSERTS = Record(DIRECTIONS, NORM, rules=[some_of(DIRECTIONS, NORM)])
