@@ -44,7 +44,7 @@ def squared(node: Any, where: str) -> Fraction:
     """The square of a number >= 0 that may be written as sqrt(p/q) or 1/sqrt(p/q)."""
     if isinstance(node, str) and (m := ROOT.fullmatch(node)):
         value = positive(m[2], f"{where}: what the root is of")
-        return 1 / value if m[1] else value
+        return Fraction(value.denominator, value.numerator) if m[1] else value
     value = rational(node, where)
     if value < 0:
         raise Rejected(f"{where}: expected a number >= 0, found {str(node)[:40]!r}")

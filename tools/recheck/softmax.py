@@ -15,15 +15,14 @@ from functions import exp
 from intervals import I, absolute, iv, largest, root, summed
 from matrices import identity, matmul, times, transposed
 from outcomes import Rejected
-from scalars import ROOT, positive, rational
+from scalars import ROOT, rational, squared
 from vectors import dot, integers, norm2
 
 
 def scale_of(node: Any) -> tuple[Fraction, int]:
     """A scale as its square and its sign: a rational number that is not 0, or sqrt(p/q), or 1/sqrt(p/q)."""
-    if isinstance(node, str) and (m := ROOT.fullmatch(node)):
-        value = positive(m[2], "scale: what the root is of")
-        return (1 / value if m[1] else value), 1
+    if isinstance(node, str) and ROOT.fullmatch(node):
+        return squared(node, "scale"), 1
     value = Fraction(1) if node is None else rational(node, "scale")
     refuse(value == 0, "scale: 0")
     return value * value, 1 if value > 0 else -1

@@ -176,9 +176,17 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     return Method(chosen, {})
 
 
+# Scores of a larger variance, in the mean over queries, take long to fit, and in vain.
+_MOST_FITTED = 64
+
+
 def _sharpest(prompt: RandomPrompt | AveragedPrompt, fitting: Sequence[str]) -> str:
     """The first, but fits where there are averages over queries of two tokens or more to be fitted."""
     if "fits" in fitting and isinstance(prompt, AveragedPrompt) and prompt.length > 1:
+        average = prompt.logistic()
+        of_scores = (average.N @ average.covariance).trace() + (average.mean @ average.N @ average.mean.T).trace()
+        if of_scores > _MOST_FITTED:
+            return fitting[0]
         try:
             _fitted(prompt, 1)
         except (NoBound, NotProvedError):

@@ -46,7 +46,7 @@ def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any) -
         return
     if low is not None:
         raise NotProved("integral proves mean_square.at_most only")
-    if iv(high).a >= plain:  # the logistic bound is at most 1
+    if iv(high).a >= iv(plain).b:  # the logistic bound is at most 1
         return
 
     def real(r: Fraction) -> I:
