@@ -112,7 +112,7 @@ def generate(
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords, with or without `length`:
         `law`, `tilt` (or `query` with `U`, or with `K` and `Q`, and `scale`), `V`. With `queries` of a `centre` and
-        a `radius` in place of `query` a norm is bounded at all queries of the ball: Gaussian tokens, one length.
+        a `radius` in place of `query` a norm is bounded at all queries of the ball.
     directions : sequence of vectors of exact numbers
         Directions u of outputs.
     norm : {"l2", "linf"}, optional
@@ -176,9 +176,7 @@ def generate(
     over_ball = BALL.name in section
     if over_ball and method not in (AUTO, RULES):
         raise UsageError(f"the method {method} is for one query; a ball of queries has a way of its own")
-    if over_ball and lengths == ONWARDS:
-        raise UsageError("every query of a ball is for one length; expected --lengths one")
-    if method == INVERSION or over_ball:
+    if method == INVERSION:
         if lengths == ONWARDS:
             raise UsageError(f"the method {method} is for one length; expected --method rules for every longer prompt")
         lengths = LENGTHS[0]

@@ -34,7 +34,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import ByKey, Choice, Field, Listing, Record, Values, some_of
 from certattn.kernel.given.bounds import Probability
-from certattn.kernel.theorems.prompts.ball_of_queries import BALL, OVER_BALL, WITHIN, BallOfQueries, OverBall, read_ball
+from certattn.kernel.theorems.prompts.ball_of_queries import BALL, OVER_BALL, SHELLS, BallOfQueries, OverBall, read_ball
 from certattn.kernel.theorems.prompts.ball_of_queries import GIVEN as BALL_GIVEN
 from certattn.kernel.theorems.prompts.length_ranges import STARTS, require_ranges
 from certattn.kernel.theorems.prompts.random_prompts import RANDOM_PROMPT, RandomPrompt, read_random_prompt
@@ -77,7 +77,7 @@ NORM_FORMS = ByKey(
     {
         METHOD.name: Record(METHOD, NORM_ORDER, STARTS),
         FRAME.name: FRAMED,
-        WITHIN.name: OVER_BALL,
+        SHELLS.name: OVER_BALL,
         BOUNDS.name: Record(BOUNDS),
     }
 )
@@ -178,12 +178,12 @@ def _read_norm(asserts: Values, witness: Values, prompt: RandomPrompt) -> Stated
         return None
     (form, hint), norm = given, stated[NORM_NAME]
     if isinstance(prompt, BallOfQueries):
-        if form != WITHIN.name:
-            raise hint.at.malformed(f"{WITHIN.name} and shells, for every query of a ball")
+        if form != SHELLS.name:
+            raise hint.at.malformed("shells, for every query of a ball")
         # The l2 norm is at least as large as linf.
         return StatedNorm(stated, None, over_ball=OverBall.read(prompt, stated[EXCEEDS], hint))
-    if form == WITHIN.name:
-        raise hint.node(WITHIN).malformed("a bound at one query, as one is given", "one for a ball of queries")
+    if form == SHELLS.name:
+        raise hint.node(SHELLS).malformed("a bound at one query, as one is given", "one for a ball of queries")
     if form == METHOD.name:
         # The l2 norm is at least as large as linf.
         if (NORM_ORDER in hint) is not (hint[METHOD] == MOMENT):

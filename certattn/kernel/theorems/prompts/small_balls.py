@@ -5,58 +5,77 @@ The module `ball_of_queries` says what they bound, and the page of `output-tail`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb
 
 from certattn.kernel.decide.obligation import NoBound
-from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.methods import method
 
-# Cells of the score over [0, r] and [-r, 0], and of what is perpendicular to it over [0, r].
-CELLS_ABOVE, CELLS_BELOW, CELLS_ACROSS = 160, 40, 24
+# Up to which order moments of f are taken; terms of the exponential, and how large f may be, for a geometric remainder.
+ORDERS, TERMS, HIGHEST = 16, 48, 32
 # Exponents beyond which a bound is useless.
 MOST = 1000
 
 
 @dataclass(frozen=True)
 class Shell:
-    """Tilts of a size between two, and how they are averaged."""
+    """Tilts of a size between two, log E e^<alpha,y> between two numbers, and how they are averaged."""
 
     start: arb
     to: arb
+    least: arb
     tilts: arb
     outputs: arb
+    heights: arb
     slope: arb
+
+    @property
+    def most(self) -> arb:
+        return self.to**2 / 2
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Dimensions d and d_v, the threshold, the norm of W and how far tokens reach."""
+    """Dimensions of tokens, tilts and outputs, the threshold, the norm of W and how far tokens reach.
+
+    Where they are `bounded` they do. Gaussian tokens are cut off there.
+    """
 
     dimension: int
+    queries: int
     outputs: int
     eps: arb
     norm: arb
     within: arb
+    bounded: bool
 
     def volumes(self, shell: Shell, reach: arb) -> arb:
         """Volumes of what all averages are taken over, in units of one of them."""
-        d, h = self.dimension, shell.tilts
+        d, h, k = self.queries, shell.tilts, shell.outputs
         annulus = (shell.to + h) ** d - (shell.start - h).nonnegative_part() ** d
         tilts = annulus.min((reach + h) ** d) / h**d
-        return tilts * ((1 + shell.outputs) / shell.outputs) ** self.outputs
+        return tilts * ((1 + k) / k) ** self.outputs * (1 + self.norm * (1 + k) * h / shell.heights)
 
+    @method
     def rate(self, shell: Shell) -> arb:
-        """gamma. Raises NoBound where tokens that are cut off may matter, or exponentials are too large."""
+        """gamma, the smaller of those at the least and the largest log E e^<alpha,y>. Raises NoBound."""
         if not (shell.to + shell.tilts + self.within) ** 2 < MOST:
             raise NoBound(f"tilts or tokens reach so far that exponents go beyond {MOST}; expected smaller ones")
-        return shell.slope * (shell.start**2 / 2).exp() * self.drift(shell) - self.spread(shell)
+        drift, highest = self.drift(shell), self.highest(shell)
+        if not highest < HIGHEST:
+            raise NoBound(f"an exponent f goes beyond {HIGHEST}; expected a smaller lambda")
+        sides = [
+            shell.slope * log_mgf.exp() * drift - self.spread(shell, log_mgf, highest)
+            for log_mgf in (shell.least, shell.most)
+        ]
+        return sides[0].min(sides[1])
 
     def drift(self, shell: Shell) -> arb:
-        """At most -E of <u, W (y - alpha)> - eps over |y| <= r, y of mean alpha."""
+        """At most -E of <u, W (y - tau)> - eps over the tokens that count, y of the tilt alpha."""
+        if self.bounded:
+            return self.eps
         d, room = self.dimension, self.within - shell.to
         if not room > 0:
             raise NoBound("tokens are cut off within the tilts; expected a larger number within")
@@ -65,83 +84,77 @@ class Setting:
             raise NoBound("the tokens that are cut off may matter; expected a larger number within")
         return found
 
-    def spread(self, shell: Shell) -> arb:
-        """At least the mean over b and v of E [f^2 psi(f)], psi(x) = (e^x - 1 - x)/x^2, by cells of y."""
-        total, low = arb(0), (shell.start - shell.tilts).nonnegative_part()
-        high = shell.to + shell.tilts
-        for count, sign, size in ((CELLS_ABOVE, 1, high), (CELLS_BELOW, -1, low)):
-            step = self.within / count
-            for near in range(count):
-                ends = sorted((sign * near, sign * (near + 1)))
-                left, right = (end * step for end in ends)
-                # E e^(2 size g) over the cell, the size |b| being taken where it is largest.
-                mass = (2 * size**2).exp() * (normal_tail(left - 2 * size) - normal_tail(right - 2 * size))
-                farthest = _largest([abs(left - low), abs(left - high), abs(right - low), abs(right - high)])
-                score = Score(near * step, (near + 1) * step, farthest, (size * right).exp())
-                total += mass * self._given_score(shell, score)
-        return shell.slope**2 * total
+    def highest(self, shell: Shell) -> arb:
+        """The largest f."""
+        size, norm = shell.to + shell.tilts, self.norm * (1 + shell.outputs)
+        steepest, room = shell.slope * (size * self.within).exp(), shell.heights - self.eps
+        if self.bounded:
+            return steepest * (norm * (self.within + shell.to) + room).nonnegative_part()
+        gap, room = self.within - size, room + norm * shell.tilts
+        if not (gap > 0 and norm * (gap - 1 / gap) + room > 0):
+            raise NoBound("f may be largest where tokens are near; expected a larger number within")
+        return steepest * (norm * gap + room)
 
-    def _given_score(self, shell: Shell, score: Score) -> arb:
-        """The mean of (<v, W ((1 + s) y - b)> - eps)^2 psi(f) over what is perpendicular to b, for a cell of scores."""
-        d, k = self.dimension, shell.outputs
-        s = shell.tilts**2 / (d + 2)
-        mean_square = self.norm**2 * (1 + k**2 * self.outputs / arb(self.outputs + 2))
-        along = score.farthest + s * score.high
+    def holds_onwards(self, shell: Shell) -> bool:
+        """Whether the bound falls with the length, for tokens that are cut off at a number that grows with it."""
+        size, d = shell.to + shell.tilts, self.dimension
+        beside = shell.tilts - size + (shell.heights - self.eps) / (self.norm * (1 + shell.outputs))
+        far = self.within + beside
+        if not (far > 0 and self.within / 2 > size + 1 / far):
+            return False
+        return bool(self.within**2 >= 2 * (d - 2))
 
-        def squared(across: arb) -> arb:
-            """For the mean square of a coordinate that is perpendicular."""
-            largest = (along**2).max((1 + s) ** 2 * across)
-            return mean_square * largest + 2 * self.eps * mean_square.sqrt() * along + self.eps**2
+    def spread(self, shell: Shell, log_mgf: arb, highest: arb) -> arb:
+        """At least the mean over b, v and c of E [e^f - 1 - f]: moments of f, and a remainder from one of them on."""
+        rest = remainders(highest)
+        before, best = self.second_moment(shell, log_mgf) / 2, arb.pos_inf()
+        for order, moment in enumerate(self.moments(shell, log_mgf), 3):
+            best = best.min(before + rest[order] * moment)
+            before += moment / arb(order).fac()
+        return best
 
-        def height(across: arb) -> arb:
-            """The largest f."""
-            far = (score.farthest**2 + across**2).sqrt() + s * self.within
-            largest = shell.slope * score.weight * (self.norm * (1 + k) * far - self.eps).nonnegative_part()
-            if not largest < MOST:
-                raise NoBound(f"an exponent f goes beyond {MOST}; expected a smaller lambda")
-            return largest
+    def log_mgf_of_multiple(self, shell: Shell, log_mgf: arb, p: int) -> arb:
+        """At least log E e^<p alpha,y>: by the covariance of y, or by its size."""
+        size, gain = shell.to, p * shell.to**2 / 2
+        if self.bounded and shell.most + gain > size * self.within:
+            return log_mgf + (p - 1) * size * self.within
+        return p * log_mgf + (p - 1) * gain
 
-        if d == 1:
-            return psi(height(arb(0))) * squared(arb(0))
-        most = height(self.within)
-        if most < _LOW:
-            return psi(most) * squared(arb(1))
-        total, reached = arb(0), self.within**2 - score.low**2
-        for (near, far), mass in self._across:
-            if near**2 > reached:
-                break
-            total += mass * psi(height(far)) * squared(far**2 / (d - 1))
-        return total
+    def second_moment(self, shell: Shell, log_mgf: arb) -> arb:
+        """Of f, the mean over b, v and c at most."""
+        h, k, size, square = shell.tilts, shell.outputs, shell.to, self.norm**2
+        far = size + 2 * h
+        along = square * (1 + far**2) + 2 * self.eps * self.norm * far + self.eps**2
+        across = square * k**2 / (self.outputs + 2) * (min(self.dimension, self.outputs) + far**2)
+        exponent = self.log_mgf_of_multiple(shell, log_mgf, 2) + 2 * h**2 + 8 * (h * size) ** 2 / (self.queries + 2)
+        return shell.slope**2 * exponent.exp() * (along + across + shell.heights**2 / 3)
 
-    @cached_property
-    def _across(self) -> Sequence[tuple[tuple[arb, arb], arb]]:
-        """Cells of the size of d - 1 normal numbers up to r, with their chances."""
-        ends = [self.within * i / CELLS_ACROSS for i in range(CELLS_ACROSS + 1)]
-        tails = [chi_tail(self.dimension - 1, end) for end in ends]
-        return [((ends[i], ends[i + 1]), tails[i] - tails[i + 1]) for i in range(CELLS_ACROSS)]
-
-
-@dataclass(frozen=True)
-class Score:
-    """A cell of scores g: the least and the largest |g|, the largest | g - |b| |, and the largest e^(|b| g)."""
-
-    low: arb
-    high: arb
-    farthest: arb
-    weight: arb
+    def moments(self, shell: Shell, log_mgf: arb) -> Iterator[arb]:
+        """Of the positive part of f, of the orders 3, 4, ...: the mean over b, v and c at most."""
+        h, k, size, norm = shell.tilts, shell.outputs, shell.to, self.norm
+        for p in range(3, ORDERS + 1):
+            about = (p - 1) * size * norm - self.eps
+            # Where the bracket of f is, about, when f^p matters: x^p <= at^p e^(p (x/at - 1)) for every number at > 0.
+            at = (about + (about**2 + 4 * p * norm**2).sqrt()) / 2
+            first, second = p * (p - 1) * size * norm / at, (p * norm / at) ** 2 / 2
+            exponent = self.log_mgf_of_multiple(shell, log_mgf, p) + (p * h) ** 2 / 2
+            exponent += (h * p**2 * (size + norm * (1 + k) / at)) ** 2 / (2 * (self.queries + 2))
+            exponent += first * (1 + k**2 / 2) + second * (1 + k**2)
+            exponent += (k * (first + 2 * second)) ** 2 / (2 * (self.outputs + 2))
+            exponent += (p * shell.heights / at) ** 2 / 6 - p * (1 + self.eps / at)
+            if not exponent < MOST:
+                return
+            yield (shell.slope * at) ** p * exponent.exp()
 
 
-_LOW = fmpq(1, 4)
+def remainders(x: arb) -> list[arb]:
+    """At least the sum of x^j / (p + j)! over j >= 0, for p = 0 to TERMS - 1 and 0 <= x <= HIGHEST."""
+    found = [1 / arb(TERMS).fac() / (1 - x / (TERMS + 1))]
+    for p in reversed(range(TERMS)):
+        found.append(1 / arb(p).fac() + x * found[-1])
+    return found[:0:-1]
 
 
-def psi(x: arb) -> arb:
-    """(e^x - 1 - x)/x^2 for x >= 0, or a bound of it: at most 1/(2 (1 - x/3)) where x is small."""
-    if x < _LOW:
-        return 1 / (2 * (1 - x / 3))
-    return (x.exp() - 1 - x) / x**2
-
-
-@method
 def chi_tail(d: int, x: arb) -> arb:
     """P(|y| > x) for d independent standard normal numbers, x >= 0."""
     return (x**2 / 2).gamma_upper(arb(d) / 2, regularized=1)
@@ -150,10 +163,3 @@ def chi_tail(d: int, x: arb) -> arb:
 def chi_mean(d: int) -> arb:
     """E |y|."""
     return arb(2).sqrt() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma()
-
-
-def _largest(numbers: Sequence[arb]) -> arb:
-    found = numbers[0]
-    for number in numbers[1:]:
-        found = found.max(number)
-    return found

@@ -1,0 +1,123 @@
+"""How far tokens of a law vary at most, whatever the tilt: a matrix K with C(a) <= K, the covariance at every tilt a.
+
+With K = A A' and y = A^+ (x - E x), every tilted covariance of y is at most I. The page of `output-tail` proves it for
+each law. What `small_balls` needs beside K: how large y is at most, and how small log E e^<alpha,y> is at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import log_0f1
+from certattn.kernel.mathematics.laws import (
+    Atoms,
+    Box,
+    Gaussian,
+    Law,
+    Mixture,
+    Rademacher,
+    Radial,
+    Shifted,
+    TruncatedGaussian,
+    leaves,
+)
+
+_ROOT_BITS = 64
+
+
+@dataclass(frozen=True)
+class Spread:
+    """K; the square of a bound of |y|, none for Gaussian tokens, and b with log E e^<alpha,y> >= log 0F1(; b; b |alpha|^2/2)."""
+
+    covariance: ExactMatrix
+    squared_reach: Callable[[], arb] | None
+    shape: fmpq | None = None
+
+    def least_log_mgf(self, size: arb) -> arb:
+        """At least 0 by Jensen's inequality, as y has the mean 0."""
+        if self.squared_reach is None:
+            return size**2 / 2
+        return log_0f1(self.shape, self.shape * size**2 / 2) if self.shape is not None else arb(0)
+
+
+def spread_of(law: Law[fmpq]) -> Spread | None:
+    """None for mixtures with Gaussian parts."""
+    if isinstance(law, Gaussian):
+        return Spread(ExactMatrix.rational(law.covariance), None)
+    if isinstance(law, Shifted):
+        return spread_of(law.law)
+    d = law.dimension
+    if isinstance(law, Rademacher):
+        return Spread(_diagonal([c**2 for c in law.sizes]), lambda: arb(d), fmpq(1, 2))
+    if isinstance(law, Box):
+        return Spread(_diagonal([c**2 / 3 for c in law.sizes]), lambda: arb(3 * d), fmpq(3, 2))
+    if isinstance(law, Radial):
+        variance = law.squared_radius / (2 * law.shape)
+        return Spread(ExactMatrix.identity(d).scaled(variance), lambda: arb(2 * law.shape), law.shape)
+    if isinstance(law, TruncatedGaussian):
+        variances = [_variance(c, k) for c, k in zip(law.sizes, law.curvatures, strict=True)]
+        return Spread(_diagonal(variances), lambda: _reach(law, variances))
+    parts = [_enclosing(part) for _, part in leaves(law, fmpq(1))]
+    if None in parts:
+        return None
+    return _within_ball([part for part in parts if part is not None], d)
+
+
+def _diagonal(entries: list[fmpq]) -> ExactMatrix:
+    size = len(entries)
+    return ExactMatrix.rational([[entries[i] if i == j else fmpq(0) for j in range(size)] for i in range(size)])
+
+
+def _variance(size: fmpq, curvature: fmpq) -> fmpq:
+    """c^2 min(1/k, 1/3): of a Gaussian that is cut off, and of a box."""
+    return size**2 / max(curvature, fmpq(3))
+
+
+def _reach(law: TruncatedGaussian[fmpq], variances: list[fmpq]) -> arb:
+    """The sum of (c_j + |E x_j|)^2 / K_j, x about the middle of the box."""
+    means = law.map(arb).tilted_mean([arb(0)] * law.dimension)
+    terms = zip(law.sizes, means, variances, strict=True)
+    return sum(((arb(c) + abs(mean)) ** 2 / arb(variance) for c, mean, variance in terms), arb(0))
+
+
+Ball = tuple[list[fmpq], fmpq]
+
+
+def _enclosing(law: Law[fmpq]) -> Ball | None:
+    """A centre and a squared radius: all tokens are within."""
+    if isinstance(law, Gaussian | Mixture):
+        return None
+    if isinstance(law, Shifted):
+        within = _enclosing(law.law)
+        return None if within is None else (list(law.centre), within[1])
+    if isinstance(law, Atoms):
+        weighted = zip(law.weights, law.points, strict=True)
+        rows = [[w * entry for entry in point] for w, point in weighted]
+        centre = [sum(column, fmpq(0)) for column in zip(*rows, strict=True)]
+        return centre, max(_squared_distance(point, centre) for point in law.points)
+    squared = law.squared_radius if isinstance(law, Radial) else sum((c**2 for c in law.sizes), fmpq(0))
+    return [fmpq(0)] * law.dimension, squared
+
+
+def _within_ball(parts: list[Ball], d: int) -> Spread:
+    """K = r^2 I for a ball of radius r that holds the tokens, and y <= 2: from the mean, which is in it, too."""
+    centre = [sum(column, fmpq(0)) / len(parts) for column in zip(*(at for at, _ in parts), strict=True)]
+    squared = max(_joined(_squared_distance(at, centre), radius) for at, radius in parts)
+    return Spread(ExactMatrix.identity(d).scaled(squared), lambda: arb(4))
+
+
+def _joined(left: fmpq, right: fmpq) -> fmpq:
+    """At least (sqrt(left) + sqrt(right))^2, itself where one of them is 0."""
+    product = left * right
+    if product == 0:
+        return left + right
+    root = (product.p * product.q << 2 * _ROOT_BITS).isqrt() + 1
+    return left + right + 2 * fmpq(root, product.q << _ROOT_BITS)
+
+
+def _squared_distance(left: list[fmpq], right: list[fmpq]) -> fmpq:
+    return sum(((a - b) ** 2 for a, b in zip(left, right, strict=True)), fmpq(0))
