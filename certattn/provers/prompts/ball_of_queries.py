@@ -209,7 +209,7 @@ def over_ball(prompt: BallOfQueries) -> OverBall:
 
 
 def _norm(matrix: ExactMatrix, covariance: ExactMatrix) -> fmpq:
-    """A little above the root of the largest eigenvalue of M K M', or that itself where it has few digits."""
+    """A little above the root of the largest eigenvalue of M Gamma M', or that itself where it has few digits."""
     square = matrix @ covariance @ matrix.T
     found = math.sqrt(max(np.linalg.eigvalsh(doubles(square))[-1], 1e-30))
     exact = fmpq(*found.as_integer_ratio())

@@ -29,6 +29,7 @@ from certattn.kernel.mathematics.laws import (
 )
 from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.tilted_covariances import spread_of
 from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]
@@ -77,19 +78,20 @@ def errors(prompt: RandomPrompt, length: int, count: int, seed: int = 0) -> Arra
 
 
 def farthest_over_ball(prompt: BallOfQueries, length: int, count: int, norm: str = "l2", seed: int = 0) -> Array:
-    """The largest norm of T_L - T over the ball of queries, for so many prompts of Gaussian tokens.
+    """The largest norm of T_L - T over the ball of queries, for so many prompts.
 
-    It is found by ascent from where single tokens count most, and from queries at random: from below.
+    It is found by ascent from where single tokens count most, and from queries at random: from below. How T moves is
+    taken from a bound of the covariance under tilts, which is that of Gaussian tokens.
     """
-    draw, law = np.random.default_rng(seed), prompt.law.law
-    assert isinstance(law, Gaussian)
+    draw, law, spread = np.random.default_rng(seed), prompt.law.law, spread_of(prompt.law.law)
+    assert spread is not None
     with working_precision(_BITS):
         scale = float(scale_ball(prompt.scale))
-    gamma, values = doubles(ExactMatrix.rational(law.covariance)), doubles(prompt.values())
+    gamma, values = doubles(spread.covariance), doubles(prompt.values())
     tilts, centre = scale * doubles(prompt.weights.bilinear()), doubles(prompt.ball[CENTRE].load())[0]
-    radius, root, found = as_float(prompt.radius), np.linalg.cholesky(gamma + 1e-12 * np.eye(len(gamma))), []
+    radius, found = as_float(prompt.radius), []
     for _ in range(count):
-        x = draw.standard_normal((length, len(gamma))) @ root.T
+        x = _tokens(law, length, draw)
         pulls = x @ tilts
         starts = pulls[np.argsort(-np.linalg.norm(pulls, axis=1))[:_STARTS]]
         toward = np.vstack([starts, draw.standard_normal((_STARTS // 3, len(centre)))])
@@ -100,7 +102,7 @@ def farthest_over_ball(prompt: BallOfQueries, length: int, count: int, norm: str
             scores = x @ a.T
             weights = np.exp(scores - scores.max(0))
             weights /= weights.sum(0)
-            off = (weights.T @ x - a @ gamma) @ values.T
+            off = (weights.T @ x - _tilted_means(law, a)) @ values.T
             sizes = np.linalg.norm(off, axis=1)
             best = max(best, float((sizes if norm == "l2" else np.abs(off).max(axis=1)).max()))
             v = off / (sizes[:, None] + 1e-300) @ values
@@ -111,6 +113,14 @@ def farthest_over_ball(prompt: BallOfQueries, length: int, count: int, norm: str
             step *= 0.93
         found.append(best)
     return np.array(found)
+
+
+def _tilted_means(law: Law[fmpq], tilts: Array) -> Array:
+    if isinstance(law, Gaussian):
+        return np.asarray(_vector(law.mean) + tilts @ doubles(ExactMatrix.rational(law.covariance)))
+    with working_precision(_BITS):
+        balls = law.map(arb)
+        return np.array([[float(m) for m in balls.tilted_mean([arb(a) for a in tilt])] for tilt in tilts])
 
 
 def _vector(row: Any) -> Array:

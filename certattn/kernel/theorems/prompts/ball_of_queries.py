@@ -1,9 +1,9 @@
 """Every query of a ball at once: P(|T_L - T| > eps for some query z with |z - z0| <= R).
 
-With K = A A' a bound of the covariance of tokens at every tilt, x = E x + A y, a query acts by its tilt alpha = s A'U z
-of y, and T_L - T = W (softmax mean of the y_i - tau(alpha)), W = V A. Gaussian tokens with |y| > r are cut off: that
-there is one has the chance L P(chi_d > r) at most. A shell is the tilts of the ball with from <= |alpha| <= to. For
-h, k, l, lambda > 0 let
+With Gamma = A A' a bound of the covariance of tokens at every tilt, x = E x + A y, a query acts by its tilt
+alpha = s A'U z of y, and T_L - T = W (softmax mean of the y_i - tau(alpha)), W = V A. Gaussian tokens with |y| > r are
+cut off: that there is one has the chance L P(chi_d > r) at most. A shell is the tilts of the ball with
+from <= |alpha| <= to. For h, k, l, lambda > 0 let
 
     f_(b,v,c)(y) = lambda e^<b,y> / G(|y|) (<v, W y> - c),   G(|y|) = E e^<eta,y>,
 
@@ -43,8 +43,8 @@ BALL = Field("queries", Record(CENTRE, RADIUS), "a ball of queries: every z with
 GIVEN = weighted_forms("law", BALL, SCALE, TOKEN_LAW, VALUE_WEIGHTS, LENGTH)
 
 WITHIN = Field("within", Rational(above=0), "r: Gaussian tokens have |y| <= r, but rarely", required=False)
-TILT_NORM = Field("tilt_norm", Rational(minimum=0), "at least the norm of U'K U, in root: of z to A'U z")
-VALUE_NORM = Field("value_norm", Rational(above=0), "at least the norm of V K V', in root: of y to V A y")
+TILT_NORM = Field("tilt_norm", Rational(minimum=0), "at least the norm of U'Gamma U, in root: of z to A'U z")
+VALUE_NORM = Field("value_norm", Rational(above=0), "at least the norm of V Gamma V', in root: of y to V A y")
 TO = Field("to", Rational(above=0), "the largest |alpha| of the shell; it begins where the one before it ends")
 TILTS = Field("tilts", Rational(above=0), "h, the radius over which tilts are averaged")
 OUTPUTS = Field("outputs", Rational(above=0), "k, that over which directions of the output are")
@@ -157,6 +157,6 @@ class OverBall:
 
 
 def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
-    """Whether M K M' <= most^2 I."""
+    """Whether M Gamma M' <= most^2 I."""
     room = ExactMatrix.identity(matrix.rows).scaled(most**2) - matrix @ covariance @ matrix.T
     return room.is_positive_semidefinite()

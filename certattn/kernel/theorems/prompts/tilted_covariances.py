@@ -1,12 +1,12 @@
-"""How far tokens of a law vary at most, whatever the tilt: a matrix K with C(a) <= K, the covariance at every tilt a.
+"""How far tokens of a law vary at most, whatever the tilt: a matrix Gamma that bounds the covariance at every tilt.
 
-With K = A A' and y = A^+ (x - E x), every tilted covariance of y is at most I. The page of `output-tail` proves it for
-each law. What `small_balls` needs beside K: how large y is at most, and how small log E e^<alpha,y> is at least.
+With Gamma = A A' and y = A^+ (x - E x), every tilted covariance of y is at most I. The page of `output-tail` proves it
+for each law. `small_balls` also needs how large y is at most, and how small log E e^<alpha,y> is at least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flint import arb, fmpq
@@ -31,14 +31,14 @@ _ROOT_BITS = 64
 
 @dataclass(frozen=True)
 class Spread:
-    """K; the square of a bound of |y|, none for Gaussian tokens, and b with log E e^<alpha,y> >= log 0F1(; b; b |alpha|^2/2)."""
+    """Gamma; the square of a bound of |y|, none for Gaussian tokens; and b, if the bound below has one."""
 
     covariance: ExactMatrix
     squared_reach: Callable[[], arb] | None
     shape: fmpq | None = None
 
     def least_log_mgf(self, size: arb) -> arb:
-        """At least 0 by Jensen's inequality, as y has the mean 0."""
+        """Of log E e^<alpha,y>: 0 by Jensen's inequality, as y has the mean 0, or log 0F1(; b; b |alpha|^2/2)."""
         if self.squared_reach is None:
             return size**2 / 2
         return log_0f1(self.shape, self.shape * size**2 / 2) if self.shape is not None else arb(0)
@@ -78,7 +78,7 @@ def _variance(size: fmpq, curvature: fmpq) -> fmpq:
 
 
 def _reach(law: TruncatedGaussian[fmpq], variances: list[fmpq]) -> arb:
-    """The sum of (c_j + |E x_j|)^2 / K_j, x about the middle of the box."""
+    """The sum of (c_j + |E x_j|)^2 / Gamma_jj, x about the middle of the box."""
     means = law.map(arb).tilted_mean([arb(0)] * law.dimension)
     terms = zip(law.sizes, means, variances, strict=True)
     return sum(((arb(c) + abs(mean)) ** 2 / arb(variance) for c, mean, variance in terms), arb(0))
@@ -104,7 +104,7 @@ def _enclosing(law: Law[fmpq]) -> Ball | None:
 
 
 def _within_ball(parts: list[Ball], d: int) -> Spread:
-    """K = r^2 I for a ball of radius r that holds the tokens, and y <= 2: from the mean, which is in it, too."""
+    """Gamma = r^2 I for a ball of radius r that holds the tokens, and y <= 2: from the mean, which is in it, too."""
     centre = [sum(column, fmpq(0)) / len(parts) for column in zip(*(at for at, _ in parts), strict=True)]
     squared = max(_joined(_squared_distance(at, centre), radius) for at, radius in parts)
     return Spread(ExactMatrix.identity(d).scaled(squared), lambda: arb(4))
@@ -119,5 +119,5 @@ def _joined(left: fmpq, right: fmpq) -> fmpq:
     return left + right + 2 * fmpq(root, product.q << _ROOT_BITS)
 
 
-def _squared_distance(left: list[fmpq], right: list[fmpq]) -> fmpq:
+def _squared_distance(left: Sequence[fmpq], right: Sequence[fmpq]) -> fmpq:
     return sum(((a - b) ** 2 for a, b in zip(left, right, strict=True)), fmpq(0))
