@@ -180,13 +180,12 @@ class OverBall:
                 multiples = np.where(by_size, log_mgf + (_P - 1) * size * within, multiples)
             moments = np.exp(np.minimum(multiples + factors, _FARTHEST))
             before = np.cumsum(moments / _FACTORIALS[_P])
-            spread = np.min(before[:-1] + rest[1:] * moments[1:])
-            rates.append(slope * math.exp(min(log_mgf, _FARTHEST)) * drift - spread)
+            rates.append(slope * math.exp(min(log_mgf, _FARTHEST)) * drift - before[:-1] - rest[1:] * moments[1:])
         outer, inner = d * math.log((size + h) / h), d * math.log((self.around + h) / h)
         if start > h:
             outer += math.log1p(-(((start - h) / (size + h)) ** d))
         volumes = min(outer, inner) + d_v * math.log((1 + k) / k) + math.log1p(norm * (1 + k) * h / height)
-        return float(min(volumes - min(rates) * length, _WORST / 2))
+        return float(min(volumes - np.max(np.minimum(*rates)) * length, _WORST / 2))
 
 
 def over_ball(prompt: BallOfQueries) -> OverBall:

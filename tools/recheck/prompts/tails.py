@@ -17,7 +17,7 @@ from intervals import I, absolute, clip, ends_of, hull, iv, largest, root, small
 from laws import Law, second_moments, series
 from matrices import around, gram, identity, less_unit, times, trace, transposed
 from outcomes import NotCovered, NotProved, Rejected, Undecided
-from prompts.balls import over_ball
+from prompts.balls import lengths, over_ball
 from prompts.gaussians import RANDOM, tilt_of
 from prompts.inversions import positive_part, wave_of
 from prompts.norm_moments import Split, covariance_moment, mean_moment, order_of
@@ -436,13 +436,6 @@ def falling_moment(coefficients: list[Any], L: int) -> I:
         total += largest([iv(powers[p]), iv(0)]) / (math.factorial(k) * L ** (p - k))
         powers = convolve(powers, logs, p)
     return total
-
-
-def lengths(node: Any, where: str) -> tuple[int, bool]:
-    """A number of tokens, or at_least: the first of all."""
-    if isinstance(node, dict):
-        return natural(fields(node, where, "at_least")["at_least"], where, 1), True
-    return natural(node, where, 1), False
 
 
 def constant(law: Law, u: Vector) -> bool:

@@ -60,17 +60,21 @@ class Setting:
 
     @method
     def rate(self, shell: Shell) -> arb:
-        """gamma, the smaller of those at the least and the largest log E e^<alpha,y>. Raises NoBound."""
+        """gamma, by the best order of moments. Raises NoBound."""
         if not (shell.to + shell.tilts + self.within) ** 2 < MOST:
             raise NoBound(f"tilts or tokens reach so far that exponents go beyond {MOST}; expected smaller ones")
         drift, highest = self.drift(shell), self.highest(shell)
         if not highest < HIGHEST:
             raise NoBound(f"an exponent f goes beyond {HIGHEST}; expected a smaller lambda")
-        sides = [
-            shell.slope * log_mgf.exp() * drift - self.spread(shell, log_mgf, highest)
+        low, high = (
+            [shell.slope * log_mgf.exp() * drift - spread for spread in self.spreads(shell, log_mgf, highest)]
             for log_mgf in (shell.least, shell.most)
-        ]
-        return sides[0].min(sides[1])
+        )
+        # Each is concave in E e^<alpha,y>, for one order: between the two it is at least the smaller one.
+        best = arb.neg_inf()
+        for ends in zip(low, high, strict=False):
+            best = best.max(ends[0].min(ends[1]))
+        return best
 
     def drift(self, shell: Shell) -> arb:
         """At most -E of <u, W (y - tau)> - eps over the tokens that count, y of the tilt alpha."""
@@ -104,17 +108,15 @@ class Setting:
             return False
         return bool(self.within**2 >= 2 * (d - 2))
 
-    def spread(self, shell: Shell, log_mgf: arb, highest: arb) -> arb:
-        """At least the mean over b, v and c of E [e^f - 1 - f]: moments of f, and a remainder from one of them on."""
-        rest = remainders(highest)
-        before, best = self.second_moment(shell, log_mgf) / 2, arb.pos_inf()
+    def spreads(self, shell: Shell, log_mgf: arb, highest: arb) -> Iterator[arb]:
+        """At least the mean over b, v and c of E [e^f - 1 - f]: moments of f, and a remainder from an order on."""
+        rest, before = remainders(highest), self.second_moment(shell, log_mgf) / 2
         for order, moment in enumerate(self.moments(shell, log_mgf), 3):
-            best = best.min(before + rest[order] * moment)
+            yield before + rest[order] * moment
             before += moment / arb(order).fac()
-        return best
 
     def log_mgf_of_multiple(self, shell: Shell, log_mgf: arb, p: int) -> arb:
-        """At least log E e^<p alpha,y>: by the covariance of y, or by its size."""
+        """At least log E e^<p alpha,y>: by the covariance of y, or by its size, the same for all of a shell."""
         size, gain = shell.to, p * shell.to**2 / 2
         if self.bounded and shell.most + gain > size * self.within:
             return log_mgf + (p - 1) * size * self.within
