@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from scipy import integrate, special, stats
 
 import certattn
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.mathematics.laws import truncated_gaussian as truncated
@@ -237,6 +238,18 @@ def test_gaussian_bounds_fall_with_the_length(d: int, outputs: int, within: floa
     for before, after in pairwise(logs):
         assert after[0] <= before[0]
         assert after[1] <= before[1]
+
+
+def test_a_cut_near_the_tilts_is_no_proof() -> None:
+    """Where f is largest is known only if tokens reach far enough beyond the tilts; nor does the bound fall else."""
+    one = stated((0.5, 0.9, 0.01, 0.1, 0.01, 0.1), arb(0))
+    near, far = (Setting(2, 2, 2, arb("0.1"), arb(1), arb(r), False) for r in (1.9, 3.0))
+    with pytest.raises(NoBound, match="where tokens are near"):
+        near.highest(one)
+    assert far.highest(one) > 0
+    assert far.holds_onwards(one)
+    assert not near.holds_onwards(one)
+    assert not replace(far, dimension=20).holds_onwards(one)
 
 
 LAWS = {
