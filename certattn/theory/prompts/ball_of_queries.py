@@ -1,4 +1,4 @@
-"""Checks: averages over small balls of tilts, sizes of normal vectors, and what is summed over cells of scores."""
+"""Checks: averages over small balls of tilts, sizes of normal vectors, and moments of what is averaged."""
 
 from __future__ import annotations
 
@@ -17,17 +17,6 @@ _TERMS, _HALF = 6, sympy.Rational(1, 2)
 def check_averages(kernel: Kernel) -> Iterator[Check]:
     """Over a ball of radius h: a coordinate t along y has a density like (h^2 - t^2)^((d - 1)/2)."""
     h, y = positive_symbol("h"), positive_symbol("y")
-    t = sympy.Symbol("t", real=True)
-    for d in (1, 3):
-        density = (h**2 - t**2) ** ((d - 1) // 2)
-        total = sympy.integrate(density, (t, -h, h))
-        weight, pull = (
-            sympy.integrate(sympy.expand(f * density), (t, -h, h)) / total
-            for f in (sympy.exp(t * y), t * sympy.exp(t * y))
-        )
-        # With s = G'/(y G) the mean of ((1 + s) y - t) e^(ty) is y G.
-        left = y * weight + sympy.diff(weight, y) - pull
-        yield equal(f"(1 + s) y - eta has the mean y under the weights e^<eta,y>, dimension {d}", left, y * weight)
     for d in range(1, 7):
         half = sympy.Rational(d, 2)
         # E t^(2n) of h^2 times a beta variable with 1/2 and (d + 1)/2.
@@ -36,9 +25,12 @@ def check_averages(kernel: Kernel) -> Iterator[Check]:
         z = h**2 * y**2 / 4
         bessel = sum(z**k / (sympy.rf(half + 1, k) * sympy.factorial(k)) for k in range(_TERMS))
         yield equal(f"G is 0F1(; d/2 + 1; h^2 y^2/4), its first terms, dimension {d}", series, bessel)
-        yield equal(f"E |eta|^2 = h^2 d/(d + 2), dimension {d}", d * moments[1], h**2 * sympy.Rational(d, d + 2))
-        shares = all(sympy.rf(half + 1, n) <= sympy.rf(half + 2, n) for n in range(_TERMS))
-        yield Check(f"terms of s, over those of h^2/(d + 2), are at most 1: a larger parameter, dimension {d}", shares)
+        yield equal(f"E t^2 = h^2/(d + 2), dimension {d}", moments[1], h**2 / (d + 2))
+        shares = all(sympy.rf(half + 1, n) >= (half + 1) ** n for n in range(_TERMS))
+        yield Check(f"terms of G are at most those of e^(h^2 y^2/(2 (d + 2))), dimension {d}", shares)
+    t, height = sympy.Symbol("t", real=True), positive_symbol("l")
+    uniform = sympy.integrate(t**2, (t, -height, height)) / (2 * height)
+    yield equal("E xi^2 = l^2/3", uniform, height**2 / 3)
 
 
 def check_sizes(kernel: Kernel) -> Iterator[Check]:
@@ -58,30 +50,57 @@ def check_sizes(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"it begins at E |y|, dimension {d}", sympy.limit(further, x, 0), begin)
 
 
-def check_cells(kernel: Kernel) -> Iterator[Check]:
-    """E[e^(2 beta g); g > a] = e^(2 beta^2) Q(a - 2 beta), and psi with its bound for small x, term by term."""
-    beta, a = positive_symbol("beta"), sympy.Symbol("a", real=True)
-    tail = sympy.exp(2 * beta**2) * expression(kernel.balls.normal_tail(SymbolicNumber(a - 2 * beta)))
-    density = sympy.exp(2 * beta * a - a**2 / 2) / sympy.sqrt(2 * sympy.pi)
-    yield equal("e^(2 beta^2) Q(a - 2 beta) falls by e^(2 beta a) times the density", -sympy.diff(tail, a), density)
-    yield equal("it ends at 0", sympy.limit(tail, a, sympy.oo), 0)
-    psi, low, high = kernel.small_balls.psi, sympy.Rational(1, 5), sympy.Integer(3)
-    yield equal("psi(3)", expression(psi(SymbolicNumber(high))), (sympy.exp(3) - 4) / 9)
-    k = sympy.Symbol("k", integer=True, nonnegative=True)
-    geometric = sympy.summation((low / 3) ** k / 2, (k, 0, sympy.oo))
-    yield equal("its bound at 1/5 is the sum of x^k / (2 3^k)", expression(psi(SymbolicNumber(low))), geometric)
-    terms = all(sympy.factorial(k + 2) >= 2 * 3**k for k in range(30))
-    yield Check("x^k / (k + 2)! is at most x^k / (2 3^k), for k < 30; each further factor k + 2 is above 3", terms)
+def check_moments(kernel: Kernel) -> Iterator[Check]:
+    """The exponent of a moment from its parts, and the remainder of the exponential, which is a series."""
+    h, k, beta, nu, at, height, eps = map(positive_symbol, ("h", "k", "beta", "nu", "x", "l", "eps"))
+    number, over_ball, (d, outputs) = SymbolicNumber, kernel.small_balls, (3, 2)
+    x = sympy.Symbol("X", real=True)
+    tangent = sympy.log(at) + sympy.diff(sympy.log(x), x).subs(x, at) * (x - at)
+    yield equal("log X <= log x + X/x - 1, a tangent", tangent, sympy.log(at) + x / at - 1)
+    yield equal("|v| <= (1 + |v|^2)/2", (1 + x**2) / 2 - x, (1 - x) ** 2 / 2)
+    values = {h: (1, 10), k: (1, 5), beta: (3, 4), nu: (2, 1), height: (1, 7), eps: (1, 3)}
+    exact = {symbol: sympy.Rational(*pair) for symbol, pair in values.items()}
+    slope, least = sympy.Rational(1, 9), sympy.Rational(1, 8)
+    setting = over_ball.Setting(d, d, outputs, number(exact[eps]), number(exact[nu]), number(50), True)
+    parts = [sympy.Rational(1, 2), exact[beta], least, exact[h], exact[k], exact[height], slope]
+    shell = over_ball.Shell(*map(number, parts))
+    for p, moment in zip((3, 4), setting.moments(shell, number(least)), strict=False):
+        about = (p - 1) * beta * nu - eps
+        best = (about + sympy.sqrt(about**2 + 4 * p * nu**2)) / 2
+        # p X/x at its mean plus half its variance, p |v| nu/x, is stationary in x there.
+        cost = p * sympy.log(at) + p * ((p - 1) * beta * nu - eps) / at + (p * nu / at) ** 2 / 2
+        yield equal(f"x is best, p = {p}", sympy.diff(cost, at).subs(at, best), 0)
+        # Over eta, zeta and xi e^(c <., direction>) is at most e^(c^2 radius^2 / (2 (n + 2))), n the dimension.
+        first, second = p * (p - 1) * beta * nu / at, (p * nu / at) ** 2 / 2
+        exponent = p * least + sympy.Rational(p * (p - 1), 2) * beta**2 + (p * h) ** 2 / 2
+        exponent += h**2 * (p * (p * beta) + p**2 * nu * (1 + k) / at) ** 2 / (2 * (d + 2))
+        exponent += (
+            first * (1 + k**2 / 2) + second * (1 + k**2) + k**2 * (first + 2 * second) ** 2 / (2 * (outputs + 2))
+        )
+        exponent += (p * height / at) ** 2 / (2 * 3) - p - p * eps / at
+        found = ((slope * at) ** p * sympy.exp(exponent)).subs(at, best).subs(exact)
+        yield equal(f"the moment of the order {p}", expression(moment), found)
+    low = sympy.Rational(1, 5)
+    rest = [expression(each) for each in over_ball.remainders(number(low))]
+    terms = over_ball.TERMS
+    for p in (0, 3):
+        # Beyond 1/TERMS! each term is at most x/(TERMS + 1) times the one before it.
+        head = sum(low ** (j - p) / sympy.factorial(j) for j in range(p, terms))
+        tail = low ** (terms - p) / sympy.factorial(terms) / (1 - low / (terms + 1))
+        yield equal(f"the remainder of e^x from x^{p} on", rest[p], head + tail)
 
 
 def check_volumes(kernel: Kernel) -> Iterator[Check]:
     """Volumes of balls in dimension d go with the d-th power of radii."""
     over_ball, number = kernel.small_balls, SymbolicNumber
-    start, to, h, k, reach = (sympy.Rational(*pair) for pair in ((3, 4), (1, 1), (1, 10), (1, 5), (9, 1)))
+    start, to, h, k, height, reach = (
+        sympy.Rational(*pair) for pair in ((3, 4), (1, 1), (1, 10), (1, 5), (1, 7), (9, 1))
+    )
     for d, outputs in ((1, 1), (2, 3), (3, 2)):
-        setting = over_ball.Setting(d, outputs, number(1), number(1), number(5))
-        shell = over_ball.Shell(*map(number, (start, to, h, k, sympy.Rational(1, 100))))
+        setting = over_ball.Setting(d, d, outputs, number(1), number(2), number(5), True)
+        shell = over_ball.Shell(*map(number, (start, to, sympy.Integer(0), h, k, height, sympy.Rational(1, 100))))
         found = expression(setting.volumes(shell, number(reach)))
         radius = positive_symbol("r")
         shells = d * sympy.integrate(radius ** (d - 1), (radius, start - h, to + h)) / h**d
-        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * ((1 + k) / k) ** outputs)
+        heights = (height + 2 * (1 + k) * h) / height
+        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * ((1 + k) / k) ** outputs * heights)

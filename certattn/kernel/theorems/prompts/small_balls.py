@@ -5,6 +5,7 @@ The module `ball_of_queries` says what they bound, and the page of `output-tail`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -113,7 +114,7 @@ class Setting:
         rest, before = remainders(highest), self.second_moment(shell, log_mgf) / 2
         for order, moment in enumerate(self.moments(shell, log_mgf), 3):
             yield before + rest[order] * moment
-            before += moment / arb(order).fac()
+            before += moment / math.factorial(order)
 
     def log_mgf_of_multiple(self, shell: Shell, log_mgf: arb, p: int) -> arb:
         """At least log E e^<p alpha,y>: by the covariance of y, or by its size, the same for all of a shell."""
@@ -151,9 +152,9 @@ class Setting:
 
 def remainders(x: arb) -> list[arb]:
     """At least the sum of x^j / (p + j)! over j >= 0, for p = 0 to TERMS - 1 and 0 <= x <= HIGHEST."""
-    found = [1 / arb(TERMS).fac() / (1 - x / (TERMS + 1))]
+    found = [1 / arb(math.factorial(TERMS)) / (1 - x / (TERMS + 1))]
     for p in reversed(range(TERMS)):
-        found.append(1 / arb(p).fac() + x * found[-1])
+        found.append(1 / arb(math.factorial(p)) + x * found[-1])
     return found[:0:-1]
 
 
