@@ -1,21 +1,23 @@
 """The norm of `output-tail` at every query of a ball: what its witness shows, and simulated prompts, in doubles.
 
-The sum over cells is taken finer and coarser than the checker takes it: its bound is in between.
+For mixtures only simulations would say something, and none are made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from mpmath import mpf
+from scipy import special, stats
 
-from tools.truth.laws import Gaussian, read_law
+from tools.truth import random_prompts
+from tools.truth.laws import About, Gaussian, Independent, Law, Mixture, Points, Round, Signs, Truncated, read_law
 from tools.truth.prompt import read_lengths, read_weights
 from tools.truth.reading import (
     Table,
@@ -32,46 +34,98 @@ from tools.truth.reading import (
 Array = np.ndarray[Any, Any]
 Interval = tuple[float, float]
 
-# Cells: of scores above and below 0, and across. The checker has 160, 40 and 24.
-_FINE, _COARSE = (640, 160, 96), (80, 20, 12)
-_NUMBERS = 4_000_000
+_NUMBERS, _ORDERS, _LARGEST = 4_000_000, 16, 32.0
 
 
-def judge_ball(given: Any, hint: Any, eps: float, norm: str, folder: Path) -> tuple[Interval, Interval]:
+def judge_ball(
+    given: Any, hint: Any, eps: float, norm: str, folder: Path, in_doubles: Callable[[Law, float], random_prompts.Law]
+) -> tuple[Interval, Interval]:
     """Between which numbers the bound is, and the probability."""
     require_record(given, "given", {"law", "length", "queries"}, {"K", "Q", "U", "V", "scale"})
     require_record(given["queries"], "the ball", {"centre", "radius"})
-    require_record(hint, "the witness of the norm", {"within", "tilt_norm", "value_norm", "shells"})
     law, (length, onwards) = read_law(given["law"], folder), read_lengths(given["length"])
+    gaussian = isinstance(law, Gaussian)
+    require_record(hint, "the witness of the norm", {"tilt_norm", "value_norm", "shells"}, {"within"})
+    require(("within" in hint) is gaussian, "a number within for Gaussian tokens alone")
     U, V = read_weights(given, law.dimension, folder)
     centre, radius = read_vector(given["queries"]["centre"], folder), read_positive(given["queries"]["radius"])
     require(len(centre) == len(U[0]), "a query of another dimension")
-    scale, within = read_scale(given), float(read_positive(hint["within"]))
-    kappa, nu = (read_number(hint[name]) for name in ("tilt_norm", "value_norm"))
-    require(kappa >= 0 and nu >= 0, "norms")
+    scale, kappa, nu = read_scale(given), read_number(hint["tilt_norm"]), read_positive(hint["value_norm"])
+    require(kappa >= 0, "norms")
     require(isinstance(hint["shells"], list) and hint["shells"] != [], "shells")
+    names = ("to", "tilts", "outputs", "heights", "lambda")
     for shell in hint["shells"]:
-        require_record(shell, "a shell", {"to", "tilts", "outputs", "lambda"})
-    shells = [
-        [float(read_positive(one[key])) for key in ("to", "tilts", "outputs", "lambda")] for one in hint["shells"]
-    ]
+        require_record(shell, "a shell", set(names))
+    shells = [[float(read_positive(one[key])) for key in names] for one in hint["shells"]]
     require(all(a[0] < b[0] for a, b in pairwise(shells)), "shells that rise")
-    if not isinstance(law, Gaussian) or onwards:
-        return (math.inf, math.inf), (0.0, 1.0)
-    gamma = np.array([[float(x) for x in row] for row in law.covariance])
+    within = float(read_positive(hint["within"])) if gaussian else 0.0
+    nothing = (math.inf, math.inf)
+    if isinstance(law, Mixture):
+        # Their supports are not looked at here.
+        return (0.0, math.inf), (0.0, 1.0)
+    spread = _spread(law)
     u, v, z = (np.array([[float(x) for x in row] for row in table]) for table in (U, V, [centre]))
     s = math.sqrt(float(scale.square)) * (1 if scale.is_root or scale.value > 0 else -1)
-    happened = _simulated(gamma, s * u, v, z[0], float(radius), length, eps, norm)
+    inner = law.law if isinstance(law, About) else law
+    if isinstance(inner, Round) and law.dimension > 3:
+        # Not drawn.
+        happened = (0.0, 1.0)
+    else:
+        happened = _simulated(law, in_doubles(law, 1.0), s * u, v, z[0], float(radius), length, eps, norm)
     columns = [list(column) for column in zip(*U, strict=True)]
-    if not (_below(columns, law.covariance, kappa**2) and _below(V, law.covariance, nu**2)):
-        return (math.inf, math.inf), happened
+    if not (_below(columns, spread.covariance, kappa**2) and _below(V, spread.covariance, nu**2)):
+        return nothing, happened
+    gamma = np.array([[float(x) for x in row] for row in spread.covariance])
     middle = abs(s) * math.sqrt(max(float(z[0] @ u.T @ gamma @ u @ z[0]), 0.0))
     reach = abs(s) * float(radius) * float(kappa)
     if middle + reach > shells[-1][0] * (1 + 1e-12):
-        return (math.inf, math.inf), happened
-    problem = _Problem(law.dimension, len(V), eps, float(nu), within)
-    bounds = [problem.bound(shells, max(middle - reach, 0.0), reach, length, cells) for cells in (_FINE, _COARSE)]
-    return (bounds[0], bounds[1]), happened
+        return nothing, happened
+    sizes = (law.dimension, min(law.dimension, len(centre)), len(V))
+    problem = _Problem(*sizes, eps, float(nu), within if gaussian else spread.reach, gaussian, spread.shape)
+    bound = problem.bound(shells, max(middle - reach, 0.0), reach, length, onwards)
+    return (bound, bound), happened
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """At least the covariance under every tilt, the largest |y|, and b if tokens are made of spheres."""
+
+    covariance: Any
+    reach: float
+    shape: float | None = None
+
+
+def _spread(law: Law) -> _Spread:
+    if isinstance(law, Gaussian):
+        return _Spread(law.covariance, math.inf)
+    if isinstance(law, About):
+        return _spread(law.law)
+    d = law.dimension
+    if isinstance(law, Independent):
+        signs = isinstance(law, Signs)
+        # The reach is that of a corner.
+        return _Spread(_diagonal([c**2 / (1 if signs else 3) for c in law.sizes]), math.sqrt(d * (1 if signs else 3)),
+                       0.5 if signs else 1.5)  # fmt: skip
+    if isinstance(law, Round):
+        # The variance of a coordinate: R^2/d on the sphere, R^2/(d + 2) in the ball.
+        part = d + 2 * law.solid
+        return _Spread(_diagonal([law.squared_radius / part] * d), math.sqrt(part), part / 2)
+    if isinstance(law, Truncated):
+        halves = [(high - low) / 2 for low, high in zip(law.lower, law.upper, strict=True)]
+        variances = [min(v, c**2 / 3) for c, v in zip(halves, law.variances, strict=True)]
+        means = [float(m) for m in law.tilted_mean([mpf(0)] * d)]
+        rows = zip(law.lower, law.upper, means, variances, strict=True)
+        squares = [max(high - m, m - low) ** 2 / float(v) for low, high, m, v in
+                   ((float(low), float(high), m, v) for low, high, m, v in rows)]  # fmt: skip
+        return _Spread(_diagonal(variances), math.sqrt(sum(squares)))
+    assert isinstance(law, Points)
+    mean = [sum(w * x for w, x in zip(law.weights, column, strict=True)) for column in zip(*law.points, strict=True)]
+    squares = [sum((x - m) ** 2 for x, m in zip(point, mean, strict=True)) for point in law.points]
+    return _Spread(_diagonal([max(squares)] * d), 2.0)
+
+
+def _diagonal(entries: Any) -> Any:
+    return [[x if i == j else x - x for j in range(len(entries))] for i, x in enumerate(entries)]
 
 
 def _below(rows: Table, covariance: Any, most: Any) -> bool:
@@ -90,71 +144,105 @@ def _below(rows: Table, covariance: Any, most: Any) -> bool:
 @dataclass(frozen=True)
 class _Problem:
     d: int
+    tilts: int
     outputs: int
     eps: float
     nu: float
     r: float
+    gaussian: bool
+    shape: float | None
 
-    def bound(
-        self, shells: Sequence[Sequence[float]], start: float, reach: float, length: int, cells: tuple[int, int, int]
-    ) -> float:
-        total = length * stats.chi.sf(self.r, self.d)
-        for to, h, k, slope in shells:
-            x, d = self.r - to, self.d
-            if x <= 0:
+    def bound(self, shells: Sequence[Sequence[float]], start: float, reach: float, length: int, onwards: bool) -> float:
+        total = length * stats.chi.sf(self.r, self.d) if self.gaussian else 0.0
+        for to, h, k, height, slope in shells:
+            n, steep = self.tilts, self.nu * (1 + k)
+            if (to + h + self.r) ** 2 >= 1000 or (self.gaussian and self.r - to - h <= 0):
                 return math.inf
-            lost = self.eps * stats.chi.sf(x, d) + self.nu * stats.chi.mean(d) * stats.chi.sf(x, d + 1)
-            if lost >= self.eps:
+            kept, top = self.eps, steep * (self.r + to) + height - self.eps
+            if self.gaussian:
+                x = self.r - to
+                kept = self.eps * stats.chi.cdf(x, self.d)
+                kept -= self.nu * stats.chi.mean(self.d) * stats.chi.sf(x, self.d + 1)
+                gap = x - h
+                top = steep * (gap + h) + height - self.eps
+                if kept <= 0 or top <= steep / gap:
+                    return math.inf
+                far = top / steep
+                if onwards and not (far > 0 and self.r / 2 > to + h + 1 / far and self.r**2 >= 2 * (self.d - 2)):
+                    return math.inf
+            top = slope * math.exp((to + h) * self.r) * max(top, 0.0)
+            if top >= _LARGEST:
                 return math.inf
-            rate = slope * math.exp(start**2 / 2) * (self.eps - lost) - slope**2 * self._rest(
-                start, to, h, k, slope, cells
-            )
-            volume = min((to + h) ** d - max(start - h, 0.0) ** d, (reach + h) ** d) / h**d
-            total += volume * (1 + 1 / k) ** self.outputs * math.exp(min(-rate * length, 600.0))
+            ends = []
+            for log_mgf in (self._least(start), to**2 / 2):
+                moments = self._moments(to, h, k, height, slope, log_mgf)
+                before, rates = moments[0] / 2, []
+                for p, moment in enumerate(moments[1:], 3):
+                    # e^f - 1 - f ... - f^(p-1)/(p-1)! is f^p times an average of e^(t f), t of a beta law.
+                    rest = float(special.hyp1f1(1, p + 1, top)) / math.factorial(p)
+                    rates.append(slope * math.exp(log_mgf) * kept - before - rest * moment)
+                    before += moment / math.factorial(p)
+                ends.append(rates)
+            rate = max(min(both) for both in zip(*ends, strict=True))
+            volume = min((to + h) ** n - max(start - h, 0.0) ** n, (reach + h) ** n) / h**n
+            volume *= (1 + 1 / k) ** self.outputs * (1 + steep * h / height)
+            total += volume * math.exp(min(-rate * length, 600.0))
             start = to
         return float(total)
 
-    def _rest(self, start: float, to: float, h: float, k: float, slope: float, cells: tuple[int, int, int]) -> float:
-        """E f^2 psi(f) / lambda^2, over cells of the score and of what is perpendicular to it."""
-        above, below, across = cells
-        least, most, s = max(start - h, 0.0), to + h, h**2 / (self.d + 2)
-        ends = [(np.linspace(0, self.r, above + 1), most), (np.linspace(-self.r, 0, below + 1), least)]
-        p = np.linspace(0, self.r, across + 1) if self.d > 1 else np.zeros(2)
-        chance = np.diff(stats.chi.cdf(p, self.d - 1)) if self.d > 1 else np.ones(1)
-        size2 = self.nu**2 * (1 + k**2 * self.outputs / (self.outputs + 2))
-        total = 0.0
-        for edges, beta in ends:
-            low, high = edges[:-1, None], edges[1:, None]
-            mass = stats.norm.cdf(high, 2 * beta) - stats.norm.cdf(low, 2 * beta)
-            gap = np.maximum.reduce([abs(edge - b) for edge in (low, high) for b in (least, most)])
-            far = self.nu * (1 + k) * (np.sqrt(gap**2 + p[1:] ** 2) + s * self.r) - self.eps
-            f = slope * np.exp(np.minimum(beta * high, 300.0)) * np.maximum(far, 0.0)
-            psi = np.where(f < 1e-3, 0.5 + f / 5, (np.expm1(np.minimum(f, 300.0)) - f) / np.maximum(f, 1e-3) ** 2)
-            c = gap + s * np.maximum(abs(low), abs(high))
-            share = p[1:] ** 2 / max(self.d - 1, 1) * (1 + s) ** 2
-            inner = size2 * np.maximum(c**2, share) + 2 * self.eps * math.sqrt(size2) * c + self.eps**2
-            inside = np.minimum(abs(low), abs(high)) ** 2 + p[:-1] ** 2 <= self.r**2
-            total += float(math.exp(min(2 * beta**2, 300.0)) * (mass * chance * inside * psi * inner).sum())
-        return total
+    def _least(self, size: float) -> float:
+        if self.gaussian:
+            return size**2 / 2
+        return 0.0 if self.shape is None else math.log(special.hyp0f1(self.shape, self.shape * size**2 / 2))
+
+    def _moments(self, to: float, h: float, k: float, height: float, slope: float, log_mgf: float) -> list[float]:
+        """E f^2, and E f_+^p for p = 3, 4, ..."""
+        found = []
+        for p in range(2, _ORDERS + 1):
+            log = p * log_mgf + p * (p - 1) / 2 * to**2
+            if not self.gaussian and (p + 1) * to**2 / 2 > to * self.r:
+                log = log_mgf + (p - 1) * to * self.r
+            log += (p * h) ** 2 / 2
+            if p == 2:
+                far = to + 2 * h
+                log += (h * 4 * to) ** 2 / (2 * (self.tilts + 2))
+                square = self.nu**2 * (1 + far**2) + 2 * self.eps * self.nu * far + self.eps**2 + height**2 / 3
+                square += (self.nu * k) ** 2 / (self.outputs + 2) * (min(self.d, self.outputs) + far**2)
+                found.append(slope**2 * square * math.exp(min(log, 600.0)))
+                continue
+            middle = (p - 1) * to * self.nu - self.eps
+            x = (middle + math.sqrt(middle**2 + 4 * p * self.nu**2)) / 2
+            one, two = p * (p - 1) * to * self.nu / x, (p * self.nu / x) ** 2 / 2
+            log += (h * (p * p * to + p * p * self.nu * (1 + k) / x)) ** 2 / (2 * (self.tilts + 2))
+            log += one * (1 + k**2 / 2) + two * (1 + k**2) + (k * (one + 2 * two)) ** 2 / (2 * (self.outputs + 2))
+            log += (p * height / x) ** 2 / 6 - p - p * self.eps / x + p * math.log(slope * x)
+            found.append(math.exp(min(log, 600.0)))
+        return found
 
 
 def _simulated(
-    gamma: Array, tilts: Array, V: Array, centre: Array, radius: float, length: int, eps: float, norm: str
+    law: Law,
+    plain: random_prompts.Law,
+    tilts: Array,
+    V: Array,
+    centre: Array,
+    radius: float,
+    length: int,
+    eps: float,
+    norm: str,
 ) -> Interval:
     """At some queries of the ball: how often one of them is off is at most how often any is."""
-    draw, d = np.random.default_rng(0), len(gamma)
+    draw, d = np.random.default_rng(0), len(tilts)
     count = min(400, _NUMBERS // (length * d))
     if count < 50:
         return 0.0, 1.0
-    variances, basis = np.linalg.eigh(gamma)
-    root = basis * np.sqrt(np.maximum(variances, 0.0))
     axes = np.eye(len(centre))
-    queries = np.vstack([centre, centre + radius * axes, centre - radius * axes])
-    a, off = queries @ tilts.T, 0
+    a, off = np.vstack([centre, centre + radius * axes, centre - radius * axes]) @ tilts.T, 0
+    limits = np.array([[float(m) for m in law.tilted_mean([mpf(x) for x in row])] for row in a])
     for _ in range(count):
-        x = draw.standard_normal((length, d)) @ root.T
+        x = random_prompts._draw(plain, length, draw)
         weights = np.exp(x @ a.T - (x @ a.T).max(0))
-        errors = ((weights / weights.sum(0)).T @ x - a @ gamma) @ V.T
+        errors = ((weights / weights.sum(0)).T @ x - limits) @ V.T
         sizes = np.linalg.norm(errors, axis=1) if norm == "l2" else abs(errors).max(axis=1)
         off += bool((sizes > eps).any())
     found = off / count

@@ -181,7 +181,7 @@ def _judge_ball(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     require_record(item, "a norm", {"norm", "exceeds", "probability"})
     require(item["norm"] in ("l2", "linf"), "the norm")
     eps, delta = _levels(item)
-    bound, happened = judge_ball(given, witness["norm"], eps, item["norm"], folder)
+    bound, happened = judge_ball(given, witness["norm"], eps, item["norm"], folder, law_in_doubles)
     return _tail_judgement(bound, delta, happened)
 
 
