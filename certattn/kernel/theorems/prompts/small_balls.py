@@ -158,6 +158,7 @@ def remainders(x: arb) -> list[arb]:
     return found[:0:-1]
 
 
+@method
 def chi_tail(d: int, x: arb) -> arb:
     """P(|y| > x) for d independent standard normal numbers, x >= 0."""
     return (x**2 / 2).gamma_upper(arb(d) / 2, regularized=1)
