@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from flint import arb, fmpq
 
@@ -35,7 +36,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.prompts.random_prompts import LENGTH, TOKEN_LAW, RandomPrompt
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, spread_of
+
+if TYPE_CHECKING:
+    from certattn.kernel.theorems.prompts.tilted_covariances import Spread
 
 CENTRE = Field("centre", Vector(), "centre z0 of the ball")
 RADIUS = Field("radius", Rational(above=0), "its radius R in the Euclidean norm")
@@ -102,6 +105,8 @@ class OverBall:
 
     @cached_property
     def spread(self) -> Spread | None:
+        from certattn.kernel.theorems.prompts.tilted_covariances import spread_of
+
         return spread_of(self.prompt.law.law)
 
     @property

@@ -25,6 +25,7 @@ from certattn.kernel.mathematics.laws import (
     TruncatedGaussian,
     leaves,
 )
+from certattn.kernel.methods import method
 
 _ROOT_BITS = 64
 
@@ -44,6 +45,7 @@ class Spread:
         return log_0f1(self.shape, self.shape * size**2 / 2) if self.shape is not None else arb(0)
 
 
+@method
 def spread_of(law: Law[fmpq]) -> Spread | None:
     """None for mixtures with Gaussian parts."""
     if isinstance(law, Gaussian):
