@@ -33,8 +33,8 @@ from certattn.kernel.theorems.prompts.propositions import (
 from certattn.provers.commands import Option, Whole
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
-from certattn.provers.prompts.class_search import find_class_steps, find_norm, limit_exponent
-from certattn.provers.prompts.repaired_search import exponent_to_state, find_box_witness, find_steps
+from certattn.provers.prompts.class_search import find_class_steps, find_norm
+from certattn.provers.prompts.repaired_search import find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
@@ -64,7 +64,7 @@ def generate(
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
     draft = Draft(claim, out, exact(given, "given"), note)
     if CLASS.name in given:
-        return _for_a_class(claim, draft, asserts, c2)
+        return _for_a_class(claim, draft, asserts, c2, sharpest_at)
     setting = draft.read(read_given)
     if LENGTH in setting.values:
         if c2 is not None:
@@ -105,16 +105,18 @@ def _repaired(
     return _least(claim, draft, asserts, stated, witness)
 
 
-def _for_a_class(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None) -> Certificate:
+def _for_a_class(
+    claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None, sharpest_at: int
+) -> Certificate:
     """The same for every law of a class."""
     setting, error = draft.read(every_law.read_given), _error(asserts)
     variance = setting.sigma * setting.sigma
-    rho = exponent_to_state(limit_exponent(setting)) if c2 is None else positive(c2, "c2") / variance
     V = setting.values_matrix(error)
     norm = None if V is None else find_norm(V)
     if norm == 0:
         raise UsageError("V is 0, and so is the error of every law; expected a V that is not 0")
-    steps = find_class_steps(setting, error, tokens_of(setting, error, norm), rho)
+    wanted = None if c2 is None else positive(c2, "c2") / variance
+    rho, steps = find_class_steps(setting, error, tokens_of(setting, error, norm), wanted, sharpest_at)
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     witness: dict[str, Plain] = {NORM.name: format_rational(norm)} if norm is not None else {}
     return _least(claim, draft, asserts, stated, {**witness, STEPS.name: steps})

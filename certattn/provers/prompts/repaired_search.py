@@ -180,16 +180,22 @@ def find_steps(setting: Setting, error: Error, rho: fmpq | None, sharpest_at: in
     )
 
 
-def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
-    """First columns and rows of ln(ratio), one column per length from 2 on, with the smallest maximum.
+def least_maximum(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> tuple[int, float]:
+    """Where the last step begins, and the smallest maximum.
 
     The first column of a last step stands for all that follow; before it each column needs some row.
     """
-    count = ratios.shape[1]
     before = np.concatenate([[-math.inf], np.maximum.accumulate(ratios.min(axis=0))[:-1]])
-    onwards = np.where(last[:, None], ratios, math.inf)
-    end = int(np.argmin(np.maximum(before, onwards.min(axis=0))))
-    most = max(float(before[end]), float(onwards[:, end].min())) + _ROUNDING
+    most = np.maximum(before, np.where(last[:, None], ratios, math.inf).min(axis=0))
+    end = int(np.argmin(most))
+    return end, float(most[end])
+
+
+def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
+    """First columns and rows of ln(ratio), one column per length from 2 on, with the smallest maximum."""
+    count = ratios.shape[1]
+    end, least = least_maximum(ratios, last)
+    most, onwards = least + _ROUNDING, np.where(last[:, None], ratios, math.inf)
     at, steps = 0, list[tuple[int, int]]()
     while at < end:
         # The row that keeps below longest.
