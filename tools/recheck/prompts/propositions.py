@@ -77,11 +77,11 @@ def for_a_class(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     """The repaired form for every law of a class."""
     c1, c2 = numbers(fields(a, "asserts", "repaired")["repaired"], "repaired", "c1 c2")
     refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
-    about = fields(g["class"], "class", "sigma", "dimension query_dimension query_sigma")
+    about = fields(g["class"], "class", "sigma", "dimension radius query_dimension query_sigma")
     sigma2 = positive(about["sigma"], "sigma") ** 2
     refuse(sigma2 < 1, "sigma: at least 1")
     steps = listed(fields(w, "witness", "steps", "norm")["steps"], "steps")
-    last = fields(steps[-1], "steps", "from theta t eta gap", "delta")
+    last = fields(steps[-1], "steps", "from theta t", "eta gap slope delta")
     at_most(c2 / sigma2, rational(last["theta"], "theta"), "steps: the last theta is at least c2/sigma^2")
     of_a_class(g, w, kind, partial(below_display, c1, c2 / sigma2, sigma2, 2 if kind == "U" else 1))
 
