@@ -28,7 +28,7 @@ def slope_and_delta(
 ) -> tuple[fmpq, fmpq]:
     """With which e^{theta / slope} times the means over queries is about least; delta is 0 but for the gradient in U."""
     power, twice = as_float(theta), 2 * as_float(variance)
-    scores, often = twice * max(power, 1e-3) * eigenvalues, np.array(counts)
+    scores, often = twice * power * eigenvalues, np.array(counts)
     top = max(float(scores.max()), 1e-9)
 
     def numbers(logits: Array) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def slope_and_delta(
         return power / slope - float(often @ np.log(left)) / 2 - (math.log(delta) if is_u else 0.0)
 
     slope, delta = numbers(minimize(cost, np.zeros(2), method="Nelder-Mead").x)
-    return _short(slope), _short(delta) if is_u else fmpq(0)
+    return _short(slope) if power > 0 else fmpq(1), _short(delta) if is_u else fmpq(0)
 
 
 def _short(value: float) -> fmpq:
