@@ -34,7 +34,10 @@ _PROMPTS = 3000
 
 @dataclass(frozen=True)
 class _Setting:
-    """sigma, rho, d and k; the radius of a ball, if there is one; singular values of scale U; |V| and |V|_F, and matrices to simulate."""
+    """sigma, rho, d and k; the radius of a ball, if there is one; singular values of scale U.
+
+    |V| and |V|_F, and matrices to simulate.
+    """
 
     sigma: float
     rho: float
@@ -89,7 +92,8 @@ def judge_class(first: bool, given: Any, asserts: Any, witness: Any, folder: Pat
     # The class is larger than its Gaussian laws, with V as it is: the gradient in U is only measured by |V|.
     scored = scale * np.linalg.svd(U, compute_uv=False)
     setting = _Setting(
-        float(sigma), float(rho), None if radius is None else float(radius), d, k, scored, norm, float(np.linalg.norm(V)), scale, error, U, V
+        float(sigma), float(rho), None if radius is None else float(radius), d, k, scored,
+        norm, float(np.linalg.norm(V)), scale, error, U, V
     )  # fmt: skip
     stated = asserts["repaired"]
     require_record(stated, "repaired", {"c1", "c2"}, set())

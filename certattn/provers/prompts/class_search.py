@@ -29,10 +29,9 @@ from certattn.kernel.theorems.prompts.every_law import (
     is_norm,
 )
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import (
-    Covariance,
-    Mean,
     OnBall,
     Product,
+    Tokens,
     Weighted,
     class_bound,
 )
@@ -88,7 +87,7 @@ class _Row:
 
 
 class _Search:
-    def __init__(self, setting: ClassSetting, error: Error, tokens: Mean | Covariance) -> None:
+    def __init__(self, setting: ClassSetting, error: Error, tokens: Tokens) -> None:
         about = setting.about
         self.tokens, self.is_u = tokens, error is Error.GRADIENT_U
         self.variance = about[QUERY_SIGMA] ** 2
@@ -173,8 +172,10 @@ def find_class_steps(
     grid = {round_down(largest * fmpq(k, _GRID), _DIGITS) for k in range(1, _GRID + 1)}
     thetas = sorted(grid | {fmpq(0)} | ({rho} if rho is not None else set()))
     with working_precision(_BITS):
-        search = _on_ball if isinstance(tokens, OnBall) else _on_space
-        steps = list(search(setting, error, tokens, thetas))
+        if isinstance(tokens, OnBall):
+            steps = list(_on_ball(setting, error, tokens, thetas))
+        else:
+            steps = list(_on_space(setting, error, tokens, thetas))
     logs = np.log(np.array(_LENGTHS))
     bounds = np.array([step.log_bounds for step in steps]) - error.power * np.log(logs)
 
@@ -189,9 +190,7 @@ def find_class_steps(
     return best, [{"from": str(_LENGTHS[at]), **steps[i].written} for at, i in chosen]
 
 
-def _on_space(
-    setting: ClassSetting, error: Error, tokens: Mean | Covariance, thetas: list[fmpq]
-) -> Iterator[_Step]:
+def _on_space(setting: ClassSetting, error: Error, tokens: Tokens, thetas: list[fmpq]) -> Iterator[_Step]:
     search = _Search(setting, error, tokens)
     for row in search.rows(thetas):
         yield _Step(row.theta, search.written(row), np.array([search.log_bound(row, n) for n in _LENGTHS]))

@@ -26,7 +26,7 @@ def share_on_ball(tokens: OnBall) -> fmpq:
 def slope_and_delta(
     theta: fmpq, eigenvalues: Array, counts: Sequence[int], variance: fmpq, *, is_u: bool
 ) -> tuple[fmpq, fmpq]:
-    """With which e^{theta / slope} times the means over queries is about least; delta is 0 but for the gradient in U."""
+    """With which e^{theta / slope} times the mean over queries is about least; delta is 0 but for the gradient in U."""
     power, twice = as_float(theta), 2 * as_float(variance)
     scores, often = twice * power * eigenvalues, np.array(counts)
     top = max(float(scores.max()), 1e-9)

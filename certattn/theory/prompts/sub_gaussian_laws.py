@@ -145,7 +145,7 @@ def check_variance(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_ball(kernel: Kernel) -> Iterator[Check]:
-    """2s <= slope s^2 + 1/slope, and the kernel's numbers on a ball: from |y| <= 2R, tr C <= R^2 and tr C_hat <= R^2."""
+    """2s <= slope s^2 + 1/slope, and the kernel's numbers on a ball: |y| <= 2R, tr C <= R^2 and tr C_hat <= R^2."""
     slope, R2 = positive_symbol("slope"), positive_symbol("R2")
     yield equal("2s <= slope s^2 + 1/slope", slope * S**2 + 1 / slope - 2 * S, slope * (S - 1 / slope) ** 2)
     square, norm = SymbolicNumber(R2), SymbolicNumber(V)

@@ -168,7 +168,7 @@ def test_errors_at_one_query_keep_to_both_bounds(name: str, length: int) -> None
 def test_every_inequality_on_a_ball(name: str) -> None:
     """About any centre, for all that a tilt does: R is the largest |x - m|."""
     law, rng = LAWS[name], np.random.default_rng(2)
-    d, p, centre = law.dimension, law.weights, law.points.mean(axis=0)
+    p, centre = law.weights, law.points.mean(axis=0)
     R = float(np.linalg.norm(law.points - centre, axis=1).max())
     square = fmpq(round(1e9 * R * R) + 1, 10**9)
     mean, covariance = OnBall.mean(square, fmpq(1)), OnBall.covariance(square)
@@ -233,7 +233,8 @@ def read(text: str) -> StatedClass:
 GALLERY = Path(__file__).resolve().parents[4] / "certificates" / "prompts"
 CERTIFICATES = [GALLERY / "proposition-3-1" / "class.yaml", GALLERY / "proposition-3-1" / "class-unit-norms.yaml",
                 GALLERY / "proposition-3-4" / "class-v.yaml", GALLERY / "proposition-3-4" / "class-u.yaml",
-                GALLERY / "proposition-3-1" / "class-ball.yaml", GALLERY / "proposition-3-4" / "class-ball-u.yaml"]  # fmt: skip
+                GALLERY / "proposition-3-1" / "class-ball.yaml",
+                GALLERY / "proposition-3-4" / "class-ball-u.yaml"]  # fmt: skip
 
 
 def product(law: Atoms) -> Atoms:

@@ -18,8 +18,8 @@ for polynomials a and b of s^2, b of ln L too. As min(p, q) <= p^{1 - theta} q^t
 average over queries the means of a and b under the weight e^{2 theta s^2}. Divided by (ln L)^n / L^rho the bound falls
 in L where theta >= rho, as a / (ln L)^n and b / (ln L)^n do.
 
-Where all tokens lie in a ball of radius R, s = R |a|, w is at most e^{2s} <= e^{slope s^2 + 1/slope}. That stands in the
-place of e^{2 s^2}, with numbers a and b, for which no more of the law is needed.
+Where all tokens lie in a ball of radius R, s = R |a|, w is at most e^{2s} <= e^{slope s^2 + 1/slope}. That stands in
+the place of e^{2 s^2}, with numbers a and b, for which no more of the law is needed.
 """
 
 from __future__ import annotations
