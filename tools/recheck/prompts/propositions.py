@@ -201,7 +201,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
         h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
         part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))
-        factor = iv(s2 * norm2(queries.sizes))
+        factor = iv(s2 * trace(S))
     kappa = t * t / (2 * R2)
     at_most(rho, kappa * first, "monotone")
     at_most(rho, 1, "monotone: c2/sigma^2 is at most 1")

@@ -449,7 +449,7 @@ def short_prompts(setting: Setting, error: Error) -> Callable[[int], list[arb]]:
 
 
 def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
-    """The bounds over every query of the box, at the working precision."""
+    """The bounds over every query of the box, at the working precision; of |z|^2 the mean over queries."""
     law, queries = setting.law.law, setting.queries.law
     assert isinstance(law, Box)
     assert isinstance(queries, Box)
@@ -459,7 +459,7 @@ def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
     box = TokenBox(row_of_balls(law.sizes), tilts, values)
     if error is not Error.GRADIENT_U:
         return box.output()
-    return box.covariance(scale * scale * sum((arb(r * r) for r in queries.sizes), arb(0)))
+    return box.covariance(arb(setting.query_covariance.trace()) * scale * scale)
 
 
 def _sizes(matrix: ExactMatrix) -> ExactMatrix:
