@@ -38,6 +38,7 @@ from certattn.provers.exact_inputs import exact_number, exact_text, key_text
 
 # Fields that no certificate has, or not that of this claim, and that provers make others of.
 _PROVERS_OWN: Final[Mapping[str, Collection[str]]] = {"flow-trajectory": ("training",)}
+_BALL = {"centre", "radius"}
 _WRITTEN_OUT: Final[Mapping[str, list[Kind[Any]]]] = {"P": [Listing(Listing(Rational()))]}
 # Ways to say the same: where several are there, a person has to say which is meant.
 _RIVALS = (("U", "K"), ("U", "Q"))
@@ -286,6 +287,9 @@ class _Reading:
     def mapping(self, node: Node, kinds: list[Kind[Any]]) -> dict[str, Plain]:
         assert isinstance(node.value, dict)
         fields = fields_of(kinds)
+        if node.key == "queries" and fields and node.value.keys() == _BALL and _is_no_ball(kinds, fields):
+            found = "a ball of queries, the centre and the radius, which output-tail is about"
+            raise MalformedError(node.place, found, "a law of queries, such as mean and covariance of a Gaussian")
         for key, item in node.value.items():
             if fields and key not in fields and (near := get_close_matches(key, fields, 1)):
                 expected = f"only the keys {', '.join(fields)}"
@@ -408,6 +412,11 @@ class _Reading:
             return None
         shape = self._source(node, text).header.shape
         return shape[-1] if shape else None
+
+
+def _is_no_ball(kinds: list[Kind[Any]], fields: Mapping[str, Any]) -> bool:
+    """Whether a claim takes no ball of queries: laws of queries have these fields too, beside their kind."""
+    return any(isinstance(kind, LawKind) for kind in kinds) or not fields.keys() >= _BALL
 
 
 def _as_some_law(

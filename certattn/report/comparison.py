@@ -35,6 +35,14 @@ LESS: Final = frozenset({"at_most", "relative_at_most", "probability", "exceeds"
 MORE: Final = frozenset({"at_least", "at_least_everywhere"})
 # Of what is given, a length from which on all lengths are meant.
 _ONWARDS: Final = "given.length.at_least"
+# And what many are meant by: more of them with a larger number. A law of queries may have a radius too, but not there.
+_MANY: Final = {
+    "output-tail": frozenset({"given.queries.radius"}),
+    **dict.fromkeys(
+        ("proposition-3-1", "proposition-3-4"),
+        frozenset({"given.class.radius", "given.class.query_sigma", "given.norms.U", "given.norms.V"}),
+    ),
+}
 # Array files beyond this are compared by hash alone.
 _MOST_ENTRIES = 10**6
 # Longer lists are shown by their length.
@@ -119,7 +127,7 @@ class _Walk:
                     node = a[key] if key in a else b[key]
                     yield Change(node.path, _shown(node) if key in a else "", _shown(node) if key in b else "")
             return
-        if direction := _direction(old, new):
+        if direction := _direction(old, new, self.new.claim):
             yield Change(new.path, _shown(old), _shown(new), direction, _count(old, new))
         elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and not is_matrix(new):
             for one, other in zip(a, b, strict=True):
@@ -184,10 +192,11 @@ def _entries(node: Node, certificate: Certificate) -> list[fmpq]:
     return [matrix.entry(i, j) for i in range(matrix.rows) for j in range(matrix.columns)]
 
 
-def _direction(old: Node, new: Node) -> str:
+def _direction(old: Node, new: Node, claim: str) -> str:
     """Whether a bound became stronger or weaker; "" where that is not known."""
     bound = _section(new.path) == "asserts" and new.key in LESS | MORE
-    if not bound and new.path != _ONWARDS:
+    many = new.path in _MANY.get(claim, ())
+    if not (bound or many) and new.path != _ONWARDS:
         return ""
     try:
         one, other = _numbers(old), _numbers(new)
@@ -200,7 +209,7 @@ def _direction(old: Node, new: Node) -> str:
     larger = all(bool(y >= x) for x, y in zip(one, other, strict=True))
     if smaller is larger:
         return ""
-    return STRONGER if smaller is (new.key in LESS or not bound) else WEAKER
+    return STRONGER if smaller is (new.key in LESS or new.path == _ONWARDS) else WEAKER
 
 
 def _numbers(node: Node) -> list[fmpq]:

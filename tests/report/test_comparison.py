@@ -171,6 +171,24 @@ def _names(kinds: Iterable[Kind[Any]]) -> Iterator[str]:
         yield from _names([kind.item if isinstance(kind, Listing) else kind for kind in inner])
 
 
+@pytest.mark.parametrize(
+    ("path", "change", "statement"),
+    [
+        ("prompts/proposition-3-1/class-ball.yaml", ("radius: 1", "radius: 2"), "stronger"),
+        ("prompts/proposition-3-1/class-ball.yaml", ("radius: 1", "radius: 1/2"), "weaker"),
+        ("prompts/proposition-3-1/class.yaml", ("U: 1/2", "U: 1"), "stronger"),
+        ("prompts/proposition-3-1/class.yaml", ("query_sigma: 1", "query_sigma: 1/2"), "weaker"),
+        ("prompts/proposition-3-1/class.yaml", ("    sigma: 1", "    sigma: 2"), "different"),
+        ("prompts/output-tail/gaussian-ball.yaml", ("radius: 1", "radius: 1/3"), "weaker"),
+        ("prompts/output-tail/gaussian-ball.yaml", ("radius: 1", "radius: 3/2"), "stronger"),
+    ],
+)
+def test_what_is_about_more_says_more(path: str, change: tuple[str, str], statement: str) -> None:
+    old = (GALLERY / path).read_text("utf-8")
+    assert change[0] in old
+    assert compare(loads(old, "old.yaml"), loads(old.replace(*change, 1), "new.yaml")).statement == statement
+
+
 RARE = GALLERY / "prompts" / "output-tail" / "gaussian-length.yaml"
 
 

@@ -34,10 +34,14 @@ _PROMPTS = 3000
 
 @dataclass(frozen=True)
 class _Setting:
-    """sigma, rho, d and k; singular values of scale U; |V| and |V|_F, and matrices to simulate."""
+    """sigma, rho, d and k; the radius of a ball, if there is one; singular values of scale U.
+
+    |V| and |V|_F, and matrices to simulate.
+    """
 
     sigma: float
     rho: float
+    radius: float | None
     d: int
     k: int
     scored: Array
@@ -63,10 +67,11 @@ def judge_class(first: bool, given: Any, asserts: Any, witness: Any, folder: Pat
     error = "output" if first else asserts["gradient"]
     require(error in ("output", "V", "U"), "the gradient")
     about = given["class"]
-    require_record(about, "class", {"dimension", "sigma", "query_dimension", "query_sigma"}, set())
+    require_record(about, "class", {"dimension", "sigma", "query_dimension", "query_sigma"}, {"radius"})
     d, k = read_count(about["dimension"], 1), read_count(about["query_dimension"], 1)
     sigma, rho = read_number(about["sigma"]), read_number(about["query_sigma"])
-    require(sigma >= 1 and rho > 0, "sigma")
+    radius = read_number(about["radius"]) if "radius" in about else None
+    require(sigma >= 1 and rho > 0 and (radius is None or radius > 0), "sigma")
     with mp.workdps(40):
         scale = abs(float(root_of(read_scale(given))))
     if matrices:
@@ -87,7 +92,8 @@ def judge_class(first: bool, given: Any, asserts: Any, witness: Any, folder: Pat
     # The class is larger than its Gaussian laws, with V as it is: the gradient in U is only measured by |V|.
     scored = scale * np.linalg.svd(U, compute_uv=False)
     setting = _Setting(
-        float(sigma), float(rho), d, k, scored, norm, float(np.linalg.norm(V)), scale, error, U, V
+        float(sigma), float(rho), None if radius is None else float(radius), d, k, scored,
+        norm, float(np.linalg.norm(V)), scale, error, U, V
     )  # fmt: skip
     stated = asserts["repaired"]
     require_record(stated, "repaired", {"c1", "c2"}, set())
@@ -101,7 +107,7 @@ def judge_class(first: bool, given: Any, asserts: Any, witness: Any, folder: Pat
     if ratio < 1 - _MARGIN:
         return Judgement(Truth.TRUE, 1 - ratio, "the bound")
     provable = not ratio > 1 + _MARGIN
-    for length in (2, 6):
+    for length in (2, 6) if radius is None else ():
         squares = _squares(setting, length)
         display = size * np.log(length) ** power * length ** -float(exponent)
         if squares.mean() - 8 * squares.std() / math.sqrt(_PROMPTS) > display:
@@ -112,23 +118,26 @@ def judge_class(first: bool, given: Any, asserts: Any, witness: Any, folder: Pat
 def _worst(setting: _Setting, steps: Any, exponent: Any, power: int) -> float:
     """The largest bound * L^exponent / (ln L)^power over all lengths; infinite where there is no proof."""
     require(isinstance(steps, list) and steps != [], "steps")
-    names = ["theta", "t", "eta", "gap"] + (["delta"] if setting.error == "U" else [])
+    proof = ["eta", "gap"] if setting.radius is None else ["slope"]
+    names = ["theta", "t", *proof] + (["delta"] if setting.error == "U" else [])
+    below_one = 3 if setting.radius is None else 2
     read = []
     for item in steps:
         require_record(item, "a step", {"from", *names}, set())
         numbers = [read_number(item[name]) for name in names]
-        require(0 <= numbers[0] <= 1 and 0 < numbers[1] < 1 and 0 < numbers[2] < 1 and min(numbers[3:]) > 0, "a step")
+        require(0 <= numbers[0] <= 1 and min(numbers[1:]) > 0 and max(numbers[1:below_one]) < 1, "a step")
         read.append((read_count(item["from"], 1), numbers))
     starts = [start for start, _ in read]
     require(starts[0] == 2 and starts == sorted(set(starts)) and starts[-1] <= _MOST_LENGTHS, "steps")
     if read[-1][1][0] < exponent:
         return math.inf
     worst = 0.0
+    bound = _bound if setting.radius is None else _bound_on_ball
     for i, (start, numbers) in enumerate(read):
         lengths = np.arange(start, read[i + 1][0] if i + 1 < len(read) else start + 1, dtype=float)
         with np.errstate(all="ignore"):
             ratio = (
-                _bound(setting, lengths, *map(float, numbers)) * lengths ** float(exponent) / np.log(lengths) ** power
+                bound(setting, lengths, *map(float, numbers)) * lengths ** float(exponent) / np.log(lengths) ** power
             )
         worst = max(worst, float(ratio.max()))
     return worst
@@ -162,6 +171,23 @@ def _bound(
         factor = setting.sigma**4 * v * setting.scale**2 / (math.e * delta)
     apart = kept / (1 - t) ** 2 + 2 * always / (math.e * t * t)
     return np.asarray(factor * always ** (1 - theta) * (apart / lengths) ** theta)
+
+
+def _bound_on_ball(
+    setting: _Setting, lengths: Array, theta: float, t: float, slope: float, delta: float = 0.0
+) -> Array:
+    """Hoelder's bound from the largest error b and, of a mean normaliser, (a / (1-t)^2 + 2b / (e t^2)) e^(2s) / L."""
+    R = setting.radius or 0.0
+    values = np.zeros(setting.k)
+    values[: len(setting.scored)] = (R * setting.scored) ** 2
+    factors = 1 - 2 * setting.rho**2 * (theta * slope * values + delta)
+    if not factors.min() > 0:
+        return np.full_like(lengths, math.inf)
+    largest, kept = (2 * R**4, 6 * R**4) if setting.error == "U" else ((2 * R) ** 2, R**2)
+    factor = setting.norm**2 * (setting.scale**2 / (math.e * delta) if setting.error == "U" else 1)
+    apart = kept / (1 - t) ** 2 + 2 * largest / (math.e * t * t)
+    mean = math.exp(theta / slope - np.log(factors).sum() / 2)
+    return np.asarray(factor * mean * largest ** (1 - theta) * (apart / lengths) ** theta)
 
 
 def _squares(setting: _Setting, length: int) -> Array:

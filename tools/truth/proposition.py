@@ -315,7 +315,7 @@ def _box_worst(setting: _Setting, witness: Any, rho: Fraction) -> float:
     weight, largest = R * moment, float(((V @ far) ** 2).sum())
     if setting.error == "U":
         product = float(((V * c**2 / 3) ** 2).sum())
-        size = float(setting.factor) * float((r**2).sum())
+        size = float(setting.factor) * float((r**2).sum()) / 3
         weight = size * R * (6 * float((far**2).sum()) * moment + 4 * product)
         largest = size * 2 * (float(((V @ c) ** 2).sum()) * float((c**2).sum()) + product)
     t = float(share)

@@ -30,6 +30,7 @@ from certattn.kernel.mathematics.laws import (
     Rademacher,
     Radial,
     Shifted,
+    TruncatedGaussian,
     truncated_gaussian,
 )
 from certattn.kernel.mathematics.reals import describe, square
@@ -52,6 +53,8 @@ WEIGHTS = Field(
 COMPONENT_WEIGHT = Field("weight", Rational(above=0), "probability of the component")
 
 _MOST_DIMENSIONS = 10000
+# Of the exponents of a truncated Gaussian: beyond, nothing of it is enclosed (`mathematics/truncated_normals`).
+_MOST_EXPONENT = 1 << 15
 
 GAUSSIAN = Record(MEAN, COVARIANCE)
 
@@ -152,7 +155,16 @@ def _truncated(values: Values) -> Law[fmpq]:
         if (low < high) is not True:
             found = f"{describe(low)} and {describe(high)} at index {index}"
             raise values.node(UPPER).malformed("upper ends above the lower ones", found)
-    return truncated_gaussian(means, variances, lower, upper)
+    law = truncated_gaussian(means, variances, lower, upper)
+    assert isinstance(law.law, TruncatedGaussian)
+    for index, exponents in enumerate(zip(law.law.curvatures, law.law.slopes, strict=True)):
+        if (max(map(abs, exponents)) <= _MOST_EXPONENT) is not True:
+            expected = (
+                "an interval of c standard deviations to each side of its middle, which is m of them off the mean, "
+                f"with c^2 and c m at most {_MOST_EXPONENT}: beyond, nothing of this law is enclosed"
+            )
+            raise values.at.malformed(expected, f"a wider one, or one farther out, at index {index}")
+    return law
 
 
 def _atoms(values: Values) -> Atoms[fmpq]:

@@ -13,7 +13,8 @@ from flint import arb, ctx
 
 from certattn.kernel.methods import method
 
-# Of k and of |l|, beyond which the sums are no longer worth the wait: a few terms for every unit.
+# Of k and of |l|, beyond which the sums are no longer worth the wait: a few terms for every unit. Laws beyond it are
+# refused where they are read; a tilt adds to l.
 _LARGEST = 1 << 15
 
 

@@ -28,9 +28,16 @@ from certattn.kernel.theorems.prompts.every_law import (
     ClassSetting,
     is_norm,
 )
-from certattn.kernel.theorems.prompts.mathematics.class_bounds import Product, Tokens, Weighted, class_bound
+from certattn.kernel.theorems.prompts.mathematics.class_bounds import (
+    OnBall,
+    Product,
+    Tokens,
+    Weighted,
+    class_bound,
+)
 from certattn.kernel.theorems.prompts.propositions import Error
-from certattn.provers.prompts.repaired_search import choose_steps
+from certattn.provers.prompts.repaired_search import choose_steps, least_maximum
+from certattn.provers.prompts.support_search import share_on_ball, slope_and_delta
 from certattn.provers.rounding import round_down, round_up
 
 _BITS = 64
@@ -137,25 +144,78 @@ class _Search:
                 yield row
 
 
-def find_class_steps(setting: ClassSetting, error: Error, tokens: Tokens, rho: fmpq) -> list[Plain]:
-    """The steps with which c1 is about least. Raises NotProvedError where c2 is too large to be proved."""
-    limit = limit_exponent(setting)
-    # Of a class whose limit is above 1 theta may be 1.
-    largest = limit if _is_finite(setting, limit) else round_down(limit * fmpq(999, 1000), _DIGITS)
-    if (rho <= largest) is not True:
-        raise NotProvedError(
-            f"c2/sigma^2 = {format_rational(rho)} is too large for this class; expected at most "
+@dataclass(frozen=True)
+class _Step:
+    """The numbers of a step, as they are written, and logarithms of its bound at the lengths."""
+
+    theta: fmpq
+    written: dict[str, Plain]
+    log_bounds: np.ndarray[Any, Any]
+
+
+def find_class_steps(
+    setting: ClassSetting, error: Error, tokens: Tokens, rho: fmpq | None, sharpest_at: int
+) -> tuple[fmpq, list[Plain]]:
+    """c2 / sigma^2 and the steps with which c1 is about least.
+
+    Without `rho` that of which the display is least at `sharpest_at` tokens. Raises NotProvedError where it is too
+    large to be proved.
+    """
+    largest = fmpq(1) if isinstance(tokens, OnBall) else _largest_exponent(setting)
+    if rho is not None and (rho <= largest) is not True:
+        below = "1" if isinstance(tokens, OnBall) else (
             f"{format_rational(largest)}: below 1/(4 query_sigma^2 sigma^2 |scale U|^2), and at most 1"
+        )  # fmt: skip
+        raise NotProvedError(
+            f"c2/sigma^2 = {format_rational(rho)} is too large for this class; expected at most {below}"
         )
-    grid = {round_down(largest * fmpq(k, _GRID), _DIGITS) for k in range(1, _GRID + 1)} | {rho, fmpq(0)}
+    grid = {round_down(largest * fmpq(k, _GRID), _DIGITS) for k in range(1, _GRID + 1)}
+    thetas = sorted(grid | {fmpq(0)} | ({rho} if rho is not None else set()))
     with working_precision(_BITS):
-        search = _Search(setting, error, tokens)
-        rows = list(search.rows(sorted(theta for theta in grid if theta <= largest)))
-        lengths = np.array(_LENGTHS)
-        ratios = np.array([[search.log_bound(row, length) for length in _LENGTHS] for row in rows])
-    ratios += _double(rho) * np.log(lengths) - error.power * np.log(np.log(lengths))
-    last = np.array([row.theta >= rho for row in rows])
-    return [{"from": str(_LENGTHS[at]), **search.written(rows[i])} for at, i in choose_steps(ratios, last)]
+        if isinstance(tokens, OnBall):
+            steps = list(_on_ball(setting, error, tokens, thetas))
+        else:
+            steps = list(_on_space(setting, error, tokens, thetas))
+    logs = np.log(np.array(_LENGTHS))
+    bounds = np.array([step.log_bounds for step in steps]) - error.power * np.log(logs)
+
+    def ratios(exponent: fmpq) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        return bounds + _double(exponent) * logs, np.array([step.theta >= exponent for step in steps])
+
+    def display(exponent: fmpq) -> float:
+        return least_maximum(*ratios(exponent))[1] - _double(exponent) * math.log(sharpest_at)
+
+    best = rho if rho is not None else min((theta for theta in thetas if theta > 0), key=display)
+    chosen = choose_steps(*ratios(best))
+    return best, [{"from": str(_LENGTHS[at]), **steps[i].written} for at, i in chosen]
+
+
+def _on_space(setting: ClassSetting, error: Error, tokens: Tokens, thetas: list[fmpq]) -> Iterator[_Step]:
+    search = _Search(setting, error, tokens)
+    for row in search.rows(thetas):
+        yield _Step(row.theta, search.written(row), np.array([search.log_bound(row, n) for n in _LENGTHS]))
+
+
+def _on_ball(setting: ClassSetting, error: Error, tokens: OnBall, thetas: list[fmpq]) -> Iterator[_Step]:
+    """The bound is a number times L^-theta."""
+    variance, is_u = setting.about[QUERY_SIGMA] ** 2, error is Error.GRADIENT_U
+    found, t = _eigenvalues(setting), share_on_ball(tokens)
+    for theta in thetas:
+        slope, delta = slope_and_delta(theta, *found, variance, is_u=is_u)
+        weighted = Weighted.of(_Scored(*found, variance), theta * slope, fmpq(0), delta)
+        if weighted is None:
+            continue
+        bound = class_bound(arb(1), tokens, weighted, theta, t, fmpq(0)).log() + arb(theta) / slope
+        log_bound = float(bound) - (math.log(_double(delta)) if is_u else 0.0)
+        numbers = {"theta": theta, "t": t, "slope": slope, **({"delta": delta} if is_u else {})}
+        written: dict[str, Plain] = {name: format_rational(x) for name, x in numbers.items()}
+        yield _Step(theta, written, log_bound - _double(theta) * np.log(np.array(_LENGTHS)))
+
+
+def _largest_exponent(setting: ClassSetting) -> fmpq:
+    """Of a class whose limit is above 1 theta may be 1."""
+    limit = limit_exponent(setting)
+    return limit if _is_finite(setting, limit) else round_down(limit * fmpq(999, 1000), _DIGITS)
 
 
 def limit_exponent(setting: ClassSetting) -> fmpq:
@@ -179,8 +239,8 @@ def find_norm(V: ExactMatrix) -> fmpq:
 
 
 def _eigenvalues(setting: ClassSetting) -> tuple[np.ndarray[Any, Any], Sequence[int]]:
-    """Of sigma^2 scale^2 U'U, as far as it is known, and how often each occurs."""
-    square_of = _double(setting.squared_scale * setting.sigma**2)
+    """Of sigma^2 scale^2 U'U, as far as it is known, and how often each occurs; on a ball with its radius for sigma."""
+    square_of = _double(setting.squared_scale * setting.size**2)
     if setting.weights is None:
         found = np.array([_double(setting.values[NORMS][U_NORM]) ** 2, 0.0])
         return found * square_of, [setting.rank, setting.about[QUERY_DIMENSION] - setting.rank]

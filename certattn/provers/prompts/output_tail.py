@@ -174,7 +174,7 @@ def generate(
             raise UsageError("at_least is for directions and one length, and stands in place of a probability")
         probability, method = at_least, INVERSION
     over_ball = BALL.name in section
-    if over_ball and method not in (AUTO, RULES):
+    if over_ball and method != AUTO:
         raise UsageError(f"the method {method} is for one query; a ball of queries has a way of its own")
     if method == INVERSION:
         if lengths == ONWARDS:

@@ -33,23 +33,23 @@ from certattn.kernel.theorems.prompts.propositions import (
 from certattn.provers.commands import Option, Whole
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
-from certattn.provers.prompts.class_search import find_class_steps, find_norm, limit_exponent
-from certattn.provers.prompts.repaired_search import exponent_to_state, find_box_witness, find_steps
+from certattn.provers.prompts.class_search import find_class_steps, find_norm
+from certattn.provers.prompts.repaired_search import find_box_witness, find_steps
 from certattn.provers.rounding import round_up, upper_rational
 
 _BITS = 128
 _DIGITS = 6
 C2 = Option(
     "--c2",
-    "The constant c2 of a repaired form; by default the best that is found at --sharpest-at tokens for Gaussian "
-    "laws, sigma^2 for boxes, and for a class half of the largest that is proved.",
+    "The constant c2 of a repaired form; by default the best that is found at --sharpest-at tokens.",
     metavar="X",
 )
 SHARPEST_AT = Option(
     "--sharpest-at",
-    "For Gaussian laws without --c2: the length at which the display is least, 100 if left out.",
+    "Without --c2: the length at which the display is least, 100 if left out.",
     Whole(2),
 )
+_SHARPEST_AT = 100
 
 
 def generate(
@@ -58,19 +58,25 @@ def generate(
     given: dict[str, Any],
     asserts: dict[str, Plain],
     c2: Number | None,
-    sharpest_at: int,
+    sharpest_at: int | None,
     note: str,
 ) -> Certificate:
     """Write the certificate of the claim; `asserts` holds what it says besides its form."""
     draft = Draft(claim, out, exact(given, "given"), note)
+    if c2 is not None and sharpest_at is not None:
+        raise UsageError("sharpest_at is the length at which the best c2 is looked for, and c2 is stated; expected one")
+    at = _SHARPEST_AT if sharpest_at is None else sharpest_at
     if CLASS.name in given:
-        return _for_a_class(claim, draft, asserts, c2)
+        return _for_a_class(claim, draft, asserts, c2, at)
     setting = draft.read(read_given)
     if LENGTH in setting.values:
-        if c2 is not None:
-            raise UsageError("c2 is for a repaired form, and 'length' in the input for the published one; expected one")
+        if c2 is not None or sharpest_at is not None:
+            found = "sharpest_at" if c2 is None else "c2"
+            raise UsageError(
+                f"{found} is for a repaired form, and 'length' in the input for the published one; expected one"
+            )
         return _published(claim, draft, asserts)
-    return _repaired(claim, draft, setting, asserts, c2, sharpest_at)
+    return _repaired(claim, draft, setting, asserts, c2, at)
 
 
 def _published(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain]) -> Certificate:
@@ -97,24 +103,25 @@ def _repaired(
     error, variance = _error(asserts), setting.sigma * setting.sigma
     rho = None if c2 is None else positive(c2, "c2") / variance
     if setting.are_both(Box):
-        rho = fmpq(1) if rho is None else rho
-        witness = find_box_witness(setting, error, rho)
+        rho, witness = find_box_witness(setting, error, rho, sharpest_at)
     else:
         rho, witness = find_steps(setting, error, rho, sharpest_at)
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     return _least(claim, draft, asserts, stated, witness)
 
 
-def _for_a_class(claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None) -> Certificate:
+def _for_a_class(
+    claim: Theorem[Stated], draft: Draft, asserts: dict[str, Plain], c2: Number | None, sharpest_at: int
+) -> Certificate:
     """The same for every law of a class."""
     setting, error = draft.read(every_law.read_given), _error(asserts)
     variance = setting.sigma * setting.sigma
-    rho = exponent_to_state(limit_exponent(setting)) if c2 is None else positive(c2, "c2") / variance
     V = setting.values_matrix(error)
     norm = None if V is None else find_norm(V)
     if norm == 0:
         raise UsageError("V is 0, and so is the error of every law; expected a V that is not 0")
-    steps = find_class_steps(setting, error, tokens_of(setting, error, norm), rho)
+    wanted = None if c2 is None else positive(c2, "c2") / variance
+    rho, steps = find_class_steps(setting, error, tokens_of(setting, error, norm), wanted, sharpest_at)
     stated: dict[str, Plain] = {"c1": "1", "c2": format_rational(rho * variance)}
     witness: dict[str, Plain] = {NORM.name: format_rational(norm)} if norm is not None else {}
     return _least(claim, draft, asserts, stated, {**witness, STEPS.name: steps})

@@ -14,7 +14,7 @@ from certattn.provers.prompts import proposition
 
 
 def generate(
-    out: Path, *, given: dict[str, Any], c2: Number | None = None, sharpest_at: int = 100, note: str = ""
+    out: Path, *, given: dict[str, Any], c2: Number | None = None, sharpest_at: int | None = None, note: str = ""
 ) -> Certificate:
     """Write a certificate of `proposition-3-1` to `out` and return it.
 
@@ -26,13 +26,12 @@ def generate(
         What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `queries`, any of `K`,
         `Q`, `V` (or `U`, `V`), `scale`, and either `length` (with `constants` and `sigma` above length 1), for the
         published form, or `sigma`, for a repaired one. With `class` (`dimension`, `sigma`, `query_dimension`,
-        `query_sigma`) in the place of laws and sigma the repaired form is for every law of the class, and `norms` (`U`,
-        `V`) may stand in the place of the matrices.
+        `query_sigma`, and `radius` for laws on a ball) in the place of laws and sigma the repaired form is for every
+        law of the class, and `norms` (`U`, `V`) may stand in the place of the matrices.
     c2 : exact number, optional
-        The constant of the repaired form; by default the best one at `sharpest_at` tokens for Gaussian laws, sigma^2
-        for boxes, and for a class half of the largest that is proved.
-    sharpest_at : int
-        For Gaussian laws without c2: the length at which the display is least.
+        The constant of the repaired form; by default the best one at `sharpest_at` tokens.
+    sharpest_at : int, optional
+        Without c2: the length at which the display is least, 100 if left out.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 

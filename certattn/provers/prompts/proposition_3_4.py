@@ -19,9 +19,9 @@ def generate(
     out: Path,
     *,
     given: dict[str, Any],
-    gradient: str = "V",
+    gradient: str = "U",
     c2: Number | None = None,
-    sharpest_at: int = 100,
+    sharpest_at: int | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `proposition-3-4` to `out` and return it.
@@ -32,13 +32,12 @@ def generate(
         Where to write it.
     given : mapping
         What the certificate is about, as for `proposition-3-1`; `certattn.generate` takes the fields as keywords.
-    gradient : {"V", "U"}
-        `V` or `U`, what attention is differentiated with respect to.
+    gradient : {"U", "V"}
+        `U` or `V`, what attention is differentiated with respect to.
     c2 : exact number, optional
-        The constant of the repaired form; by default the best one at `sharpest_at` tokens for Gaussian laws, sigma^2
-        for boxes, and for a class half of the largest that is proved.
-    sharpest_at : int
-        For Gaussian laws without c2: the length at which the display is least.
+        The constant of the repaired form; by default the best one at `sharpest_at` tokens.
+    sharpest_at : int, optional
+        Without c2: the length at which the display is least, 100 if left out.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -65,7 +64,7 @@ def generate(
     >>> law = {"kind": "gaussian", "mean": [0], "covariance": [[1]]}
     >>> certificate = certattn.generate("proposition-3-4", law=law, queries=law, K=[[0]], length=1)
     >>> certificate.asserts.plain()
-    {'gradient': 'V', 'published': 'fails'}
+    {'gradient': 'U', 'published': 'fails'}
     """
     if gradient not in (Error.GRADIENT_V.value, Error.GRADIENT_U.value):
         raise UsageError(f"gradient is {gradient!r}, expected 'V' or 'U'")
@@ -74,7 +73,7 @@ def generate(
 
 COMMAND = Command(
     Argument("LAW", Yaml("given")),
-    Option("--gradient", "The gradient in V, or in U.", ("V", "U")),
+    Option("--gradient", "The gradient in U, or in V.", ("U", "V")),
     proposition.C2,
     proposition.SHARPEST_AT,
     doubts=[rising],

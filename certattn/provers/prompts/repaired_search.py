@@ -6,7 +6,7 @@ The search runs in floats on the formulas that the checker evaluates; what it fi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -33,9 +33,8 @@ from certattn.kernel.theorems.prompts.propositions import (
 from certattn.provers.rounding import round_down
 
 _BITS = 64
-# Exponents that are tried, as parts of the largest one; and what of the largest one is stated by default.
-_GRID = 50
-_SHARE = fmpq(1, 2)
+# Exponents that are tried, as parts of the largest one, and then between the neighbours of the best.
+_GRID, _FINER = 50, 16
 _DIGITS = 3
 _LONGEST_ON_BOXES = 20000
 # Lengths of Gaussian prompts: at which the mean of the logistic bound is computed, and at which steps may begin, with
@@ -49,11 +48,6 @@ _LAST = _FIRST - 1
 _MOST_STEPS, _MOST_GAP = 7, 200.0
 # What rounding may add to the logarithm of a ratio.
 _ROUNDING = 1e-9
-
-
-def exponent_to_state(largest: fmpq) -> fmpq:
-    """Most of the largest exponent, with few digits."""
-    return max((largest * _SHARE * 1000).floor() / fmpq(1000), fmpq(1, 1000))
 
 
 @dataclass(frozen=True)
@@ -83,12 +77,14 @@ class _Bounds:
     means: Array
 
     @classmethod
-    def of(cls, setting: Setting, error: Error, rho: fmpq | None) -> _Bounds:
-        """`rho` is among the exponents where it is given."""
+    def of(cls, setting: Setting, error: Error, thetas: set[fmpq], known: _Bounds | None = None) -> _Bounds:
+        """Of these exponents, beside those that are known, as far as their averages are finite."""
         with working_precision(_BITS):
-            exponents = _exponents(setting, error, rho)
-            means = np.full(len(_FIRST), math.inf)
-            if error is not Error.GRADIENT_U and any(each.log_constant > -math.inf for each in exponents):
+            exponents = _exponents(
+                setting, error, thetas | ({each.theta for each in known.exponents} if known else set())
+            )
+            means = np.full(len(_FIRST), math.inf) if known is None else known.means
+            if known is None and error is not Error.GRADIENT_U and any(e.log_constant > -math.inf for e in exponents):
                 average = logistic_average(setting, error)
                 found = [float(average.integral(length, _BITS // 4)) for length in _LENGTHS]
                 means = np.interp(np.log(_FIRST), np.log(np.array(_LENGTHS, dtype=float)), np.log(found))
@@ -162,14 +158,27 @@ def find_steps(setting: Setting, error: Error, rho: fmpq | None, sharpest_at: in
     """
     if not setting.are_both(Gaussian):
         raise UsageError("a repaired form needs Gaussian tokens and queries, or tokens and queries on a box")
-    bounds = _Bounds.of(setting, error, rho)
-    candidates = [each.theta for each in bounds.exponents if each.theta > 0] if rho is None else [rho]
+    bounds = _Bounds.of(setting, error, _grid(setting) | ({rho} if rho is not None else set()))
     least, best, found = math.inf, None, list[_Step]()
-    for candidate in sorted(candidates, reverse=True):
-        gain = _double(candidate) * math.log(sharpest_at)
-        log_c1, steps = bounds.least(candidate, error.power, least + gain)
-        if steps:
-            least, best, found = log_c1 - gain, candidate, steps
+
+    def look(candidates: Iterable[fmpq]) -> None:
+        """Keep the one of which the display is least."""
+        nonlocal least, best, found
+        for candidate in sorted(candidates, reverse=True):
+            gain = _double(candidate) * math.log(sharpest_at)
+            log_c1, steps = bounds.least(candidate, error.power, least + gain)
+            if steps:
+                least, best, found = log_c1 - gain, candidate, steps
+
+    look([each.theta for each in bounds.exponents if each.theta > 0] if rho is None else [rho])
+    if rho is None and best is not None:
+        # Between its neighbours there may be a better one.
+        thetas = [each.theta for each in bounds.exponents]
+        at = thetas.index(best)
+        low, high = thetas[max(at - 1, 0)], thetas[min(at + 1, len(thetas) - 1)]
+        between = {round_down(low + (high - low) * fmpq(k, _FINER), _DIGITS) for k in range(1, _FINER)} - {fmpq(0)}
+        bounds = _Bounds.of(setting, error, between, bounds)
+        look(between)
     if best is not None:
         return best, _written(found)
     if rho is None:
@@ -180,16 +189,22 @@ def find_steps(setting: Setting, error: Error, rho: fmpq | None, sharpest_at: in
     )
 
 
-def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
-    """First columns and rows of ln(ratio), one column per length from 2 on, with the smallest maximum.
+def least_maximum(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> tuple[int, float]:
+    """Where the last step begins, and the smallest maximum.
 
     The first column of a last step stands for all that follow; before it each column needs some row.
     """
-    count = ratios.shape[1]
     before = np.concatenate([[-math.inf], np.maximum.accumulate(ratios.min(axis=0))[:-1]])
-    onwards = np.where(last[:, None], ratios, math.inf)
-    end = int(np.argmin(np.maximum(before, onwards.min(axis=0))))
-    most = max(float(before[end]), float(onwards[:, end].min())) + _ROUNDING
+    most = np.maximum(before, np.where(last[:, None], ratios, math.inf).min(axis=0))
+    end = int(np.argmin(most))
+    return end, float(most[end])
+
+
+def choose_steps(ratios: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
+    """First columns and rows of ln(ratio), one column per length from 2 on, with the smallest maximum."""
+    count = ratios.shape[1]
+    end, least = least_maximum(ratios, last)
+    most, onwards = least + _ROUNDING, np.where(last[:, None], ratios, math.inf)
     at, steps = 0, list[tuple[int, int]]()
     while at < end:
         # The row that keeps below longest.
@@ -205,13 +220,16 @@ def _double(value: fmpq) -> float:
     return int(value.p) / int(value.q)
 
 
-def _exponents(setting: Setting, error: Error, rho: fmpq | None) -> list[_Exponent]:
-    """The exponents of the grid, and rho, with finite averages."""
+def _grid(setting: Setting) -> set[fmpq]:
     largest = _largest_theta(setting)
     parts = [fmpq(k, _GRID) for k in range(_GRID + 1)] + [1 - fmpq(1, 2**k) for k in range(6, 11)]
-    grid = {(largest * part * 10000).floor() / fmpq(10000) for part in parts} | ({rho} if rho is not None else set())
+    return {(largest * part * 10000).floor() / fmpq(10000) for part in parts}
+
+
+def _exponents(setting: Setting, error: Error, thetas: set[fmpq]) -> list[_Exponent]:
+    """Those with finite averages, in their order."""
     found = []
-    for theta in sorted(grid):
+    for theta in sorted(thetas):
         average = weighted_average(setting, error, theta) if theta <= 1 else None
         if average is not None:
             determinant, mean = average
@@ -239,19 +257,26 @@ def _written(steps: Sequence[_Step]) -> dict[str, Plain]:
     ]}  # fmt: skip
 
 
-def find_box_witness(setting: Setting, error: Error, rho: fmpq) -> dict[str, Plain]:
-    """t and the first monotone length with which c1 is about least. Raises NotProvedError where c2 is too large."""
-    if rho > 1:
+def find_box_witness(
+    setting: Setting, error: Error, rho: fmpq | None, sharpest_at: int
+) -> tuple[fmpq, dict[str, Plain]]:
+    """c2 / sigma^2, with t and the first monotone length with which c1 is about least.
+
+    Without `rho` that of which the display is least at `sharpest_at` tokens. Raises NotProvedError where it is too
+    large.
+    """
+    if rho is not None and rho > 1:
         raise NotProvedError("c2 is more than sigma^2, and no such rate is proved for a box; expected c2 <= sigma^2")
-    found: list[tuple[float, fmpq, int]] = []
+    found: list[tuple[float, fmpq, fmpq, int]] = []
     with working_precision(_BITS):
         bounds, always = query_box_bounds(setting, error), _short_bounds(setting, error)
-        for k in range(1, 40):
-            t = fmpq(k, 40)
-            cost, start = _box_cost(bounds, always, rho, t)
-            found.append((cost, t, start))
-    _, t, start = min(found, key=lambda one: one[0])
-    return {"t": format_rational(t), "from": str(start)}
+        for exponent in [rho] if rho is not None else [fmpq(k, 20) for k in range(20, 0, -1)]:
+            for k in range(1, 40):
+                t = fmpq(k, 40)
+                cost, start = _box_cost(bounds, always, exponent, t, error.power)
+                found.append((cost * sharpest_at ** -_double(exponent), exponent, t, start))
+    _, best, t, start = min(found, key=lambda one: one[0])
+    return best, {"t": format_rational(t), "from": str(start)}
 
 
 def _short_bounds(setting: Setting, error: Error) -> Callable[[int], float]:
@@ -265,14 +290,16 @@ def _short_bounds(setting: Setting, error: Error) -> Callable[[int], float]:
     return bound
 
 
-def _box_cost(bounds: BoxBounds, short: Callable[[int], float], rho: fmpq, t: fmpq) -> tuple[float, int]:
+def _box_cost(
+    bounds: BoxBounds, short: Callable[[int], float], rho: fmpq, t: fmpq, log_power: int
+) -> tuple[float, int]:
     """The least c1 for this t, and the first monotone length with which it is reached."""
     moment, largest, weight = (float(x) for x in (bounds.second_moment, bounds.largest, bounds.second_weight))
     share, power = _double(t), _double(rho)
     rate = share * share / (2 * weight)
     worst, best = 0.0, (math.inf, 2)
     for length in range(2, _LONGEST_ON_BOXES):
-        form = length**power / math.log(length)
+        form = length**power / math.log(length) ** log_power
         bound = moment / (length * (1 - share) ** 2) + largest * math.exp(-rate * length)
         if rate * length >= power * (1 + 1e-9):
             best = min(best, (max(worst, bound * form), length))

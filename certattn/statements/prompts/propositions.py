@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.prompts.every_law import (
     DIMENSION,
     NORMS,
     QUERY_DIMENSION,
     QUERY_SIGMA,
+    RADIUS,
     U_NORM,
     V_NORM,
     ClassSetting,
@@ -101,8 +103,9 @@ def _for_every_length(stated: Stated) -> str:
 def _of_a_class(proposition: str, stated: StatedClass) -> str:
     setting, about = stated.setting, stated.setting.about
     queries = describe(about[QUERY_SIGMA])
+    ball = f" on a ball of radius {describe(about[RADIUS])}" if RADIUS in about else ""
     return (
-        f"{_constants(proposition, stated)}: for every centred sigma-sub-Gaussian law of tokens in dimension "
+        f"{_constants(proposition, stated)}: for every centred sigma-sub-Gaussian law of tokens{ball} in dimension "
         f"{about[DIMENSION]}, that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u, every centred "
         f"{queries}-sub-Gaussian law of queries in dimension {about[QUERY_DIMENSION]}, and "
         f"{_for_every_length(stated)}, for scores {scaled(setting.scale, '<x, U z>', ' * ')} and outputs V x with "
@@ -134,9 +137,16 @@ def _latex_of_a_class(stated: StatedClass) -> str:
         rf"\sigma = {describe(stated.setting.sigma)}, \sigma_\nu = {describe(about[QUERY_SIGMA])}, \forall L \ge 2, "
         rf"\forall \mu \text{{ on }} \mathbb R^{{{about[DIMENSION]}}}: "
         r"\mathbb E_\mu e^{\langle u, x \rangle} \le e^{\sigma^2 |u|^2 / 2}, "
+        rf"{_latex_ball(about)}"
         rf"\forall \nu \text{{ on }} \mathbb R^{{{about[QUERY_DIMENSION]}}}: "
         r"\mathbb E_\nu e^{\langle u, z \rangle} \le e^{\sigma_\nu^2 |u|^2 / 2}"
     )
+
+
+def _latex_ball(about: Values) -> str:
+    if RADIUS not in about:
+        return ""
+    return rf"\exists m: \mu(|x - m| \le {describe(about[RADIUS])}) = 1, "
 
 
 def _latex_sides(stated: Stated, relation: str) -> str:

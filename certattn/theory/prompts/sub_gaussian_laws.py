@@ -144,6 +144,21 @@ def check_variance(kernel: Kernel) -> Iterator[Check]:
     yield positive("and at eta the bound is defined", best)
 
 
+def check_ball(kernel: Kernel) -> Iterator[Check]:
+    """2s <= slope s^2 + 1/slope, and the kernel's numbers on a ball: |y| <= 2R, tr C <= R^2 and tr C_hat <= R^2."""
+    slope, R2 = positive_symbol("slope"), positive_symbol("R2")
+    yield equal("2s <= slope s^2 + 1/slope", slope * S**2 + 1 / slope - 2 * S, slope * (S - 1 / slope) ** 2)
+    square, norm = SymbolicNumber(R2), SymbolicNumber(V)
+    unused = [SymbolicNumber(x) for x in (LOG, T, ETA)]
+    mean = kernel.class_bounds.OnBall.mean(square, norm)
+    yield equal("the kernel's a on a ball", _score_polynomial(mean.kept()), V * R2)
+    yield equal("the kernel's b on a ball", _score_polynomial(mean.always(*unused)), V * (2 * sympy.sqrt(R2)) ** 2)
+    covariance = kernel.class_bounds.OnBall.covariance(square)
+    fourth, size = (2 * sympy.sqrt(R2)) ** 2 * R2, R2
+    yield equal("a of covariances", _score_polynomial(covariance.kept()), fourth + 2 * size * R2)
+    yield equal("b of covariances", _score_polynomial(covariance.always(*unused)), R2**2 + R2**2)
+
+
 def check_error(kernel: Kernel) -> Iterator[Check]:
     """|D - dd'|^2 = |D|^2 - 2 d'Dd + |d|^4, and |yy' - C|^2 likewise."""
     E, off = matrix("E", 2, 2), sympy.Matrix(vector("d", 2))

@@ -20,9 +20,13 @@ from softmax import bilinear, scale_of
 def of_a_class(given: dict[str, Any], w: Any, kind: str, holds: Callable[[int, I, str], None]) -> None:
     """Kind T is the output, V and U the gradients; `holds` compares a bound with the display."""
     g = fields(given, "given", "class", "norms K Q U V scale")
-    about = fields(g["class"], "class", "dimension sigma query_dimension query_sigma")
+    about = fields(g["class"], "class", "dimension sigma query_dimension query_sigma", "radius")
     d, k = natural(about["dimension"], "dimension", 1), natural(about["query_dimension"], "query_dimension", 1)
     sigma2, rho2 = positive(about["sigma"], "sigma") ** 2, positive(about["query_sigma"], "query_sigma") ** 2
+    # On a ball its radius takes the place of sigma, and a and b are numbers.
+    ball = about["radius"] is not None
+    if ball:
+        sigma2 = positive(about["radius"], "radius") ** 2
     s2, _ = scale_of(g["scale"])
     hint = fields(w, "witness", "steps", "norm")
     stated = g["norms"] is None
@@ -57,15 +61,29 @@ def of_a_class(given: dict[str, Any], w: Any, kind: str, holds: Callable[[int, I
         # Dimensions can be too large to multiply it out.
         return exp((log(rest - rate * u2) * m + log(rest) * (k - m)) * Fraction(-1, 2))
 
-    names = "from theta t eta gap" + (" delta" if kind == "U" else "")
+    names = "from theta t " + ("slope" if ball else "eta gap") + (" delta" if kind == "U" else "")
     steps = [fields(x, "steps", names) for x in listed(hint["steps"], "steps")]
     starts = [natural(x["from"], "steps.from", 2, 100_000) for x in steps]
     refuse(starts[0] != 2 or starts != sorted(set(starts)), "steps: they begin at 2, and rise")
     e = exp(Fraction(1))
     for i, x in enumerate(steps):
-        theta, t, eta = rational(x["theta"], "theta"), probability(x["t"], "t"), probability(x["eta"], "eta")
-        gap, delta = positive(x["gap"], "gap"), positive(x["delta"], "delta") if kind == "U" else Fraction(0)
+        theta, t = rational(x["theta"], "theta"), probability(x["t"], "t")
+        delta = positive(x["delta"], "delta") if kind == "U" else Fraction(0)
         refuse(not 0 <= theta <= 1, "steps.theta: not between 0 and 1")
+        last = i == len(steps) - 1
+        lengths = range(starts[i], starts[i] + 1 if last else starts[i + 1])
+        if ball:
+            slope = positive(x["slope"], "slope")
+            mean = weight(theta * slope, delta) * exp(iv(theta / slope))
+            a, b = (6, 2) if kind == "U" else (1, 4)
+            number = exp(log(iv(b)) * (1 - theta)) * exp(log(iv(a / (1 - t) ** 2) + 2 * b / (e * (t * t))) * theta)
+            number = number * mean * (sigma2 * v2)
+            if kind == "U":
+                number = number * (sigma2 * s2) / (e * delta)
+            for L in lengths:
+                holds(L, number * exp(log(Fraction(L)) * -theta), f"steps[{i}]")
+            continue
+        gap, eta = positive(x["gap"], "gap"), probability(x["eta"], "eta")
         raised = weight(2 * theta + gap, delta)
         # The means of 1, s^2 and s^4 under e^{2 theta s^2 + delta |z|^2}.
         m0, m1, m2 = weight(2 * theta, delta), raised / (e * gap), raised * 4 / square(e * gap)
@@ -87,6 +105,5 @@ def of_a_class(given: dict[str, Any], w: Any, kind: str, holds: Callable[[int, I
             apart = kept / (1 - t) ** 2 + always * 2 / (e * (t * t))
             return factor * exp(log(apart / L) * theta + log(always) * (1 - theta))
 
-        last = i == len(steps) - 1
-        for L in range(starts[i], starts[i] + 1 if last else starts[i + 1]):
+        for L in lengths:
             holds(L, bound(L), f"steps[{i}]")

@@ -77,11 +77,11 @@ def for_a_class(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
     """The repaired form for every law of a class."""
     c1, c2 = numbers(fields(a, "asserts", "repaired")["repaired"], "repaired", "c1 c2")
     refuse(c1 <= 0 or c2 <= 0, "repaired: positive constants")
-    about = fields(g["class"], "class", "sigma", "dimension query_dimension query_sigma")
+    about = fields(g["class"], "class", "sigma", "dimension radius query_dimension query_sigma")
     sigma2 = positive(about["sigma"], "sigma") ** 2
     refuse(sigma2 < 1, "sigma: at least 1")
     steps = listed(fields(w, "witness", "steps", "norm")["steps"], "steps")
-    last = fields(steps[-1], "steps", "from theta t eta gap", "delta")
+    last = fields(steps[-1], "steps", "from theta t", "eta gap slope delta")
     at_most(c2 / sigma2, rational(last["theta"], "theta"), "steps: the last theta is at least c2/sigma^2")
     of_a_class(g, w, kind, partial(below_display, c1, c2 / sigma2, sigma2, 2 if kind == "U" else 1))
 
@@ -201,7 +201,7 @@ def proposition(g: dict[str, Any], a: dict[str, Any], w: Any, kind: str) -> None
         c2_ = sum((v * c * c / 3) ** 2 for row in V for v, c in zip(row, law.sizes, strict=True))
         h2 = sum(dot([abs(v) for v in row], law.sizes) ** 2 for row in V) * norm2(law.sizes)
         part, always = R2 * (6 * Y2 * m + 4 * c2_), iv(2 * (h2 + c2_))
-        factor = iv(s2 * norm2(queries.sizes))
+        factor = iv(s2 * trace(S))
     kappa = t * t / (2 * R2)
     at_most(rho, kappa * first, "monotone")
     at_most(rho, 1, "monotone: c2/sigma^2 is at most 1")

@@ -3,7 +3,8 @@
 Stated are dimensions, how sub-Gaussian tokens and queries are, and U, V (or K, Q, V) or what their norms are at most.
 For every such law of tokens and of queries the display of `propositions` holds for every L >= 2 with the stated c1 and
 c2. The proof is by `class_bounds`, with the numbers of a step of the witness for its lengths. Of the last step, whose
-theta is at least c2 / sigma^2, the first length is the worst; before it every length is looked at.
+theta is at least c2 / sigma^2, the first length is the worst; before it every length is looked at. Where the class says
+a radius too, its laws live on a ball, and of it alone the proof is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from certattn.kernel.mathematics.reals import Real, describe, square
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import (
     Covariance,
     Mean,
+    OnBall,
     Queries,
     QueriesOfMatrix,
     QueriesOfNorm,
@@ -49,6 +51,7 @@ from certattn.kernel.theorems.prompts.propositions import (
     NORM,
     PUBLISHED,
     REPAIRED,
+    SLOPE,
     STEPS,
     THETA,
     WITNESS,
@@ -60,7 +63,8 @@ DIMENSION = Field("dimension", Count(1), "dimension d of the tokens")
 SIGMA = Field("sigma", Rational(minimum=1), "the tokens are centred and sigma-sub-Gaussian")
 QUERY_DIMENSION = Field("query_dimension", Count(1), "dimension k of the queries")
 QUERY_SIGMA = Field("query_sigma", Rational(above=0), "the queries are centred and sub-Gaussian with this number")
-CLASS = Field("class", Record(DIMENSION, SIGMA, QUERY_DIMENSION, QUERY_SIGMA), "the laws: all that are so")
+RADIUS = Field("radius", Rational(above=0), "all tokens lie in some ball of this radius", required=False)
+CLASS = Field("class", Record(DIMENSION, SIGMA, RADIUS, QUERY_DIMENSION, QUERY_SIGMA), "the laws: all that are so")
 U_NORM = Field("U", Rational(above=0), "the operator norm of U is at most this")
 V_NORM = Field("V", Rational(above=0), "the operator norm of V is at most this")
 NORMS = Field("norms", Record(U_NORM, V_NORM), "of U and V, in place of the matrices")
@@ -101,9 +105,15 @@ class ClassSetting:
         about = self.about
         return int(min(about[DIMENSION], about[QUERY_DIMENSION]))
 
+    @property
+    def size(self) -> fmpq:
+        """How large tokens are: what s is in units of |a|."""
+        radius: fmpq | None = self.about.get(RADIUS)
+        return self.sigma if radius is None else radius
+
     def queries(self) -> Queries:
         """How queries are scored."""
-        about, square_of = self.about, self.squared_scale * self.sigma * self.sigma
+        about, square_of = self.about, self.squared_scale * self.size * self.size
         variance, size = about[QUERY_SIGMA] ** 2, about[QUERY_DIMENSION]
         if self.weights is not None:
             U = self.weights.bilinear()
@@ -151,9 +161,10 @@ def read_class(record: Record, certificate: Certificate) -> StatedClass:
     witness = WITNESS.read(hint, reading)
     if STEPS not in witness:
         raise witness.at.malformed("steps, for a class", "t and from alone")
-    needed = [THETA, FALL, ETA, GAP, *([DELTA] if error is Error.GRADIENT_U else [])]
+    proof = [SLOPE] if RADIUS in setting.about else [ETA, GAP]
+    needed = [THETA, FALL, *proof, *([DELTA] if error is Error.GRADIENT_U else [])]
     for step in witness[STEPS]:
-        found = [field.name for field in (THETA, FALL, ETA, GAP, DELTA) if field in step]
+        found = [field.name for field in (THETA, FALL, ETA, GAP, SLOPE, DELTA) if field in step]
         expected = [field.name for field in needed]
         if found != expected:
             raise step.at.malformed(f"{', '.join(expected)} beside from", ", ".join(found) or "none of them")
@@ -181,7 +192,7 @@ def obligations(stated: StatedClass) -> Iterator[Obligation | NoProof]:
     for index, (step, stop) in enumerate(zip(steps, [*stops, None], strict=True)):
         name, start = f"{STEPS.name}[{index}]", step[FROM]
         reason = _no_bound(step) or (_does_not_last(step, claimed) if stop is None else None)
-        weighted = Weighted.of(queries, 2 * step[THETA], step[GAP], step.get(DELTA) or fmpq(0))
+        weighted = weighted_by(queries, step)
         if reason is not None:
             yield NoProof(name, reason)
         elif weighted is None:
@@ -197,7 +208,7 @@ def _no_bound(step: Values) -> str | None:
     if (step[THETA] <= 1) is not True:
         return f"theta is {describe(step[THETA])}, and the bound is proved for exponents up to 1"
     for field in (FALL, ETA):
-        if (step[field] < 1) is not True:
+        if field in step and (step[field] < 1) is not True:
             return f"{field.name} is {describe(step[field])}, and the bound is proved for {field.name} below 1"
     return None
 
@@ -214,9 +225,19 @@ def is_norm(V: ExactMatrix, norm: fmpq) -> bool:
     return (ExactMatrix.identity(gram.rows).scaled(norm * norm) - gram).is_positive_semidefinite()
 
 
+def weighted_by(queries: Queries, step: Values) -> Weighted | None:
+    """The means over queries of a step: under e^{2 theta s^2}, of a ball under e^{theta slope s^2}."""
+    slope, none = step.get(SLOPE) or fmpq(2), fmpq(0)
+    return Weighted.of(queries, step[THETA] * slope, step.get(GAP) or none, step.get(DELTA) or none)
+
+
 def tokens_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> Tokens:
     """What the error says of tokens."""
-    d, variance = setting.about[DIMENSION], setting.sigma * setting.sigma
+    d, variance = setting.about[DIMENSION], setting.size * setting.size
+    if RADIUS in setting.about:
+        of_output = error is Error.OUTPUT
+        squared_norm = squared_norm_of(setting, error, norm) if of_output else fmpq(1)
+        return OnBall.covariance(variance) if error is Error.GRADIENT_U else OnBall.mean(variance, squared_norm)
     if error is Error.GRADIENT_U:
         return Covariance(variance, d)
     if error is Error.GRADIENT_V:
@@ -235,7 +256,9 @@ def squared_norm_of(setting: ClassSetting, error: Error, norm: fmpq | None) -> f
 
 def bound(stated: StatedClass, tokens: Tokens, weighted: Weighted, step: Values, length: int) -> arb:
     """Of the mean square error; for the gradient in U scale^2 |V|^2 |z|^2 with |z|^2 <= e^{delta |z|^2} / (e delta)."""
-    found = class_bound(arb(length), tokens, weighted, step[THETA], step[FALL], step[ETA])
+    found = class_bound(arb(length), tokens, weighted, step[THETA], step[FALL], step.get(ETA) or fmpq(0))
+    if SLOPE in step:
+        found *= (arb(step[THETA]) / step[SLOPE]).exp()
     if stated.error is not Error.GRADIENT_U:
         return found
     squared_norm = squared_norm_of(stated.setting, stated.error, stated.witness.get(NORM))

@@ -101,10 +101,11 @@ THETA = Field(
 FALL = Field("t", Rational(above=0), "for a class: how far the normaliser may fall below 1, below 1", required=False)
 ETA = Field("eta", Rational(above=0), "for a class: the share of a square in an exponent, below 1", required=False)
 GAP = Field("gap", Rational(above=0), "for a class: the exponent that powers of the score take", required=False)
+SLOPE = Field("slope", Rational(above=0), "for a class on a ball: 2s <= slope s^2 + 1/slope", required=False)
 DELTA = Field("delta", Rational(above=0), "for a class, gradient U: the exponent that |z|^2 takes", required=False)
 STEPS = Field(
     "steps",
-    Listing(Record(FROM, THETA, FALL, ETA, GAP, DELTA)),
+    Listing(Record(FROM, THETA, FALL, ETA, GAP, SLOPE, DELTA)),
     "for Gaussian laws and for a class: the exponents used, by length",
     required=False,
 )
@@ -266,7 +267,7 @@ def read_display(record: Record, certificate: Certificate) -> StatedDisplay:
 
 def _refuse_what_is_of_a_class(witness: Values) -> None:
     """Raises MalformedError."""
-    of_steps = [(step, field) for step in witness.items(STEPS) for field in (FALL, ETA, GAP, DELTA)]
+    of_steps = [(step, field) for step in witness.items(STEPS) for field in (FALL, ETA, GAP, SLOPE, DELTA)]
     for values, field in [(witness, NORM), *of_steps]:
         if field in values:
             raise values.node(field).malformed(f"no '{field.name}' beside stated laws: it is for a class")
@@ -448,7 +449,7 @@ def short_prompts(setting: Setting, error: Error) -> Callable[[int], list[arb]]:
 
 
 def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
-    """The bounds over every query of the box, at the working precision."""
+    """The bounds over every query of the box, at the working precision; of |z|^2 the mean over queries."""
     law, queries = setting.law.law, setting.queries.law
     assert isinstance(law, Box)
     assert isinstance(queries, Box)
@@ -458,7 +459,7 @@ def query_box_bounds(setting: Setting, error: Error) -> BoxBounds:
     box = TokenBox(row_of_balls(law.sizes), tilts, values)
     if error is not Error.GRADIENT_U:
         return box.output()
-    return box.covariance(scale * scale * sum((arb(r * r) for r in queries.sizes), arb(0)))
+    return box.covariance(arb(setting.query_covariance.trace()) * scale * scale)
 
 
 def _sizes(matrix: ExactMatrix) -> ExactMatrix:

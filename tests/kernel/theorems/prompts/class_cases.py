@@ -30,6 +30,17 @@ witness:
   - {from: 40, theta: 0.45, t: 3/5, eta: 1/3, gap: 3/5DELTA}
 """
 
+BALL_TEXT = """
+given:
+  class: {dimension: 2, sigma: 2, radius: 3/2, query_dimension: 3, query_sigma: 1/2}
+  norms: {U: 1, V: 3/2}
+asserts: {repaired: {c1: C_ABOVE, c2: 3}}
+witness:
+  steps:
+  - {from: 2, theta: 0.1, t: 1/2, slope: 1DELTA}
+  - {from: 40, theta: 0.8, t: 3/5, slope: 1/2DELTA}
+"""
+
 FIRST_STEP, LAST_STEP = (line for line in NORMS_TEXT.split("\n") if "theta" in line)
 SIZES = "class: {dimension: 2, sigma: 1, query_dimension: 3, query_sigma: 1}"
 
@@ -98,6 +109,39 @@ NORMS_REJECTS: dict[str, Change] = {
     "steps in the wrong order": ("from: 40,", "from: 2,", MALFORMED, "steps from 2 on"),
     "a norm where V is not stated": ("  steps:", "  norm: 1.461\n  steps:", MALFORMED, "no norm where V"),
     "eta that is no number": ("eta: 1/3", "eta: nan", MALFORMED, "an exact number: integer, p/q"),
+}  # fmt: skip
+
+BALL = "radius: 3/2"
+BALL_ACCEPTS = {
+    "a larger c1": ("c1: C_ABOVE", "c1: 1e6"),
+    "a smaller c2": ("c2: 3", "c2: 2.9"),
+    "a smaller ball": (BALL, "radius: 1.49"),
+    "tokens of one dimension": ("{dimension: 2", "{dimension: 1"),
+    "queries that vary less": ("query_sigma: 1/2", "query_sigma: 0.49"),
+    "a smaller norm of U": ("U: 1,", "U: 0.99,"),
+}  # fmt: skip
+BALL_REJECTS: dict[str, Change] = {
+    "c1 below what the bound gives": ("c1: C_ABOVE", "c1: C_BELOW", REJECTED, "<= c1 for"),
+    "c2 above theta": ("{c1: C_ABOVE, c2: 3}", "{c1: 1e6, c2: 3.3}", REJECTED, "more than the last theta"),
+    "more dimensions": ("{dimension: 2", "{dimension: 3", REJECTED, "<= c1 for"),
+    "a larger ball": (BALL, "radius: 1.51", REJECTED, "<= c1 for"),
+    "queries that vary more": ("query_sigma: 1/2", "query_sigma: 0.51", REJECTED, "<= c1 for"),
+    "a larger norm of U": ("U: 1,", "U: 1.01,", REJECTED, "<= c1 for"),
+    "a norm of U with which the bound is infinite": ("U: 1,", "U: 9,", REJECTED, "an infinite bound"),
+    "a larger norm of V": ("V: 3/2", "V: 1.51", REJECTED, "<= c1 for"),
+    "a slope with which the bound is infinite": ("slope: 1/2", "slope: 9", REJECTED, "an infinite bound"),
+    "theta above 1": ("theta: 0.8", "theta: 1.001", REJECTED, "for exponents up to 1"),
+    "a fall of 1": ("t: 3/5", "t: 1", REJECTED, "for t below 1"),
+    "the last step too early": ("from: 40", "from: 3", REJECTED, "<= c1 for"),
+    "no ball": (BALL + ", ", "", MALFORMED, "t, eta, gap"),
+    "a ball of radius 0": (BALL, "radius: 0", MALFORMED, "a number > 0"),
+    "a ball of negative radius": (BALL, "radius: -3/2", MALFORMED, "a number > 0"),
+    "sigma below 1, as the display supposes": ("sigma: 2,", "sigma: 0.99,", MALFORMED, "a number >= 1"),
+    "no slope": (", slope: 1/2", "", MALFORMED, "t, slope"),
+    "a slope of 0": ("slope: 1/2", "slope: 0", MALFORMED, "a number > 0"),
+    "a negative slope": ("slope: 1/2", "slope: -1/2", MALFORMED, "a number > 0"),
+    "what a class without a ball needs": ("slope: 1/2", "eta: 1/2, gap: 1/2", MALFORMED, "t, slope"),
+    "an eta beside the slope": ("slope: 1/2", "eta: 1/2, slope: 1/2", MALFORMED, "t, slope"),
 }  # fmt: skip
 
 MATRICES_ACCEPTS = {
@@ -181,7 +225,31 @@ def of_class(text: str, title: str, above: str, below: str, gradient: str = "") 
     )
 
 
+def on_ball(title: str, above: str, below: str, gradient: str = "") -> Family:
+    """The same for the laws on a ball."""
+    accepts, rejects = dict(BALL_ACCEPTS), dict(BALL_REJECTS)
+    if gradient == "V":
+        old, new, *_ = rejects.pop("a larger norm of V")
+        accepts["a larger norm of V, which plays no role"] = (old, new)
+
+    def put(part: str) -> str:
+        found = part.replace("C_ABOVE", above).replace("C_BELOW", below)
+        found = found.replace("DELTA", ", delta: 1/10" if gradient == "U" else "")
+        return found.replace("asserts: {", f"asserts: {{gradient: {gradient}, ") if gradient else found
+
+    return Family(
+        SECOND if gradient else FIRST,
+        title,
+        put(BALL_TEXT),
+        {name: (put(old), put(new)) for name, (old, new) in accepts.items()},
+        {name: (put(old), put(new), verdict, words) for name, (old, new, verdict, words) in rejects.items()},
+    )
+
+
 FAMILIES = [
+    on_ball("every law on a ball", "1.7922687", "1.7922686"),
+    on_ball("the gradient in V for every law on a ball", "0.79656386", "0.79656385", "V"),
+    on_ball("the gradient in U for every law on a ball", "0.14401815", "0.14401814", "U"),
     of_class(NORMS_TEXT, "every law of a class, by norms", "87.999166", "87.999165"),
     of_class(NORMS_TEXT, "the gradient in V for every law of a class, by norms", "39.110741", "39.11074", "V"),
     of_class(NORMS_TEXT, "the gradient in U for every law of a class, by norms", "7167.7096", "7167.7095", "U"),

@@ -23,17 +23,15 @@ from certattn.kernel.theorems.prompts.every_law import StatedClass
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import (
     Covariance,
     Mean,
+    OnBall,
     QueriesOfMatrix,
     QueriesOfNorm,
     Weighted,
 )
 from certattn.kernel.theorems.prompts.propositions import (
-    DELTA,
-    GAP,
     NORM,
     REPAIRED,
     STEPS,
-    THETA,
     Display,
     Error,
 )
@@ -166,6 +164,36 @@ def test_errors_at_one_query_keep_to_both_bounds(name: str, length: int) -> None
             assert (squares * ~short).mean() <= kept / (1 - t) ** 2 + noise
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_every_inequality_on_a_ball(name: str) -> None:
+    """About any centre, for all that a tilt does: R is the largest |x - m|."""
+    law, rng = LAWS[name], np.random.default_rng(2)
+    p, centre = law.weights, law.points.mean(axis=0)
+    R = float(np.linalg.norm(law.points - centre, axis=1).max())
+    square = fmpq(round(1e9 * R * R) + 1, 10**9)
+    mean, covariance = OnBall.mean(square, fmpq(1)), OnBall.covariance(square)
+    for a in tilts(law):
+        s = R * float(np.linalg.norm(a))
+        w = np.exp(law.points @ a)
+        w /= p @ w
+        y = law.points - (p * w) @ law.points
+        squares, C = (y**2).sum(axis=1), (y * (p * w)[:, None]).T @ y
+        apart = np.einsum("ni,nj->nij", y, y) - C
+        inner = (p * w**2) @ (apart**2).sum(axis=(1, 2)) + 2 * np.linalg.norm(C, 2) * ((p * w**2) @ squares)
+        grown = (1 + 1e-12) * math.exp(2 * s)
+        assert max(w.max(), p @ w**2) <= grown
+        assert (p * w**2) @ squares <= value(mean.kept(), 0) * grown
+        assert inner <= value(covariance.kept(), 0) * grown
+        for slope in (0.2, 0.7, 1.5):
+            assert 2 * s <= slope * s * s + 1 / slope + 1e-12
+        weights = rng.dirichlet(np.full(len(p), 0.1), 20)
+        means = weights @ law.points
+        second = np.einsum("nk,ki,kj->nij", weights, law.points, law.points) - np.einsum("ni,nj->nij", means, means)
+        at, half = arb(2).log(), fmpq(1, 2)
+        assert ((means - (p * w) @ law.points) ** 2).sum(axis=1).max() <= value(mean.always(at, half, half), 0)
+        assert ((second - C) ** 2).sum(axis=(1, 2)).max() <= value(covariance.always(at, half, half), 0)
+
+
 # -- queries
 
 
@@ -204,7 +232,9 @@ def read(text: str) -> StatedClass:
 
 GALLERY = Path(__file__).resolve().parents[4] / "certificates" / "prompts"
 CERTIFICATES = [GALLERY / "proposition-3-1" / "class.yaml", GALLERY / "proposition-3-1" / "class-unit-norms.yaml",
-                GALLERY / "proposition-3-4" / "class-v.yaml", GALLERY / "proposition-3-4" / "class-u.yaml"]  # fmt: skip
+                GALLERY / "proposition-3-4" / "class-v.yaml", GALLERY / "proposition-3-4" / "class-u.yaml",
+                GALLERY / "proposition-3-1" / "class-ball.yaml",
+                GALLERY / "proposition-3-4" / "class-ball-u.yaml"]  # fmt: skip
 
 
 def product(law: Atoms) -> Atoms:
@@ -221,7 +251,9 @@ def product(law: Atoms) -> Atoms:
 def test_simulated_laws_of_the_class_keep_to_the_display(path: Path, name: str) -> None:
     stated, law, rng, count = read(path.read_text()), product(LAWS[name]), np.random.default_rng(5), 1500
     claimed = Display.of(stated.asserts[REPAIRED], stated.setting.sigma, stated.error)
-    u = 1.0 if "unit" in path.stem else 0.5
+    u = 0.5 if stated.setting.values[every_law.NORMS][every_law.U_NORM] == fmpq(1, 2) else 1.0
+    if every_law.RADIUS in stated.setting.about:
+        law = Atoms(law.points / np.linalg.norm(law.points, axis=1).max(), law.weights)
     for length in (2, 3, 10, 100):
         squares = simulated(law, u, stated.error, length, count, rng)
         most = float(arb(claimed.c1) * claimed.at(length))
@@ -255,7 +287,7 @@ def test_the_bound_falls_faster_than_the_display_for_theta_at_least_its_exponent
     claimed = Display.of(stated.asserts[REPAIRED], stated.setting.sigma, stated.error)
     step = stated.witness[STEPS][-1]
     tokens = every_law.tokens_of(stated.setting, stated.error, stated.witness.get(NORM))
-    weighted = Weighted.of(stated.setting.queries(), 2 * step[THETA], step[GAP], step.get(DELTA) or fmpq(0))
+    weighted = every_law.weighted_by(stated.setting.queries(), step)
     assert weighted is not None
     lengths = [2, 3, 5, 9, 40, 41, 200, 10**4, 10**6, 10**9, 10**15]
     ratios = [float(every_law.bound(stated, tokens, weighted, step, arb(n)) / claimed.at(n)) for n in lengths]
@@ -263,7 +295,7 @@ def test_the_bound_falls_faster_than_the_display_for_theta_at_least_its_exponent
 
 
 def test_the_sentence_names_no_law_but_the_class() -> None:
-    (family, *_) = cases.FAMILIES
+    family = next(family for family in cases.FAMILIES if family.title == "every law of a class, by norms")
     said = words.WORDING.statement(read(next(family.cases()).text)).words
     for piece in (
         "for every centred sigma-sub-Gaussian law of tokens in dimension 2",
@@ -277,3 +309,10 @@ def test_the_sentence_names_no_law_but_the_class() -> None:
     latex = words.WORDING.statement(read(next(family.cases()).text)).latex
     for piece in (r"\forall L \ge 2", r"\forall \mu", r"\forall \nu", "0.4", r"\sigma = 1"):
         assert piece in latex, latex
+
+
+def test_the_sentence_names_the_ball() -> None:
+    (family, *_) = cases.FAMILIES
+    said = words.WORDING.statement(read(next(family.cases()).text))
+    assert "for every centred sigma-sub-Gaussian law of tokens on a ball of radius 1.5 in dimension 2" in said.words
+    assert r"\exists m: \mu(|x - m| \le 1.5) = 1" in said.latex

@@ -144,6 +144,9 @@ CLASS_SABOTAGE: dict[str, Sabotage] = {
     "the largest covariance is 1": (class_bounds.Covariance, "always", of_no_logarithm),
     "errors vanish while the normaliser is kept": (class_bounds.Mean, "kept", lambda self: [fmpq(0)]),
     "covariances are exact while the normaliser is kept": (class_bounds.Covariance, "kept", lambda self: [fmpq(0)]),
+    "the largest error on a ball is 0": (class_bounds.OnBall, "always", lambda self, log_length, t, eta: [arb(0)]),
+    "errors on a ball vanish while the normaliser is kept": (class_bounds.OnBall, "kept", lambda self: [fmpq(0)]),
+    "a ball has the size of sigma": (every_law.ClassSetting, "size", fmpq(1)),
     "powers of the score are left out": (
         class_bounds.Weighted, "mean", lambda self, polynomial: polynomial[0] * class_bounds._inverse_root(self.plain)),
     "the last length is the worst": (propositions.Display, "worst", one_length),

@@ -69,7 +69,7 @@ def test_a_repaired_form_says_for_which_lengths_and_with_which_constants() -> No
     *_, boxes = cases.FAMILIES
     said = words(boxes)
     for piece in (
-        "In the form of Proposition 3.4", "with c1 = 73.98427 and c2 = 0.9", "for every number L >= 2 of tokens",
+        "In the form of Proposition 3.4", "with c1 = 24.661424 and c2 = 0.9", "for every number L >= 2 of tokens",
         "the Hilbert-Schmidt norm of the difference between the gradient of attention with respect to U",
         "tokens uniform on the box of half-widths (1, 0.5), queries uniform on the box of half-widths (1, 1.5)",
         "V = (1, -1) and sigma = 1.",

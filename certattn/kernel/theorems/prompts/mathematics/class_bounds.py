@@ -17,6 +17,9 @@ So at every query, as the mean of the weights falls short of 1 by less than t or
 for polynomials a and b of s^2, b of ln L too. As min(p, q) <= p^{1 - theta} q^theta, Hoelder's inequality leaves to the
 average over queries the means of a and b under the weight e^{2 theta s^2}. Divided by (ln L)^n / L^rho the bound falls
 in L where theta >= rho, as a / (ln L)^n and b / (ln L)^n do.
+
+Where all tokens lie in a ball of radius R, s = R |a|, w is at most e^{2s} <= e^{slope s^2 + 1/slope}. That stands in
+the place of e^{2 s^2}, with numbers a and b, for which no more of the law is needed.
 """
 
 from __future__ import annotations
@@ -153,6 +156,30 @@ class Covariance:
         d = self.dimension
         largest = (2 * (1 + t + log_length) - d * arb(1 - eta).log()) / eta
         return [self.variance**2 * part for part in (largest**2 + 4 * d, arb(4 * (d + 1)), arb(4))]
+
+
+@dataclass(frozen=True)
+class OnBall:
+    """Of tokens in a ball: a and b, for every query."""
+
+    first: fmpq
+    largest: fmpq
+
+    @classmethod
+    def mean(cls, square: fmpq, norm: fmpq) -> OnBall:
+        """Of |V (tau_hat - tau)|^2: R^2 and |V|^2, or more. The tilted mean of |Vy|^2 is at most |V|^2 R^2."""
+        return cls(norm * square, 4 * norm * square)
+
+    @classmethod
+    def covariance(cls, square: fmpq) -> OnBall:
+        """Of |C_hat - C|_F^2: R^2. tr C and tr C_hat are at most R^2, and |y|^2 at most 4 R^2."""
+        return cls(6 * square**2, 2 * square**2)
+
+    def kept(self) -> Sequence[fmpq]:
+        return [self.first]
+
+    def always(self, log_length: arb, t: fmpq, eta: fmpq) -> Sequence[arb]:
+        return [arb(self.largest)]
 
 
 def class_bound(length: arb, tokens: Tokens, weighted: Weighted, theta: fmpq, t: fmpq, eta: fmpq) -> arb:
