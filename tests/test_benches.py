@@ -104,6 +104,7 @@ def test_flows_are_followed_and_descents_compared(tool: Tool, tmp_path: Path) ->
     assert 1 <= ratio <= 1.01
 
 
+@pytest.mark.heavy
 def test_the_shortest_prompts_are_found_and_checked(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,6 +74,7 @@ def test_the_remainder_of_the_exponential_is_bounded(x: float) -> None:
         assert truth * (1 - 1e-12) <= float(psi(arb(x))) <= truth * 1.02
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("d", "outputs", "within", "shell"), SHELLS)
 def test_the_rate_bounds_the_mean_of_the_exponentials(
     d: int, outputs: int, within: float, shell: tuple[float, ...]
@@ -135,6 +136,7 @@ LAWS = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("length", [1500])
 def test_no_more_prompts_are_far_than_is_proved(name: str, length: int, tmp_path: Path) -> None:
