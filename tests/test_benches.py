@@ -50,6 +50,7 @@ def test_real_heads_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str])
 # -- regions of queries
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_no_bound_of_a_region_is_below_what_a_search_finds(tool: Tool, norm: str) -> None:
     bench = tool("bench.verifiers")

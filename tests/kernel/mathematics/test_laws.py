@@ -119,6 +119,7 @@ def test_enclosures_contain_the_truth(law: Law, tilt: tuple[str, ...]) -> None:
     _contain_the_truth(law, tilt)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tilt", [tilt for name, tilt in TILTS.items() if name != "huge"])
 @pytest.mark.parametrize("law", TRUNCATED.values(), ids=TRUNCATED.keys())
 def test_those_of_truncated_gaussians_too(law: Law, tilt: tuple[str, ...]) -> None:
