@@ -36,7 +36,7 @@ pytestmark = pytest.mark.heavy
 
 
 # So many changes of an accepted certificate are tried, evenly spread over all; fewer where a check takes its time, or
-# the second opinion simulates or integrates. `tools/mutation/mutate_certificates.py` does all of them, in hours.
+# the second opinion simulates or integrates. `tools/mutation/mutate_certificates.py` does all of them.
 MOST = {
     "binary64-exponential": 30, "descent-trajectory": 85, "finite-moments": 100, "flow-trajectory": 20,
     "infinite-prompt-operator": 95, "joint-max-margin": 55, "linearization": 135,
