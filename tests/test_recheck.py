@@ -118,6 +118,7 @@ def altered(tmp_path: Path, name: str, change: Callable[[str], str]) -> Path:
     return path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CHANGES}))
 def test_the_gallery_is_verified(name: str) -> None:
     assert recheck.check(GALLERY / name, 60)[0] == "verified"
