@@ -28,6 +28,19 @@ from certattn.coq.coqc import Coq, find_coq
 
 ROOT = Path(__file__).resolve().parent.parent
 ONE_IN = 20
+# Of the heavy tests those that take tens of seconds, by how their names begin: they come first, or one process would
+# still be at one of them when the others have nothing left.
+LONGEST = (
+    "tests/test_gallery.py::test_the_script_regenerates_the_gallery[prompts/output-tail]",
+    "tests/arena/test_arena.py::test_coq_proves_what_is_true_and_nothing_else",
+    "tests/test_docs.py::test_a_page_shows_what_happens[docs/engineer.md]",
+    "tests/test_docs.py::test_a_page_shows_what_happens[docs/audit.md]",
+    "tests/test_docs.py::test_a_page_shows_what_happens[docs/claims/prompts/output-tail.md]",
+    "tests/audit/test_audit.py::test_every_head_of_a_model_has_certificates_that_verify",
+    "tests/coq/test_export.py::test_the_page_counts_what_of_the_gallery_has_a_form_in_coq",
+    "tests/coq/test_check.py::test_the_way_of_certificates_and_what_the_page_shows_of_it",
+    "tests/arena/test_arena.py::test_another_checker_accepts_nothing_false_or_is_said_to_be_missing[recheck]",
+)
 
 
 # -- which tests run
@@ -77,6 +90,7 @@ def is_drawn(seed: str, test: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     if config.option.all or any("::" in named for named in config.args):
         return
     heavy = [item for item in items if item.get_closest_marker("heavy")]

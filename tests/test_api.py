@@ -166,10 +166,10 @@ TAIL = {"norm": "l2", "length": 1000, "probability": "0.01"}
 
 
 def test_fields_of_given_are_keywords(tmp_path: Path) -> None:
-    written = certattn.generate("output-tail", tmp_path / "a.yaml", law=LAW, tilt=[1, 0], **TAIL)
-    packed = certattn.generate("output-tail", tmp_path / "b.yaml", given={"law": LAW, "tilt": [1, 0]}, **TAIL)
+    written = certattn.generate("output-mean-square", tmp_path / "a.yaml", law=LAW, tilt=[1, 0], length=20)
+    packed = certattn.generate("output-mean-square", tmp_path / "b.yaml", given={"law": LAW, "tilt": [1, 0]}, length=20)
     assert written.plain == packed.plain
-    assert certattn.generate("output-tail", law=LAW, given={"tilt": [1, 0]}, **TAIL).plain == packed.plain
+    assert certattn.generate("output-mean-square", law=LAW, given={"tilt": [1, 0]}, length=20).plain == packed.plain
     random = certattn.generate("universality-bound", beta=1, eta="1/2", lambda_=1, d=4096)
     assert random.given.plain() == {"beta": "1", "eta": "1/2", "lambda": "1", "d": "4096"}
 
@@ -258,7 +258,7 @@ def test_texts_in_fields_mean_what_they_mean_in_files(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     np.savez("law.npz", mean=np.zeros(2), covariance=2 * np.eye(2))
     written = certattn.generate(
-        "output-tail", law={**LAW, "mean": [0, 0], "covariance": [[2, 0], [0, 2]]}, tilt=[1, 0], **TAIL
+        "output-mean-square", law={**LAW, "mean": [0, 0], "covariance": [[2, 0], [0, 2]]}, tilt=[1, 0], length=20
     )
     for mean, covariance in (
         (np.zeros(2), "2*I"),
@@ -267,10 +267,13 @@ def test_texts_in_fields_mean_what_they_mean_in_files(tmp_path: Path, monkeypatc
         ((0, 0), np.diag([2, 2])),
     ):
         law = {"kind": "gaussian", "mean": mean, "covariance": covariance}
-        assert certattn.generate("output-tail", law=law, tilt=[1, 0], **TAIL).digest == written.digest
-        assert certattn.generate("output-tail", given={"law": law, "tilt": [1, 0]}, **TAIL).digest == written.digest
+        assert certattn.generate("output-mean-square", law=law, tilt=[1, 0], length=20).digest == written.digest
+        assert (
+            certattn.generate("output-mean-square", given={"law": law, "tilt": [1, 0]}, length=20).digest
+            == written.digest
+        )
     law = {"kind": "gaussian", "mean": "law.npz[mean]", "covariance": "law.npz[covariance]"}
-    by_file = certattn.generate("output-tail", "by-file.yaml", law=law, tilt=[1, 0], **TAIL)
+    by_file = certattn.generate("output-mean-square", "by-file.yaml", law=law, tilt=[1, 0], length=20)
     assert by_file.plain["given"]["law"]["covariance"]["file"] == "law.npz"
     assert certattn.check(by_file).verdict is Verdict.VERIFIED
     beside = {"tokens": np.eye(2), "queries": np.eye(2)[:1], "norm": "l2", "exceeds": 9}

@@ -41,12 +41,14 @@ def of_claim(sources: list[Any], claim: str) -> list[Any]:
     return [source for source in sources if source.claim == claim]
 
 
-def test_every_path_of_every_claim_has_a_leaf_that_reaches_an_obligation(
-    asserted: ModuleType, sources: list[Any]
+@pytest.mark.heavy
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_path_of_a_claim_has_a_leaf_that_reaches_an_obligation(
+    claim: str, asserted: ModuleType, sources: list[Any]
 ) -> None:
-    rows = asserted.sample(sources, CLAIMS)
-    assert asserted.errors(rows, CLAIMS) == []
-    assert {claim for claim, _ in rows} == set(CLAIMS)
+    rows = asserted.sample(sources, [claim])
+    assert asserted.errors(rows, [claim]) == []
+    assert {claim for claim, _ in rows} == {claim}
 
 
 # -- numbers that no obligation looks at

@@ -179,6 +179,7 @@ def commands(folder: Path, *lines: str) -> tuple[dict[str, int], str]:
     return {line: int(status) for status, line in statuses}, done.stderr
 
 
+@pytest.mark.heavy
 def test_every_prover_runs(folder: Path) -> None:
     runs = [f"generate {claim} {options}" for claim, each in COMMANDS.items() for options in each]
     lines = [f"{run} -o made{k}.yaml" for k, run in enumerate(runs)]

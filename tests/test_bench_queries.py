@@ -13,6 +13,7 @@ Tool = Callable[[str], ModuleType]
 LAST = re.compile(r"^one of the most .*: ([0-9.]+) in processor seconds, ([0-9.]+) in memory$", re.MULTILINE)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("arithmetic", ["auto", "arb"])
 def test_queries_take_the_same_each(arithmetic: str, tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
     """17,000 are more than 2^14."""

@@ -50,6 +50,7 @@ def test_real_heads_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str])
 # -- regions of queries
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_no_bound_of_a_region_is_below_what_a_search_finds(tool: Tool, norm: str) -> None:
     bench = tool("bench.verifiers")
@@ -104,6 +105,7 @@ def test_flows_are_followed_and_descents_compared(tool: Tool, tmp_path: Path) ->
     assert 1 <= ratio <= 1.01
 
 
+@pytest.mark.heavy
 def test_the_shortest_prompts_are_found_and_checked(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

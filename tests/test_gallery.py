@@ -21,9 +21,16 @@ Tool = Callable[[str], ModuleType]
 GALLERY = ROOT / "certificates"
 CERTIFICATES = sorted(GALLERY.rglob("*.yaml"))
 FAMILIES = sorted(path.relative_to(GALLERY).as_posix() for path in GALLERY.glob("*/*") if path.is_dir())
+# Checking them takes seconds.
+HEAVY = {
+    "attention/cache-error", "attention/output-deviation", "prompts/output-mean-square", "prompts/output-tail",
+    "selection/selection-direction", "training/descent-trajectory", "training/flow-trajectory",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(each, marks=[pytest.mark.heavy] if each in HEAVY else []) for each in FAMILIES]
+)
 def test_every_certificate_verifies_from_the_command_line(family: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(GALLERY / family), "--format", "json"]) == 0, capsys.readouterr().out
     reports = json.loads(capsys.readouterr().out)["reports"]

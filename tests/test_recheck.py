@@ -118,6 +118,7 @@ def altered(tmp_path: Path, name: str, change: Callable[[str], str]) -> Path:
     return path
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CHANGES}))
 def test_the_gallery_is_verified(name: str) -> None:
     assert recheck.check(GALLERY / name, 60)[0] == "verified"
@@ -487,6 +488,7 @@ def test_covariances_of_a_tilted_truncated_gaussian_and_of_a_ball() -> None:
             assert abs(slope - value(covariance[i][j])[0]) < 1e-20
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("k", "slope"), [("1/3", "-5/7"), ("25", "3"), ("100", "-80"), ("1/1000000", "61/2")])
 def test_moments_of_truncated_normals_against_quadrature(k: str, slope: str) -> None:
     exact, b = Fraction(k), Fraction(slope)
@@ -585,6 +587,7 @@ def test_truncated_sums_of_gaussian_tokens_against_quadrature(monkeypatch: pytes
     assert true * 0.97 <= upper <= true * 1.1  # the rule of this test has an error of its own at the edge of A
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tilt", [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(0)]])
 def test_inverted_tails_against_drawn_prompts(monkeypatch: pytest.MonkeyPatch, tilt: list[Fraction]) -> None:
     monkeypatch.setattr(recheck.intervals, "P", 96)
@@ -656,6 +659,7 @@ def test_more_moments_of_two_softmax_weights(monkeypatch: pytest.MonkeyPatch) ->
         assert encloses(found(*ks), true, 1e-14)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("order", [2, 4])
 def test_moments_of_norms_of_two_tokens_against_quadrature(monkeypatch: pytest.MonkeyPatch, order: int) -> None:
     """d = 1: tau_2 - tau is normal given the difference x of the tokens, and C_2 = p (1 - p) x^2."""

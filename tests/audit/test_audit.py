@@ -63,7 +63,8 @@ def recorded(path: Path, tokens: int = 9, seed: int = 0, **changes: np.ndarray[A
 # -- what is written
 
 
-MADE = [tiny_models.bert, partial(tiny_models.bert, is_decoder=True), tiny_models.gpt2, tiny_models.llama]
+FEW_HEADS = partial(tiny_models.llama, num_attention_heads=2, num_key_value_heads=1)
+MADE = [tiny_models.bert, partial(tiny_models.bert, is_decoder=True), tiny_models.gpt2, FEW_HEADS]
 
 
 @pytest.mark.heavy
@@ -365,8 +366,10 @@ def test_heads_with_a_soft_cap_have_no_certificates(tmp_path: Path, capsys: pyte
     assert {len(statement["certificates"]) for head in found["heads"] for statement in head["statements"]} == {0}
     said = " ".join(capsys.readouterr().out.split())
     assert "no deviation for 12 heads, such as 0.0: scores go through a soft cap before the softmax" in said
-    assert audit(path.parent / "gemma2-uncapped", *options) == 0
-    assert summary(tmp_path / "out")["model"]["cap"] is None
+    assert audit(path.parent / "gemma2-uncapped", *options, "--layers", 0, "--state", "deviation") == 0
+    found = summary(tmp_path / "out")
+    assert found["model"]["cap"] is None
+    assert {len(statement["certificates"]) for head in found["heads"] for statement in head["statements"]} == {1}
 
 
 # -- what cannot be stated

@@ -124,6 +124,7 @@ test_what_cannot_be_stated_of_a_law_is_said = refuses(
 )
 
 
+@pytest.mark.heavy
 def test_no_scale_is_near_to_zeros(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the matrix is 0: at every scale of a law"):
         certattn.generate("spectral-distance", tmp_path / "x.yaml", matrix=np.zeros((3, 3)), beta=1, lambda_=1)
@@ -198,6 +199,7 @@ def test_separations_of_fewer_places_are_refused(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lambda_", ["1e-10", "1e-300"])
 def test_a_lambda_next_to_zero_is_stated(tmp_path: Path, lambda_: str) -> None:
     made = certattn.generate(

@@ -129,6 +129,7 @@ EACH = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_every_claim_has_a_picture_that_is_small(claim: str) -> None:
     certificate = load(next(GALLERY.glob(f"*/{claim}/{EACH[claim]}.yaml")))

@@ -326,6 +326,7 @@ def margin(tmp_path: Path) -> Path:
     return tmp_path / "margin"
 
 
+@pytest.mark.heavy
 def test_the_script_proves_and_prints_the_theorem_and_its_axioms(coq: Coq, margin: Path) -> None:
     before = {path: path.read_bytes() for path in margin.rglob("*") if path.is_file()}
     done = run_script(margin, coq.coqc)

@@ -75,6 +75,7 @@ def subclasses(kind: type) -> Iterator[type]:
 # -- obligations
 
 
+@pytest.mark.heavy
 def test_every_obligation_of_every_certificate_has_a_text(named: Names) -> None:
     assert named.keys() == CLAIMS.keys()
     missing = {
@@ -101,6 +102,7 @@ def test_names_have_their_indices_where_the_texts_have_them(named: Names) -> Non
             assert re.fullmatch(pattern, name), f"{claim}: {name}"
 
 
+@pytest.mark.heavy
 def test_sorts_know_whose_obligations_theirs_are(some_reports: list[Report]) -> None:
     """A false obligation of the statement refutes, one of the witness rejects: the text must say which.
 

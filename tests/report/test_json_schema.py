@@ -378,6 +378,7 @@ def test_wrong_words_are_refused_by_both(path: str, word: str) -> None:
     assert not schema_accepts(changed)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_the_schema_is_nowhere_stricter_than_the_reader(name: str) -> None:
     plain = tree(ACCEPTED[name])

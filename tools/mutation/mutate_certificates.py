@@ -2,6 +2,8 @@
 
     python tools/mutation/mutate_certificates.py certificates/prompts/infinite-prompt-operator/*.yaml
     python tools/mutation/mutate_certificates.py --pairs 2000 FILE...      two changes at once, drawn at random
+    python tools/mutation/mutate_certificates.py DIR/*/*/000-accept*.yaml  what `tools/arena/arena.py write DIR` writes:
+                                                                           cases of which the tests take a sample
 
 Every number goes up and down by tiny and large amounts; every key is dropped, doubled, renamed and
 swapped with its neighbours; lists lose, repeat and exchange items. Each mutant is checked, and the

@@ -64,6 +64,7 @@ def in_child(path: Path, tmp_path: Path, state: str, program: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT).stdout.strip()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("mean", ["0.5", TRUTH])

@@ -355,6 +355,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_of_the_largest_size_would_take_seconds(name: str) -> None:
     text = HOSTILE[name]()

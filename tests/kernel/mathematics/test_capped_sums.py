@@ -105,6 +105,7 @@ def found(numbers: tuple[str, ...], slope: str, cap: str | None, bits: int) -> C
     return capped(plane(*decimals(numbers)), asked)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_are_enclosed(name: str) -> None:
     numbers, slope, cap = PARTS[name]

@@ -119,6 +119,7 @@ def test_enclosures_contain_the_truth(law: Law, tilt: tuple[str, ...]) -> None:
     _contain_the_truth(law, tilt)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tilt", [tilt for name, tilt in TILTS.items() if name != "huge"])
 @pytest.mark.parametrize("law", TRUNCATED.values(), ids=TRUNCATED.keys())
 def test_those_of_truncated_gaussians_too(law: Law, tilt: tuple[str, ...]) -> None:
@@ -188,6 +189,7 @@ def test_box_against_quadrature(size: str, tilt: str) -> None:
 CURVES = [("1e-9", "0"), ("1/3", "-5/7"), ("25", "3"), ("100", "-80"), ("1/1000000", "-61/2"), ("2", "200")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("curvature", "slope"), CURVES)
 def test_truncated_normal_moments_against_quadrature(curvature: str, slope: str) -> None:
     """Of every order, and the closed forms that other tests rely on."""
@@ -306,6 +308,7 @@ def laws(d: int) -> st.SearchStrategy[Law]:
     return st.recursive(plain_laws(d), mix, max_leaves=4)
 
 
+@pytest.mark.heavy
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_random_laws_at_random_tilts(data: st.DataObject) -> None:

@@ -38,20 +38,20 @@ pytestmark = pytest.mark.heavy
 # So many changes of an accepted certificate are tried, evenly spread over all; fewer where a check takes its time, or
 # the second opinion simulates or integrates. `tools/mutation/mutate_certificates.py` does all of them.
 MOST = {
-    "binary64-exponential": 95, "descent-trajectory": 260, "finite-moments": 300, "flow-trajectory": 65,
-    "infinite-prompt-operator": 290, "joint-max-margin": 160, "linearization": 400,
-    "max-margin": 1200, "normalizer-bound": 400, "not-marchenko-pastur": 120, "output-mean-square": 45,
-    "proposition-3-1": 300, "proposition-3-4": 300, "regression-risk": 600, "regularization-path": 500,
-    "risk-gap": 35, "risk-transfer": 60, "selection-counterexample": 150, "selection-direction": 350,
-    "selection-on-a-head": 880, "singular-values": 1210, "spectral-distance": 120, "token-optimality": 1320,
-    "training-convergence": 130, "universality-bound": 400,
+    "binary64-exponential": 30, "descent-trajectory": 85, "finite-moments": 100, "flow-trajectory": 20,
+    "infinite-prompt-operator": 95, "joint-max-margin": 55, "linearization": 135,
+    "max-margin": 400, "normalizer-bound": 135, "not-marchenko-pastur": 40, "output-mean-square": 15,
+    "proposition-3-1": 100, "proposition-3-4": 100, "regression-risk": 200, "regularization-path": 165,
+    "risk-gap": 12, "risk-transfer": 20, "selection-counterexample": 50, "selection-direction": 115,
+    "selection-on-a-head": 295, "singular-values": 405, "spectral-distance": 40, "token-optimality": 440,
+    "training-convergence": 45, "universality-bound": 135,
 }  # fmt: skip
-ANY_OTHER_CLAIM = 220
+ANY_OTHER_CLAIM = 75
 THINNED = {
-    "attention to tokens of two laws": 20, "an axis beyond the standard test queries, without a suspect": 80,
-    "the first size with a finite moment": 40, "another prompt": 60,
+    "attention to tokens of two laws": 12, "an axis beyond the standard test queries, without a suspect": 25,
+    "the first size with a finite moment": 15, "another prompt": 20,
 }  # fmt: skip
-EVERY = {"gradient-mean-square": 12, "gradient-tail": 12, "output-tail": 10}
+EVERY = {"gradient-mean-square": 37, "gradient-tail": 37, "output-tail": 31}
 
 # Seventeen dimensions have too many numbers, beta^2 is no float, and flows and descents that are long already take
 # minutes when they get longer. Beside a matrix of zeros doubles do not tell a distance of 1 from what is 10^-20 less.
@@ -95,7 +95,11 @@ def tree_of(family: Family, folder: Path) -> dict[str, Any]:
 def test_no_mutant_is_falsely_accepted_or_refuted(family: Family, arrays: Path, mutate: ModuleType) -> None:
     mutants = list(mutate.mutants(tree_of(family, arrays)))
     most = THINNED.get(family.title, MOST.get(family.claim, ANY_OTHER_CLAIM))
-    tally = mutate.sweep(mutants[:: EVERY.get(family.claim, 1 + len(mutants) // most)], arrays)
+    step = EVERY.get(family.claim, 1 + len(mutants) // most)
+    tally = mutate.sweep(mutants[::step], arrays)
+    if tally.mutants <= 10 or tally.verified_true == 0 or tally.refused == 0:
+        # Few numbers, or few changes that leave something true: three times as many are tried.
+        tally = mutate.sweep(mutants[:: max(step // 3, 1)], arrays)
     assert tally.mutants > 10
     assert tally.errors == []
     # A true statement with visible slack verifies: the checker is not merely careful.

@@ -216,6 +216,7 @@ def test_a_region_under_a_mask_is_one_of_the_prefix(tmp_path: Path, small: Promp
         assert deviation_of(masked) == deviation_of(alone)
 
 
+@pytest.mark.heavy
 def test_heads_of_more_than_64_dimensions(tmp_path: Path) -> None:
     draw = np.random.default_rng(1)
     arrays = {name: draw.normal(size=(9, 100)) for name in ("keys", "values")}

@@ -101,6 +101,7 @@ def test_a_certified_height_is_no_less_than_the_quantile(name: str, gradient: st
     assert lower <= float(eps.p) / float(eps.q) <= 6 * sizes[1900]
 
 
+@pytest.mark.heavy
 def test_each_of_the_three_numbers_is_found(tmp_path: Path) -> None:
     out, given = tmp_path / "a.yaml", {**PROMPT, "law": SIGNS}
     first: Plain = certattn.generate("gradient-tail", out, given=given, probability="0.01", length=500).plain

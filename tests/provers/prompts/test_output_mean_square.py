@@ -112,7 +112,9 @@ def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
         (SIGNS, {"rate": "0"}, UsageError, "expected lambda > 0"),
         (SIGNS, {"t": "half"}, UsageError, "t: "),
         (SIGNS, {"t": 0.6}, UsageError, "float"),
-        ({**QUERIES, "scale": 1000}, {"method": "fits"}, NotProvedError, "vary so much"),
+        pytest.param(
+            {**QUERIES, "scale": 1000}, {"method": "fits"}, NotProvedError, "vary so much", marks=pytest.mark.heavy
+        ),
         ({**QUERIES, "length": {"at_least": 9}}, {"method": "fits"}, UsageError, "expected integral"),
         ({**ONE, "length": 0}, {}, MalformedError, "length"),
         ({**SIGNS, "queries": QUERIES["queries"]}, {}, MalformedError, "query"),

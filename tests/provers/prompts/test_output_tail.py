@@ -53,6 +53,7 @@ def value(text: str) -> Fraction:
     return Fraction(text)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("law", LAWS)
 def test_each_of_the_three_numbers_is_found(tmp_path: Path, law: str) -> None:
     """Each of them from the other two: the same bound, up to rounding, and what is found is proved."""

@@ -22,6 +22,7 @@ cases = Cases("deviation_cases", "region_cases", "mask_cases")
 CLAIM = CLAIMS["output-deviation"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5])
 def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_WEIGHTS_AT_ONCE", at_once)

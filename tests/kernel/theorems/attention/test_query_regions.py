@@ -185,6 +185,7 @@ def random_given(draw: random.Random, kind: str) -> dict[str, Any]:
 # -- of use in one to eight dimensions
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dimension", range(1, 9))
 def test_one_cell_is_of_use_where_the_deviation_changes_by_half(dimension: int, tool: Tool) -> None:
     """1,000 Gaussian tokens, one ball, one cell: the bound is at most 2.2 times the largest deviation."""

@@ -21,6 +21,7 @@ cases = Cases("mean_cases")
 CLAIM = CLAIMS["softmax-mean"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("at_once", [1, 3, 5])
 def test_chunks_change_no_verdict(at_once: int, arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(softmax, "_WEIGHTS_AT_ONCE", at_once)

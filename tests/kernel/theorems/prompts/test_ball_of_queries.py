@@ -162,6 +162,7 @@ def test_remainders_of_the_exponential(x: float) -> None:
         assert truth * (1 - 1e-12) <= found[p] <= truth * (1.01 if x > 20 else 1 + 1e-6)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", TOKENS)
 @pytest.mark.parametrize(
     "shell", [(0.3, 0.6, 0.05, 0.2, 0.15, 0.1), (0.9, 1.0, 0.2, 0.4, 0.1, 0.02), (0, 0.4, 0.3, 0.9, 0.5, 0.3)]
@@ -290,6 +291,7 @@ LAWS = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("length", [1500])
 def test_no_more_prompts_are_far_than_is_proved(name: str, length: int, tmp_path: Path) -> None:

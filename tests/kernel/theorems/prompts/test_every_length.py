@@ -35,6 +35,7 @@ def probability(points: Any, weights: Any, tilt: float, eps: float, length: int)
     return float(binom.pmf(many, length, weights[1])[output - limit > eps].sum())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("points", "weights", "tilt", "eps", "delta"), TWO_ATOMS)
 def test_two_atoms_by_enumeration(
     points: Any, weights: Any, tilt: float, eps: float, delta: str, tmp_path: Path

@@ -101,7 +101,7 @@ SABOTAGE: dict[str, Sabotage] = {
 }  # fmt: skip
 
 
-test_a_sabotaged_kernel_fails = noticed(sorted(cases.CASES, key=lambda case: "method: exact" in case.text), SABOTAGE)
+test_a_sabotaged_kernel_fails = noticed(cases.CASES, SABOTAGE)
 
 
 # -- simulated prompts

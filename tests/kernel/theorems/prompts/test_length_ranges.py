@@ -94,6 +94,7 @@ witness: {witness % starts}
         return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("claim", "given"),
     [*((claim, GAUSSIAN) for claim in ASKED), ("output-mean-square", SIGNS), ("output-tail", SIGNS)],
@@ -104,6 +105,7 @@ def test_ranges_bound_the_exact_number_at_each_length(claim: str, given: str) ->
         assert bound(claim, given, str(length), "") <= ranged, length
 
 
+@pytest.mark.heavy
 def test_simulated_prompts_of_every_length_keep_the_bound(tmp_path: Path) -> None:
     """P(|T_L - T| > eps) from 20,000 prompts each, at the first length and at longer ones."""
     law = {"kind": "gaussian", "mean": [0, 0, 0, 0], "covariance": np.eye(4).tolist()}
@@ -121,6 +123,7 @@ def test_simulated_prompts_of_every_length_keep_the_bound(tmp_path: Path) -> Non
         assert far.mean() <= 0.1, length
 
 
+@pytest.mark.heavy
 def test_ranges_are_not_longer_than_without_them(tmp_path: Path) -> None:
     """The length from which on a norm is bounded by moments is about that at which one length is."""
     law = {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]}

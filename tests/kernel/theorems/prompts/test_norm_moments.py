@@ -102,6 +102,7 @@ def test_two_tokens_by_quadrature(order: int) -> None:
     assert float(found) == pytest.approx(known, rel=1e-7)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("order", "of_mean"), [(2, False), (4, False), (2, True), (4, True), (6, True), (8, True)])
 def test_simulated_prompts_agree(order: int, of_mean: bool) -> None:
     """d = 3, with 400,000 prompts of 12 tokens: within four standard errors."""

@@ -226,6 +226,7 @@ LAWS_OF_QUERIES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("mean", "covariance", "length"), LAWS_OF_QUERIES)
 def test_fits_over_queries_agree_with_quadrature_and_with_simulation(mean: str, covariance: str, length: int) -> None:
     """q and kappa by `PowerSums` at the queries of a Gauss-Hermite rule, no fit; and prompts and queries drawn."""

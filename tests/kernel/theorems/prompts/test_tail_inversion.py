@@ -48,6 +48,7 @@ def test_equal_weights_give_a_normal_tail() -> None:
 
 
 # What is left out by |S| >= 2 pi/D is counted by the rule, not here: steps are small.
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("s", "c", "sigma", "eps", "length", "step", "terms"),
     [

@@ -103,6 +103,7 @@ def _random_given(rng: np.random.Generator, kind: str) -> dict[str, Any]:
     return given
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", HEADS)
 def test_computed_minimisers_are_where_they_are_said_to_be(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(HEADS.index(kind))
@@ -156,6 +157,7 @@ def _minimiser(given: dict[str, Any], radius: float) -> tuple[np.ndarray, mpf]:
 # -- what mixing costs, against the loss itself
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", HEADS)
 def test_costs_are_below_the_excess(kind: str) -> None:
     """e(s) >= sum m_t s_t for random weights with e(s) <= bound, and e falls along u where `inward` is positive."""

@@ -37,6 +37,7 @@ def tilted(sizes: Array, a: Array) -> tuple[Array, Array, Array, Array]:
     return grid, masses, w, (masses * w) @ grid
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(12))
 def test_moments_are_bounded_at_every_query(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -114,6 +114,7 @@ def holds(ball: arb, value: Any) -> bool:
         return bool(ball.overlaps(arb(mp.nstr(value, 50))))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bits", [64, 128])
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("name", LAWS)
