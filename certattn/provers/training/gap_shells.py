@@ -1,0 +1,79 @@
+"""Lines above what a query adds to the risk's gap over a ball, for `risk-gap`: nodes, shells and slopes.
+
+In the kernel's bound what a line costs, over a shell of n, is u + m E[v], u the largest of f(n, v) - m v: convex in m.
+Of every shell the best slope is searched for, at the middle of it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+from flint import arb, fmpq
+from scipy.optimize import minimize_scalar
+from scipy.stats import chi2
+
+from certattn.kernel.mathematics.exponential_fits import weights
+from certattn.kernel.theorems.training.gap_lines import FALLS, Gap, Lines
+from certattn.provers.rounding import as_float
+
+BITS = 32
+# b is a multiple of rho_b / _PARTS.
+_PARTS = 8
+# Nodes are so far apart, and beyond v = 4/3 by this part of v.
+_STEP, _PART = fmpq(1, 32), fmpq(1, 80)
+_MOST = 60.0
+# Shells have this probability each, but for the outermost.
+_SHELLS = 16
+_OUTER = (0.04, 0.025, 0.015, 8e-3, 4e-3, 2e-3, 8e-4, 2e-4, 2e-5, 1e-6)
+_SLOPE_DIGITS = 10**7
+
+
+def lines(length: int, gap: Gap) -> Lines:
+    """Nodes, shells and slopes with a small bound of the excess for prompts of this length."""
+    numbers = (gap.trace, gap.smallest, gap.largest, gap.scale, gap.b_squared)
+    trace, smallest, largest, scale, b_squared = (float(ball.mid()) for ball in numbers)
+    ends = _ends(gap.dimension)
+    nodes = _nodes(scale * as_float(ends[-1]))
+    v = np.array([as_float(node) for node in nodes])
+    q, kappa = np.array([[float(ball.mid()) for ball in weights(length, node, BITS)] for node in nodes]).T
+    shells = [((as_float(a) + as_float(b)) / 2, as_float(b) * scale) for a, b in pairwise((fmpq(0), *ends))]
+
+    def phi(n: float, c: float) -> np.ndarray:
+        h = c * trace + largest * n * np.ones_like(v)
+        y = np.sqrt(c * v)
+        h = c * trace + 2 * np.sqrt(largest * n) * y * np.sqrt(largest) - largest * y * y
+        return np.maximum(np.maximum(q * h - 6 * smallest * c * v * kappa, (q - float(FALLS) * kappa) * h), 0)
+
+    def best(f: np.ndarray, n: float, most: float) -> fmpq:
+        inside = v <= max(most, v[1])
+        return _slope(v[inside], f[inside], n * scale / gap.dimension)
+
+    slopes = [
+        tuple(best(phi(n, b_squared * (k / _PARTS) ** 2), n, most) for n, most in shells) for k in range(1, _PARTS + 1)
+    ]
+    return Lines(length, nodes, ends, tuple(slopes), tuple(best(q * v, n, most) for n, most in shells))
+
+
+def _ends(dimension: int) -> tuple[fmpq, ...]:
+    shares = [1 - k / _SHELLS for k in range(1, _SHELLS)]
+    quantiles = [chi2.isf(share, dimension) for share in (*shares, *_OUTER)]
+    return tuple(dict.fromkeys(fmpq(ceil(32 * float(x)), 32) for x in quantiles))
+
+
+def _nodes(most: float) -> tuple[fmpq, ...]:
+    """From 0 to at least `most`, or as far as q is known."""
+    found = [fmpq(0)]
+    while as_float(found[-1]) < min(most, _MOST):
+        step = max(_STEP, found[-1] * _PART)
+        found.append(fmpq(int((found[-1] + step) * 64), 64))
+    return tuple(found)
+
+
+def _slope(v: np.ndarray, values: np.ndarray, mean: float) -> fmpq:
+    """Of the line that costs least where E v = `mean`."""
+    most = float(np.max(np.abs(np.diff(values)) / np.diff(v)))
+    cost = lambda slope: float(np.max(values - slope * v)) + slope * mean  # noqa: E731
+    found = minimize_scalar(cost, bounds=(0, most), method="bounded", options={"xatol": most * 1e-6})
+    return fmpq(round(max(float(found.x), 0.0) * _SLOPE_DIGITS), _SLOPE_DIGITS)
