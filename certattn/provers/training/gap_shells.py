@@ -6,6 +6,7 @@ Of every shell the best slope is searched for, at the middle of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil
 
@@ -21,12 +22,12 @@ from certattn.provers.rounding import as_float
 BITS = 32
 # b is a multiple of rho_b / _PARTS.
 _PARTS = 8
-# Nodes are so far apart, and beyond v = 4/3 by this part of v.
-_STEP, _PART = fmpq(1, 32), fmpq(1, 80)
+# How far apart nodes are: what may lie above chords, about, in parts of the function; and how much farther beyond 5 r^2.
+_LOOSE = 0.008
 _MOST = 60.0
 # Shells have this probability each, but for the outermost.
-_SHELLS = 16
-_OUTER = (0.04, 0.025, 0.015, 8e-3, 4e-3, 2e-3, 8e-4, 2e-4, 2e-5, 1e-6)
+_SHELLS = 14
+_OUTER = (0.05, 0.04, 0.03, 0.022, 0.016, 0.011, 7e-3, 4e-3, 2e-3, 8e-4, 2e-4, 2e-5, 1e-6)
 _SLOPE_DIGITS = 10**7
 
 
@@ -35,13 +36,18 @@ def lines(length: int, gap: Gap) -> Lines:
     numbers = (gap.trace, gap.smallest, gap.largest, gap.scale, gap.b_squared)
     trace, smallest, largest, scale, b_squared = (float(ball.mid()) for ball in numbers)
     ends = _ends(gap.dimension)
-    nodes = _nodes(scale * as_float(ends[-1]))
+
+    def step(at: float) -> float:
+        size = b_squared * trace + largest * at * gap.dimension / (2 * scale)
+        bend = 4.25 * size + 25.5 * smallest * b_squared * at
+        return float(np.sqrt(8 * _LOOSE * size / bend) * max(1.0, at / (5 * scale)))
+
+    nodes = _nodes(scale * as_float(ends[-1]), step)
     v = np.array([as_float(node) for node in nodes])
     q, kappa = np.array([[float(ball.mid()) for ball in weights(length, node, BITS)] for node in nodes]).T
     shells = [((as_float(a) + as_float(b)) / 2, as_float(b) * scale) for a, b in pairwise((fmpq(0), *ends))]
 
     def phi(n: float, c: float) -> np.ndarray:
-        h = c * trace + largest * n * np.ones_like(v)
         y = np.sqrt(c * v)
         h = c * trace + 2 * np.sqrt(largest * n) * y * np.sqrt(largest) - largest * y * y
         return np.maximum(np.maximum(q * h - 6 * smallest * c * v * kappa, (q - float(FALLS) * kappa) * h), 0)
@@ -62,12 +68,11 @@ def _ends(dimension: int) -> tuple[fmpq, ...]:
     return tuple(dict.fromkeys(fmpq(ceil(32 * float(x)), 32) for x in quantiles))
 
 
-def _nodes(most: float) -> tuple[fmpq, ...]:
+def _nodes(most: float, step: Callable[[float], float]) -> tuple[fmpq, ...]:
     """From 0 to at least `most`, or as far as q is known."""
     found = [fmpq(0)]
-    while as_float(found[-1]) < min(most, _MOST):
-        step = max(_STEP, found[-1] * _PART)
-        found.append(fmpq(int((found[-1] + step) * 64), 64))
+    while (last := as_float(found[-1])) < min(most, _MOST):
+        found.append(found[-1] + fmpq(max(1, round(64 * step(last))), 64))
     return tuple(found)
 
 

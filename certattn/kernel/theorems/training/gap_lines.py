@@ -15,8 +15,8 @@ Beyond the last node and the last shell q <= 1 and nu = 1. R_L - R is quadratic 
 next it is at most the larger of its ends and psi / (8 K^2), psi an upper bound of 7/3 lam rho_b^2 E[q v], by lines too.
 
 Between nodes of distance h, where q and kappa are known, functions exceed their chords by at most k h^2 / 8, where
-their second derivative is at least -k. It is bounded by 0 <= q' <= q, -9/8 q <= kappa' <= 5/18 q, q'' >= -13/12 q and
-|kappa''| <= 17/4 q. The means are sums of probabilities of chi-squared laws. Proofs: docs/claims/training/risk-gap.md.
+their second derivative is at least -k. It is bounded by 0 <= q' <= q, -9/8 q <= kappa' <= 5/18 q and |q''|, |kappa''|
+<= 17/4 q; kappa may be replaced by a part of it. The means are sums of probabilities of chi-squared laws. Proofs: docs/claims/training/risk-gap.md.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from certattn.kernel.mathematics.exponential_fits import MOST_CURVED, weights
 
 # q - (9/2) kappa falls with L.
 FALLS = fmpq(9, 2)
-# d kappa/dv is at most this times q; minus it at most that; and so is -d^2 q/dv^2.
-MOST_RISING, MOST_FALLING, MOST_CONCAVE = fmpq(5, 18), fmpq(9, 8), fmpq(13, 12)
+# d kappa/dv is at most this times q; minus it at most that.
+MOST_RISING, MOST_FALLING = fmpq(5, 18), fmpq(9, 8)
 # q + 6 kappa is at most this times q.
 SUM = fmpq(7, 3)
 # Parts of kappa that are used: on a cell, the best.
@@ -96,7 +96,7 @@ def phi(gap: Gap, n: arb, shell: fmpq, cell: Cell, slope: fmpq, enough: arb) -> 
     tilt = -(1 - 1 / nu) * c * (gap.smallest if nu >= 1 else gap.largest)
     first, last, spread = start + tilt * left.v, start + tilt * right.v, 6 * gap.smallest * c
     size, steep = abs(first).max(abs(last)), 2 * abs(tilt)
-    concave = MOST_CONCAVE * size + steep
+    bend = MOST_CURVED * size + steep
     # With a part of kappa less is gained, and less is lost between the nodes.
     best = right.q * first.max(last) - slope * left.v
     for part in PARTS:
@@ -106,14 +106,14 @@ def phi(gap: Gap, n: arb, shell: fmpq, cell: Cell, slope: fmpq, enough: arb) -> 
             slope,
             left.q * first - part * spread * left.v * left.kappa,
             right.q * last - part * spread * right.v * right.kappa,
-            concave + part * spread * (MOST_CURVED * right.v + 2 * MOST_RISING),
+            bend + part * spread * (MOST_CURVED * right.v + 2 * MOST_RISING),
         )
         falls = part * FALLS
         other = cell.largest(
             slope,
             (left.q - falls * left.kappa) * first,
             (right.q - falls * right.kappa) * last,
-            concave + falls * (MOST_CURVED * size + MOST_FALLING * steep),
+            bend + falls * (MOST_CURVED * size + MOST_FALLING * steep),
         )
         best = best.min(larger.max(other))
     return best.max(-slope * arb(left.v))
@@ -122,7 +122,7 @@ def phi(gap: Gap, n: arb, shell: fmpq, cell: Cell, slope: fmpq, enough: arb) -> 
 def plain(gap: Gap, n: arb, shell: fmpq, cell: Cell, slope: fmpq, enough: arb) -> arb:
     """At least q v - `slope` v on the cell, whatever n."""
     left, right = cell.left, cell.right
-    return cell.largest(slope, left.q * left.v, right.q * right.v, arb(MOST_CONCAVE * right.v))
+    return cell.largest(slope, left.q * left.v, right.q * right.v, arb(MOST_CURVED * right.v))
 
 
 Bound = Callable[[Gap, arb, fmpq, Cell, fmpq, arb], arb]
