@@ -214,7 +214,7 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array,
                     pairs.append((f * h - 6 * part * low * c * at * x - slope * at, (f - 4.5 * part * x) * h - slope * at))
                 bends = (
                     4.25 * size + steep + 6 * part * low * c * (4.25 * v[1:] + 5 / 9),
-                    4.25 * size + steep + 4.5 * part * (4.25 * size + 9 / 8 * steep),
+                    4.25 * size + steep + 4.5 * part * (4.25 * size + 8 / 7 * steep),
                 )
                 both = [np.maximum(*pair) + bend * last * width**2 / 8 for pair, bend in zip(zip(*pairs), bends, strict=True)]
                 best = np.minimum(best, np.maximum(*both))

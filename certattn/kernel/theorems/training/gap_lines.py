@@ -15,7 +15,7 @@ Beyond the last node and the last shell q <= 1 and nu = 1. R_L - R is quadratic 
 next it is at most the larger of its ends and psi / (8 K^2), psi an upper bound of 7/3 lam rho_b^2 E[q v], by lines too.
 
 Between nodes of distance h, where q and kappa are known, functions exceed their chords by at most k h^2 / 8, where
-their second derivative is at least -k. It is bounded by 0 <= q' <= q, -9/8 q <= kappa' <= 5/18 q and |q''|, |kappa''|
+their second derivative is at least -k. It is bounded by 0 <= q' <= q, -8/7 q <= kappa' <= 5/18 q and |q''|, |kappa''|
 <= 17/4 q; kappa may be replaced by a part of it. The means are sums of probabilities of chi-squared laws. Proofs: docs/claims/training/risk-gap.md.
 """
 
@@ -32,7 +32,7 @@ from certattn.kernel.mathematics.exponential_fits import MOST_CURVED, weights
 # q - (9/2) kappa falls with L.
 FALLS = fmpq(9, 2)
 # d kappa/dv is at most this times q; minus it at most that.
-MOST_RISING, MOST_FALLING = fmpq(5, 18), fmpq(9, 8)
+MOST_RISING, MOST_FALLING = fmpq(5, 18), fmpq(8, 7)
 # q + 6 kappa is at most this times q.
 SUM = fmpq(7, 3)
 # Parts of kappa that are used: on a cell, the best.
