@@ -195,9 +195,8 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array,
             total += least * plain[i] + (most - least) * slack + slope * scale / d * weighted[i]
         return float(total)
 
-    def chord(f: Array, slope: float, bend: Array) -> Array:
-        line = f - slope * v
-        return np.maximum(line[:-1], line[1:]) + bend * last * width**2 / 8
+    def cells_of(left: Array, right: Array, slope: float, bend: Array) -> Array:
+        return np.maximum(left - slope * v[:-1], right - slope * v[1:]) + bend * last * width**2 / 8
 
     def of_phi(c: float) -> Any:
         def above(n: float, end: float, slope: float, cells: slice) -> float:
@@ -207,24 +206,24 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array,
             first, second = (c * trace + nu * high * n + tilt * x for x in (v[:-1], v[1:]))
             size, steep = np.maximum(abs(first), abs(second)), 2 * abs(tilt)
             best = last * np.maximum(first, second) - slope * v[:-1]
+            sides = ((q[:-1], kappa[:-1], first, v[:-1]), (last, kappa[1:], second, v[1:]))
             for part in (0.25, 1.0):
-                pairs = []
-                for f, x in ((q[:-1], kappa[:-1]), (last, kappa[1:])):
-                    h, at = (first, v[:-1]) if f is not last else (second, v[1:])
-                    pairs.append((f * h - 6 * part * low * c * at * x - slope * at, (f - 4.5 * part * x) * h - slope * at))
-                bends = (
-                    4.25 * size + steep + 6 * part * low * c * (4.25 * v[1:] + 5 / 9),
-                    4.25 * size + steep + 4.5 * part * (4.25 * size + 8 / 7 * steep),
-                )
-                both = [np.maximum(*pair) + bend * last * width**2 / 8 for pair, bend in zip(zip(*pairs), bends, strict=True)]
-                best = np.minimum(best, np.maximum(*both))
+                bend = 4.25 * size + steep
+                families = (
+                    ([f * h - 6 * part * low * c * at * x for f, x, h, at in sides],
+                     bend + 6 * part * low * c * (4.25 * v[1:] + 5 / 9)),
+                    ([(f - 4.5 * part * x) * h for f, x, h, at in sides],
+                     bend + 4.5 * part * (4.25 * size + 8 / 7 * steep)),
+                )  # fmt: skip
+                larger = [cells_of(left, right, slope, bend) for (left, right), bend in families]
+                best = np.minimum(best, np.maximum(*larger))
             found = max(0.0, float(best[cells].max()))
             return found if v[-1] >= end * scale else max(found, c * trace + high * n - slope * v[-1])
 
         return above
 
     def of_plain(n: float, end: float, slope: float, cells: slice) -> float:
-        found = max(0.0, float(chord(q * v, slope, 4.25 * v[1:])[cells].max()))
+        found = max(0.0, float(cells_of((q * v)[:-1], (q * v)[1:], slope, 4.25 * v[1:])[cells].max()))
         return found if v[-1] >= end * scale else max(found, scale * end - slope * v[-1])
 
     at = [

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import ceil
 
 import numpy as np
-from flint import arb, fmpq
+from flint import fmpq
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2
 
@@ -22,7 +22,7 @@ from certattn.provers.rounding import as_float
 BITS = 32
 # b is a multiple of rho_b / _PARTS.
 _PARTS = 8
-# How far apart nodes are: what may lie above chords, about, in parts of the function; and how much farther beyond 5 r^2.
+# What may lie above chords, about, in parts of the function; more of it beyond v = 5 r^2.
 _LOOSE = 0.008
 _MOST = 60.0
 # Shells have this probability each, but for the outermost.

@@ -76,8 +76,8 @@ def generate(
     excess, shortfall : exact number, optional
         Bounds asked for over a ball; without them the best for `length` are stated.
     majorant : {"table", "logistic", "power", "lines"}
-        Over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`; or `lines` above what a query adds, the
-        sharpest for the excess, which take a minute.
+        Over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`; or `lines` above what a query adds,
+        the sharpest for the excess, which take a minute.
     theta : exact number, optional
         The exponent of `power`; the best is searched for if left out.
     digits : int
@@ -126,7 +126,9 @@ def generate(
         if BALL in values:
             kind = _kind(majorant, exponent)
             if kind == LINES and shortfall is not None:
-                raise UsageError("--shortfall: the majorant lines bounds the excess alone; take table for the shortfall")
+                raise UsageError(
+                    "--shortfall: the majorant lines bounds the excess alone; take table for the shortfall"
+                )
             return _over_ball(Search(_ball(values), _gap(values), kind, exponent, bounds), length, digits)
         other = None if majorant == TABLE else majorant
         _require_none({"length": length, **asked, "majorant": other, "theta": theta})

@@ -157,7 +157,6 @@ def check_longer_prompts(kernel: Kernel) -> Iterator[Check]:
     z, lost = w - p, (2 + 1 / a) * dt(a) ** 2 / 2
     yield equal("w - p", dv(z), along(z, drift) - 2 * h[1] * z + h[1] * (4 * h[0] - h[1]) + lost)
     # The least of p is at log a = -1 - 2a, where it is -a - a^2; this a is below 1/4, as log(1/4) > -3/2.
-    part = positive_symbol("a")
     yield equal("where p is least", sympy.diff(p, h[2]) * h[1], 2 * a + sympy.log(a) + 1)
     yield Check("p is at least -5/16", bool(sympy.log(4) < sympy.Rational(3, 2)))
     falls = kernel.gap_lines.FALLS.expr

@@ -1,7 +1,7 @@
 """Over a ball of parameters: R_L - R by lines above what the query adds, for `risk-gap`.
 
-Given x = Sigma^(1/2) g, let n = |g|^2 and v = x'A'Sigma A x, the variance of the scores. E[v | n] <= n r^2 / d whatever A
-is, so that a bound that is a line in v, given n, has a mean that needs no worst A. For c = b^2, any nu > 0, every
+Given x = Sigma^(1/2) g, let n = |g|^2 and v = x'A'Sigma A x, the variance of the scores. E[v | n] <= n r^2 / d for
+every A, so that a bound that is a line in v, given n, has a mean that needs no worst A. For c = b^2, any nu > 0, every
 L >= L_0, and q, kappa at L_0, what is averaged in R_L - R is, with l and lam the extreme eigenvalues of Sigma, at most
 
     phi(n, v) = max(q h - 6 l c v kappa, (q - 9/2 kappa) h, 0),    h = cT + nu lam n - (1 - 1/nu) s c v,
@@ -9,14 +9,18 @@ L >= L_0, and q, kappa at L_0, what is averaged in R_L - R is, with l and lam th
 s = l for nu >= 1 and lam for nu < 1: 2 <y, x> <= nu |x|^2 + |y|^2 / nu for y = b Sigma A x, l c v <= |y|^2 <= lam c v.
 This grows with n, and is convex in n. On a shell n_i <= n <= n_(i+1), where nu may depend on v, for every m >= 0
 
-    phi(n, v) <= m v + u(n),   u linear between the largest phi(n_i, v) - m v and the same at n_(i+1), v <= n_(i+1) r^2.
+    phi(n, v) <= m v + u(n),   v <= n_(i+1) r^2,
+
+u linear between the largest phi(n_i, v) - m v and the same at n_(i+1).
 
 Beyond the last node and the last shell q <= 1 and nu = 1. R_L - R is quadratic in b: between b = k rho_b / K and the
 next it is at most the larger of its ends and psi / (8 K^2), psi an upper bound of 7/3 lam rho_b^2 E[q v], by lines too.
 
 Between nodes of distance h, where q and kappa are known, functions exceed their chords by at most k h^2 / 8, where
 their second derivative is at least -k. It is bounded by 0 <= q' <= q, -8/7 q <= kappa' <= 5/18 q and |q''|, |kappa''|
-<= 17/4 q; kappa may be replaced by a part of it. The means are sums of probabilities of chi-squared laws. Proofs: docs/claims/training/risk-gap.md.
+<= 17/4 q; kappa may be replaced by a part of it. The means are sums of probabilities of chi-squared laws.
+
+Proofs: docs/claims/training/risk-gap.md.
 """
 
 from __future__ import annotations
@@ -130,15 +134,16 @@ Bound = Callable[[Gap, arb, fmpq, Cell, fmpq, arb], arb]
 
 @dataclass(frozen=True)
 class Lines:
-    """Nodes 0 = v_0 < v_1 < ..., ends 0 < n_1 < n_2 < ... of shells, the first from 0 on. For each shell the slopes of the
-    lines: above phi for b = rho_b k/K, k = 1..K, and of the one above q v."""
+    """Nodes 0 = v_0 < v_1 < ..., ends 0 < n_1 < n_2 < ... of shells, the first from 0 on.
+
+    For each shell the slopes of the lines above phi for b = rho_b k/K, k = 1..K, and of the one above q v.
+    """
 
     length: int
     nodes: tuple[fmpq, ...]
     ends: tuple[fmpq, ...]
     slopes: tuple[tuple[fmpq, ...], ...]
     plain_slopes: tuple[fmpq, ...]
-
 
     def excess(self, gap: Gap, bits: int) -> arb:
         """A bound of R_L - R over the ball, for every L >= `length`."""

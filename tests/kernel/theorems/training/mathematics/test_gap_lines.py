@@ -1,6 +1,8 @@
-"""Lines above what a query adds: the lemmas in numbers, the bound once more in doubles, and against gaps in the ball."""
+"""Lines above what a query adds: the lemmas in numbers, the bound once more in doubles, and gaps in the ball."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,9 +20,7 @@ Array = np.ndarray
 def bound(found: Lines, squares: list[float], A_squared: float, b_squared: float) -> float:
     low, high = min(squares), max(squares)
     with working_precision(64):
-        task = Gap(
-            len(squares), arb(sum(squares)), arb(low), arb(high), arb(high * high * A_squared), arb(b_squared)
-        )
+        task = Gap(len(squares), arb(sum(squares)), arb(low), arb(high), arb(high * high * A_squared), arb(b_squared))
         return float(found.excess(task, 32).mid())
 
 
@@ -37,7 +37,7 @@ def test_what_is_taken_off_q_leaves_what_falls_with_the_length(v: fmpq) -> None:
     known = [weights(length, v, 32) for length in (2, 3, 5, 9, 20, 60, 300)]
     for theta in (fmpq(0), fmpq(2), FALLS):
         values = [float((q - theta * kappa).mid()) for q, kappa in known]
-        assert all(a > b > 0 for a, b in zip(values, values[1:], strict=False))
+        assert all(a > b > 0 for a, b in pairwise(values))
 
 
 def derivatives(v: float, t: Array) -> tuple[Array, ...]:
