@@ -50,7 +50,8 @@ def lines(length: int, gap: Gap) -> Lines:
     def phi(n: float, c: float) -> np.ndarray:
         y = np.sqrt(c * v)
         h = c * trace + 2 * np.sqrt(largest * n) * y * np.sqrt(largest) - largest * y * y
-        return np.maximum(np.maximum(q * h - 6 * smallest * c * v * kappa, (q - float(FALLS) * kappa) * h), 0)
+        larger = np.maximum(q * h - 6 * smallest * c * v * kappa, (q - as_float(FALLS) * kappa) * h)
+        return np.asarray(np.maximum(larger, 0))
 
     def best(f: np.ndarray, n: float, most: float) -> fmpq:
         inside = v <= max(most, v[1])
