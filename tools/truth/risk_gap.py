@@ -196,7 +196,7 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array,
         return float(total)
 
     def cells_of(left: Array, right: Array, slope: float, bend: Array) -> Array:
-        return np.maximum(left - slope * v[:-1], right - slope * v[1:]) + bend * last * width**2 / 8
+        return np.asarray(np.maximum(left - slope * v[:-1], right - slope * v[1:]) + bend * last * width**2 / 8)
 
     def of_phi(c: float) -> Any:
         def above(n: float, end: float, slope: float, cells: slice) -> float:
@@ -231,7 +231,7 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array,
         for k in range(1, parts + 1)
     ]
     mixed = average(shells[:, 1], of_plain) + scale / d * outer
-    return max(at) / 2 + 7 / 3 * high * b2 * mixed / (8 * parts**2)
+    return float(max(at) / 2 + 7 / 3 * high * b2 * mixed / (8 * parts**2))
 
 
 def _root_or_number(text: Any) -> float:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import ceil
 
 import numpy as np
 from flint import fmpq
-from scipy.optimize import minimize_scalar
-from scipy.stats import chi2
 
 from certattn.kernel.mathematics.exponential_fits import weights
-from certattn.kernel.theorems.training.gap_lines import FALLS, Gap, Lines
+from certattn.kernel.theorems.training.gap_lines import FALLS, Gap, Lines, outer_moments
 from certattn.provers.rounding import as_float
 
 BITS = 32
@@ -29,6 +26,8 @@ _MOST = 60.0
 _SHELLS = 14
 _OUTER = (0.05, 0.04, 0.03, 0.022, 0.016, 0.011, 7e-3, 4e-3, 2e-3, 8e-4, 2e-4, 2e-5, 1e-6)
 _SLOPE_DIGITS = 10**7
+# Of the slopes that are left, a third is left out so many times.
+_THIRDS = 45
 
 
 def lines(length: int, gap: Gap) -> Lines:
@@ -65,8 +64,16 @@ def lines(length: int, gap: Gap) -> Lines:
 
 def _ends(dimension: int) -> tuple[fmpq, ...]:
     shares = [1 - k / _SHELLS for k in range(1, _SHELLS)]
-    quantiles = [chi2.isf(share, dimension) for share in (*shares, *_OUTER)]
-    return tuple(dict.fromkeys(fmpq(ceil(32 * float(x)), 32) for x in quantiles))
+    return tuple(dict.fromkeys(_quantile(dimension, share) for share in (*shares, *_OUTER)))
+
+
+def _quantile(dimension: int, share: float) -> fmpq:
+    """The first multiple of 1/32 beyond which the chi-squared law has at most this probability."""
+    low, high = 0, 32 * 40 * (dimension + 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if float(outer_moments(dimension, fmpq(middle, 32))[0]) > share else (low, middle)
+    return fmpq(high, 32)
 
 
 def _nodes(most: float, step: Callable[[float], float]) -> tuple[fmpq, ...]:
@@ -78,8 +85,13 @@ def _nodes(most: float, step: Callable[[float], float]) -> tuple[fmpq, ...]:
 
 
 def _slope(v: np.ndarray, values: np.ndarray, mean: float) -> fmpq:
-    """Of the line that costs least where E v = `mean`."""
-    most = float(np.max(np.abs(np.diff(values)) / np.diff(v)))
-    cost = lambda slope: float(np.max(values - slope * v)) + slope * mean  # noqa: E731
-    found = minimize_scalar(cost, bounds=(0, most), method="bounded", options={"xatol": most * 1e-6})
-    return fmpq(round(max(float(found.x), 0.0) * _SLOPE_DIGITS), _SLOPE_DIGITS)
+    """Of the line that costs least where E v = `mean`: the cost is convex."""
+
+    def cost(slope: float) -> float:
+        return float(np.max(values - slope * v)) + slope * mean
+
+    low, high = 0.0, float(np.max(np.abs(np.diff(values)) / np.diff(v)))
+    for _ in range(_THIRDS):
+        third = (high - low) / 3
+        low, high = (low, high - third) if cost(low + third) <= cost(high - third) else (low + third, high)
+    return fmpq(round((low + high) / 2 * _SLOPE_DIGITS), _SLOPE_DIGITS)
