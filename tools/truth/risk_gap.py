@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.mean_square import moments
@@ -134,6 +135,8 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
     require_record(asserts, "asserts", {"length"}, {"excess", "shortfall"})
     require(len(asserts) > 1, "no bound")
     length = read_count(asserts["length"], 2)
+    if require_mapping(witness, "witness").get("majorant") == "lines":
+        return _by_lines(covariance, A2, b2, length, asserts, witness, folder)
     averages = _averages(witness, length, float(np.linalg.eigvalsh(covariance).max()) ** 2 * A2, folder)
     largest, trace = float(np.linalg.eigvalsh(covariance).max()), float(np.trace(covariance))
     truths, provable = [], averages is not None
@@ -150,6 +153,85 @@ def _over_ball(covariance: Array, ball: Any, asserts: Any, witness: Any, folder:
         if truth in truths:
             return Judgement(truth, 0.0, "a bound", provable)
     return Judgement(Truth.TRUE, 0.0, "a bound", provable)
+
+
+def _by_lines(
+    covariance: Array, A2: float, b2: float, length: int, asserts: Any, witness: Any, folder: Path
+) -> Judgement:
+    require("shortfall" not in asserts, "lines bound the excess")
+    require_record(witness, "witness", {"majorant", "nodes", "shells"})
+    nodes = read_vector(witness["nodes"], folder)
+    _increasing(nodes, 2)
+    rows = read_table(witness["shells"], folder)
+    require(all(len(row) == len(rows[0]) > 2 for row in rows), "rows of a shell")
+    shells = np.array([[float(entry) for entry in row] for row in rows])
+    require(bool(np.all(np.diff(shells[:, 0], prepend=0) > 0) and np.all(shells[:, 1:] >= 0)), "shells")
+    stated = float(read_number(asserts["excess"]))
+    shown = lines_excess(covariance, A2, b2, length, np.array([float(v) for v in nodes]), shells)
+    seen = max(_tried(covariance, A2, b2, length))
+    truth = Truth.FALSE if seen > stated + _SLACK else Truth.TRUE if shown < stated else Truth.OPEN
+    return Judgement(truth, 0.0, "a bound", shown <= stated * (1 + _SLACK))
+
+
+def lines_excess(covariance: Array, A2: float, b2: float, length: int, v: Array, shells: Array) -> float:
+    """The bound of the page, section `lines`, from q and kappa by quadrature."""
+    seen = np.array([moments(sqrt(x), length, 801) for x in v])
+    q = seen[:, 0]
+    kappa = np.where(v > 0, (q * (1 + v) - seen[:, 2]) / (6 * np.where(v > 0, v, 1)), 0)
+    squares, d = np.linalg.eigvalsh(covariance), len(covariance)
+    low, high, trace, scale = squares[0], squares[-1], squares.sum(), squares[-1] ** 2 * A2
+    ends, parts = np.append(0, shells[:, 0]), shells.shape[1] - 2
+    plain, weighted = -np.diff(chi2.sf(ends, d)), -np.diff(d * chi2.sf(ends, d + 2))
+    beyond, outer = chi2.sf(ends[-1], d), d * chi2.sf(ends[-1], d + 2)
+    width, last = np.diff(v), q[1:]
+    ladder = 1.2 ** np.arange(-12, 13)
+
+    def average(slopes: Array, above: Any) -> float:
+        total = 0.0
+        for i, slope in enumerate(slopes):
+            cells = slice(0, int(np.searchsorted(v, ends[i + 1] * scale)))
+            least, most = (above(n, ends[i + 1], slope, cells) for n in ends[i : i + 2])
+            slack = (weighted[i] - ends[i] * plain[i]) / (ends[i + 1] - ends[i])
+            total += least * plain[i] + (most - least) * slack + slope * scale / d * weighted[i]
+        return float(total)
+
+    def cells_of(left: Array, right: Array, slope: float, bend: Array) -> Array:
+        return np.asarray(np.maximum(left - slope * v[:-1], right - slope * v[1:]) + bend * last * width**2 / 8)
+
+    def of_phi(c: float) -> Any:
+        def above(n: float, end: float, slope: float, cells: slice) -> float:
+            fit = np.searchsorted(ladder, np.sqrt(c * v[1:] / end) * (1 + 1e-12), side="right") - 1
+            nu = ladder[np.maximum(fit, 0)]
+            tilt = -(1 - 1 / nu) * c * np.where(nu > 1 - 1e-9, low, high)
+            first, second = (c * trace + nu * high * n + tilt * x for x in (v[:-1], v[1:]))
+            size, steep = np.maximum(abs(first), abs(second)), 2 * abs(tilt)
+            best = last * np.maximum(first, second) - slope * v[:-1]
+            sides = ((q[:-1], kappa[:-1], first, v[:-1]), (last, kappa[1:], second, v[1:]))
+            for part in (0.25, 1.0):
+                bend = 4.25 * size + steep
+                families = (
+                    ([f * h - 6 * part * low * c * at * x for f, x, h, at in sides],
+                     bend + 6 * part * low * c * (4.25 * v[1:] + 5 / 9)),
+                    ([(f - 4.5 * part * x) * h for f, x, h, at in sides],
+                     bend + 4.5 * part * (4.25 * size + 8 / 7 * steep)),
+                )  # fmt: skip
+                larger = [cells_of(left, right, slope, bend) for (left, right), bend in families]
+                best = np.minimum(best, np.maximum(*larger))
+            found = max(0.0, float(best[cells].max()))
+            return found if v[-1] >= end * scale else max(found, c * trace + high * n - slope * v[-1])
+
+        return above
+
+    def of_plain(n: float, end: float, slope: float, cells: slice) -> float:
+        found = max(0.0, float(cells_of((q * v)[:-1], (q * v)[1:], slope, 4.25 * v[1:])[cells].max()))
+        return found if v[-1] >= end * scale else max(found, scale * end - slope * v[-1])
+
+    at = [
+        average(shells[:, k + 1], of_phi(b2 * (k / parts) ** 2)) + b2 * (k / parts) ** 2 * trace * beyond + high * outer
+        for k in range(1, parts + 1)
+    ]
+    mixed = average(shells[:, 1], of_plain) + scale / d * outer
+    return float(max(at) / 2 + 7 / 3 * high * b2 * mixed / (8 * parts**2))
 
 
 def _root_or_number(text: Any) -> float:

@@ -10,14 +10,18 @@ from flint import arb, fmpq
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.theorems.training.gap_lines import Gap, Lines
 from certattn.kernel.theorems.training.risk_gap import Ball, Logistic, Majorant, Power
 from certattn.provers.rounding import as_float
+from certattn.provers.training.gap_shells import lines
 from certattn.provers.training.gap_tables import tabulated
 
 BITS = 64
 _LONGEST = 10**15
 # theta of a power: multiples of 1/_GRID of the largest.
 _GRID = 32
+# Lines take seconds a length: lengths that are neighbours up to this part are not told apart.
+_FINEST = 64
 # The first length that is tried, and the largest step from one to the next.
 _FIRST, _LARGEST_STEP = 64, 64.0
 
@@ -27,11 +31,14 @@ class Search:
     """Majorants of a kind over a ball, `asked` the bounds that they should keep; `theta` is of a power."""
 
     ball: Ball
+    gap: Gap
     kind: str
     theta: fmpq | None
     asked: Mapping[str, fmpq]
 
-    def majorant(self, length: int) -> Majorant:
+    def majorant(self, length: int) -> Majorant | Lines:
+        if self.kind == "lines":
+            return lines(length, self.gap)
         if self.kind == "logistic":
             return Logistic(length)
         with working_precision(BITS):
@@ -41,19 +48,21 @@ class Search:
             thetas = [self.theta] if self.theta is not None else self._thetas(scale)
             return min((Power(length, theta) for theta in thetas), key=self._worst)
 
-    def bounds(self, majorant: Majorant) -> dict[str, arb]:
-        """Of R_L - R and R - R_L."""
+    def bounds(self, majorant: Majorant | Lines) -> dict[str, arb]:
+        """Of R_L - R and R - R_L; lines bound the first alone."""
         with working_precision(BITS):
+            if isinstance(majorant, Lines):
+                return {"excess": majorant.excess(self.gap, BITS // 2)}
             plain, weighted = (majorant.average(k, self.ball.scale(), BITS) for k in (0, 1))
             excess, shortfall = self.ball.excess(plain, weighted), self.ball.shortfall(plain, weighted)
             return {"excess": excess, "shortfall": shortfall}
 
-    def shortest(self) -> tuple[int, Majorant]:
+    def shortest(self) -> tuple[int, Majorant | Lines]:
         """The least length at which the bounds are kept, and the majorant there."""
         low, high, length = 1, 0, _FIRST
         tried: list[tuple[int, float]] = []
-        found: Majorant | None = None
-        while high - low != 1:
+        found: Majorant | Lines | None = None
+        while found is None or high - low > (max(1, high // _FINEST) if self.kind == "lines" else 1):
             majorant = self.majorant(length)
             ratio = self._worst(majorant)
             tried.append((length, ratio))
@@ -65,7 +74,6 @@ class Search:
                 raise NotProvedError(f"no length up to {_LONGEST} is shown to be enough by the majorant {self.kind}")
             guess = _guess(tried)
             length = max(guess, low + 1) if high == 0 else min(max(guess, low + 1), high - 1)
-        assert found is not None
         return high, found
 
     def _objective(self, plain: float, weighted: float) -> float:
@@ -77,7 +85,7 @@ class Search:
         asked = self.asked or {"excess": fmpq(1)}
         return max(float(found[name]) / max(as_float(bound), 1e-300) for name, bound in asked.items())
 
-    def _worst(self, majorant: Majorant) -> float:
+    def _worst(self, majorant: Majorant | Lines) -> float:
         """The same of a majorant, rounded up; infinite where it has no averages."""
         found, asked = self.bounds(majorant), self.asked or {"excess": fmpq(1)}
         if any(bound.is_finite() is not True for bound in found.values()):

@@ -18,6 +18,7 @@ from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.fitted_averages import FittedAverage
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.gap_lines import Gap, Lines
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance, read_task
 from certattn.kernel.theorems.training.risk_gap import (
     BALL,
@@ -31,6 +32,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     Power,
     Tabulated,
     ball_of,
+    gap_over,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.doubts import long
@@ -40,7 +42,7 @@ from certattn.provers.rounding import last_place, midpoint, round_up, upper_rati
 from certattn.provers.training.gap_lengths import BITS, Search
 from certattn.provers.weight_fits import Said, fits, look, stated_fits
 
-TABLE, LOGISTIC, POWER = MAJORANTS = ("table", "logistic", "power")
+TABLE, LOGISTIC, POWER, LINES = MAJORANTS = ("table", "logistic", "power", "lines")
 DIGITS = 3
 
 # What is asserted, and its witness.
@@ -73,8 +75,9 @@ def generate(
         Of prompts; over a ball, the shortest that keeps the bounds asked for is searched for without it.
     excess, shortfall : exact number, optional
         Bounds asked for over a ball; without them the best for `length` are stated.
-    majorant : {"table", "logistic", "power"}
-        Over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`.
+    majorant : {"table", "logistic", "power", "lines"}
+        Over a ball, what lies above E sum p_i^2: `table`, `logistic` or `power`; or `lines` above what a query adds,
+        the sharpest for the excess, which take a minute.
     theta : exact number, optional
         The exponent of `power`; the best is searched for if left out.
     digits : int
@@ -121,7 +124,12 @@ def generate(
     def found(written: Certificate) -> Found:
         _, values = GIVEN.read(written.given, written.reading)
         if BALL in values:
-            return _over_ball(Search(_ball(values), _kind(majorant, exponent), exponent, bounds), length, digits)
+            kind = _kind(majorant, exponent)
+            if kind == LINES and shortfall is not None:
+                raise UsageError(
+                    "--shortfall: the majorant lines bounds the excess alone; take table for the shortfall"
+                )
+            return _over_ball(Search(_ball(values), _gap(values), kind, exponent, bounds), length, digits)
         other = None if majorant == TABLE else majorant
         _require_none({"length": length, **asked, "majorant": other, "theta": theta})
         return _at_parameters(values, digits, said)
@@ -147,6 +155,11 @@ def _ball(values: Values) -> Ball:
         return ball_of(read_covariance(values[COVARIANCE]), values[BALL])
 
 
+def _gap(values: Values) -> Gap:
+    with working_precision(BITS):
+        return gap_over(read_covariance(values[COVARIANCE]), values[BALL])
+
+
 def _kind(majorant: str, theta: fmpq | None) -> str:
     if majorant not in MAJORANTS:
         raise UsageError(f"the majorant {majorant!r} is none of {', '.join(MAJORANTS)}")
@@ -169,7 +182,7 @@ def _over_ball(search: Search, length: int | None, digits: int) -> Found:
     return asserts, _witness(majorant)
 
 
-def _kept(search: Search, majorant: Majorant) -> dict[str, Plain]:
+def _kept(search: Search, majorant: Majorant | Lines) -> dict[str, Plain]:
     """The bounds that were asked for."""
     found = search.bounds(majorant)
     with working_precision(BITS):
@@ -180,13 +193,17 @@ def _kept(search: Search, majorant: Majorant) -> dict[str, Plain]:
     return {name: format_rational(bound) for name, bound in search.asked.items()}
 
 
-def _found(search: Search, majorant: Majorant, digits: int) -> dict[str, Plain]:
+def _found(search: Search, majorant: Majorant | Lines, digits: int) -> dict[str, Plain]:
     """The best that the majorant proves."""
     found = search.bounds(majorant)
     return {name: format_rational(round_up(upper_rational(bound), digits)) for name, bound in found.items()}
 
 
-def _witness(majorant: Majorant) -> dict[str, Plain]:
+def _witness(majorant: Majorant | Lines) -> dict[str, Plain]:
+    if isinstance(majorant, Lines):
+        rows = zip(majorant.ends, majorant.plain_slopes, *majorant.slopes, strict=True)
+        shells: list[Plain] = [[format_rational(entry) for entry in row] for row in rows]
+        return {"majorant": LINES, "nodes": [format_rational(v) for v in majorant.nodes], "shells": shells}
     if isinstance(majorant, Tabulated):
         rows = zip(majorant.nodes, majorant.values, strict=True)
         table: list[Plain] = [[format_rational(v), format_rational(value)] for v, value in rows]
@@ -231,7 +248,7 @@ COMMAND = Command(
     Option("--length", "Over a ball: length of the prompts; the shortest is found by default.", Whole(2, MOST_COUNT)),
     Option("--excess", "Over a ball: how far R_L may be above R.", metavar="E"),
     Option("--shortfall", "Over a ball: how far R_L may be below R.", metavar="E"),
-    Option("--majorant", "Over a ball: what lies above the sum of squared weights.", MAJORANTS),
+    Option("--majorant", "Over a ball: what the bound rests on; lines are the sharpest, in a minute.", MAJORANTS),
     Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
     Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
     doubts=[long],

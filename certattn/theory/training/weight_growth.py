@@ -118,6 +118,64 @@ def check_lengths(kernel: Kernel) -> Iterator[Check]:
     yield equal("and so is a normal variable", sympy.diff(normal, y, 2), -1 / v)
 
 
+def check_longer_prompts(kernel: Kernel) -> Iterator[Check]:
+    """What is left of q without a part of kappa is the integral of a function that is positive.
+
+    h and its derivatives are letters; d/dv of them follows from h_v = h''/2 + (1/2 - h) h'.
+    """
+    h = [positive_symbol(f"h_{k}") for k in range(10)]
+    half = sympy.Rational(1, 2)
+
+    def dt(f: Expr) -> Expr:
+        return sum(sympy.diff(f, h[k]) * h[k + 1] for k in range(len(h) - 1))
+
+    def dv(f: Expr) -> Expr:
+        total, growth = sympy.Integer(0), h[2] / 2 + (half - h[0]) * h[1]
+        for k in range(5):
+            total += sympy.diff(f, h[k]) * growth
+            growth = dt(growth)
+        return total
+
+    # 3 Psi_3 - Psi_4 - (Psi_2^2 / Psi_1)' over Psi_1, from Psi_(k+1) = k Psi_k - Psi_k' and Psi_1' = (1 - h) Psi_1.
+    ratio = [sympy.Integer(1)]
+    for k in (1, 2, 3):
+        ratio.append(k * ratio[-1] - dt(ratio[-1]) - ratio[-1] * (1 - h[0]))
+    spread = 3 * ratio[2] - ratio[3] - dt(h[0] ** 2) - h[0] ** 2 * (1 - h[0])
+    k = h[0] - h[0] ** 2 + h[0] * h[1] - h[2]
+    yield equal("Psi_2 / Psi_1", ratio[1], h[0])
+    yield equal("6 kappa", sympy.expand(spread), k)
+    a = h[2] / h[1]
+    w, p = 1 - dt(k) / h[1], a**2 + a * sympy.log(a)
+
+    def along(f: Expr, drift: Expr) -> Expr:
+        return dt(dt(f)) / 2 + drift * dt(f)
+
+    plain, drift = half - h[0], half - h[0] + a
+    yield equal("h''", dv(h[2]), along(h[2], plain) - 3 * h[1] * h[2])
+    y = h[1] - h[2]
+    yield equal("h' - h''", dv(y), along(y, plain) - h[1] * y + 2 * h[1] * h[2])
+    z, lost = w - p, (2 + 1 / a) * dt(a) ** 2 / 2
+    yield equal("w - p", dv(z), along(z, drift) - 2 * h[1] * z + h[1] * (4 * h[0] - h[1]) + lost)
+    # The least of p is at log a = -1 - 2a, where it is -a - a^2; this a is below 1/4, as log(1/4) > -3/2.
+    yield equal("where p is least", sympy.diff(p, h[2]) * h[1], 2 * a + sympy.log(a) + 1)
+    yield Check("p is at least -5/16", bool(sympy.log(4) < sympy.Rational(3, 2)))
+    falls = kernel.gap_lines.FALLS.expr
+    yield Check("and that is enough", bool(falls / 6 * (1 + sympy.Rational(5, 16)) <= 1))
+    yield equal("q + 6 kappa, at most", kernel.gap_lines.SUM.expr, 1 + 6 / falls)
+    # kappa' over P_2 = s^2, by the moments m_k.
+    s, m1, m2 = (positive_symbol(name) for name in ("s", "m_1", "m_2"))
+    t = s**2
+    steep = (3 + 22 * t) * m1 - 13 * m2 - 2 * t - 10 * t**2
+    high = sympy.expand(steep.subs(m2, m1**2))
+    most = (3 + 22 * t) ** 2 / 52 - 2 * t - 10 * t**2
+    yield equal("the largest over m_1", most - high, 13 * (m1 - (3 + 22 * t) / 26) ** 2)
+    rising, falling = kernel.gap_lines.MOST_RISING.expr, kernel.gap_lines.MOST_FALLING.expr
+    yield equal("kappa' <= 5/18 q", rising - most, sympy.Rational(9, 13) * (t - sympy.Rational(7, 18)) ** 2)
+    low = sympy.expand(steep.subs(m2, s * m1))
+    yield Check("m_1 raises the lower bound", is_nonnegative(sympy.diff(low, m1), [s]))
+    yield Check("kappa' >= -8/7 q", is_nonnegative(low.subs(m1, t) + falling, [s]))
+
+
 def check_complex_variances(kernel: Kernel) -> Iterator[Check]:
     """Normal densities of complex variance, the heat equation of phi, and how binomial prompts come in."""
     weights = kernel.exponential_fits

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import acb, arb, ctx, fmpq, fmpz
 
@@ -74,6 +74,7 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.document.tree import Node
 from certattn.kernel.given.weight_fits import (
     FITS,
+    NODES,
     NODES_INCREASE,
     average_keeps,
     nodes_increase,
@@ -89,8 +90,11 @@ from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
+
+if TYPE_CHECKING:
+    from certattn.kernel.theorems.training.gap_lines import Gap, Lines
 
 
 class Square(Scale):
@@ -118,10 +122,11 @@ LENGTH = Field("length", Count(2), "the length from which on prompts are meant, 
 EXCESS = Field("excess", Rational(), "R_L - R is at most this over the ball", required=False)
 SHORTFALL = Field("shortfall", Rational(), "R - R_L is at most this over the ball", required=False)
 
-KINDS = ("logistic", "power", "table")
+KINDS = ("logistic", "power", "table", "lines")
 MAJORANT = Field("majorant", Choice(KINDS), "what lies above E sum p_i^2")
 THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1")
 TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on")
+SHELLS = Field("shells", Matrix(), "rows [end, slopes of two lines or more] of shells of x'Sigma^-1 x")
 
 
 def _optional(*fields: Field[Any]) -> list[Field[Any]]:
@@ -131,9 +136,10 @@ def _optional(*fields: Field[Any]) -> list[Field[Any]]:
 # What is asserted and hinted depends on what is given; the section's schema has all of it.
 ASSERTS_AT_POINT, FITS_WITNESS = Record(GAP), Record(*FITS)
 ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHORTFALL)])
-MAJORANTS = Variant("majorant", dict(zip(KINDS, (Record(), Record(THETA), Record(TABLE)), strict=True)))
+_MAJORANTS = (Record(), Record(THETA), Record(TABLE), Record(NODES, SHELLS))
+MAJORANTS = Variant("majorant", dict(zip(KINDS, _MAJORANTS, strict=True)))
 ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
-WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, *FITS))
+WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, SHELLS, *FITS))
 
 
 # -d^2 q/dv^2 is at most this times q.
@@ -323,7 +329,7 @@ class StatedGap:
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    proof: FittedAverage | Majorant
+    proof: FittedAverage | Majorant | Lines
 
 
 def read(certificate: Certificate) -> StatedGap:
@@ -334,7 +340,7 @@ def read(certificate: Certificate) -> StatedGap:
         raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
     if form == BALL.name:
         asserts = ASSERTS_OVER_BALL.read(certificate.asserts, reading)
-        majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts[LENGTH])
+        majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts)
         return StatedGap(given, asserts, task.read_covariance(given[task.COVARIANCE]), majorant)
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
     covariance, parameters = task.read_task(given, POINT)
@@ -344,15 +350,33 @@ def read(certificate: Certificate) -> StatedGap:
     return StatedGap(given, asserts, covariance, average)
 
 
-def _read_majorant(kind: str, stated: Values, length: int) -> Majorant:
+def _read_majorant(kind: str, stated: Values, asserts: Values) -> Majorant | Lines:
+    length = asserts[LENGTH]
     if kind == "logistic":
         return Logistic(length)
     if kind == "power":
         return Power(length, stated[THETA])
+    if kind == "lines":
+        return _read_lines(stated, asserts)
     stated[TABLE].require_shape(None, 2, "for a table: rows [variance, value]")
     columns = stated[TABLE].load().T
     require_nodes(columns.columns, 2, stated, TABLE)
     return Tabulated(tuple(columns.row(0)), tuple(columns.row(1)))
+
+
+def _read_lines(stated: Values, asserts: Values) -> Lines:
+    from certattn.kernel.theorems.training.gap_lines import Lines
+
+    if SHORTFALL in asserts:
+        expected = "no shortfall beside the majorant lines, which bounds the excess alone"
+        raise asserts.node(SHORTFALL).malformed(expected, "a shortfall")
+    nodes = stated[NODES].load().row(0)
+    require_nodes(len(nodes), 2, stated, NODES)
+    columns = stated[SHELLS].load().T
+    if columns.rows < 3:
+        raise stated.node(SHELLS).malformed("rows [end, slope, slope, ...] with two slopes or more")
+    ends, plain, *slopes = (tuple(columns.row(k)) for k in range(columns.rows))
+    return Lines(asserts[LENGTH], tuple(nodes), ends, tuple(slopes), plain)
 
 
 # -- what proves it
@@ -370,7 +394,10 @@ def obligations(stated: StatedGap) -> Iterator[Obligation]:
 _MOST_NODE_BITS = 128
 
 
-def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
+def _over_ball(stated: StatedGap, majorant: Majorant | Lines) -> Iterator[Obligation]:
+    if not isinstance(majorant, Logistic | Power | Tabulated):
+        yield from _by_lines(stated, majorant)
+        return
     needs: tuple[str, ...] = ()
     if isinstance(majorant, Power):
         needs = ("theta.above", "theta.below")
@@ -385,6 +412,29 @@ def _over_ball(stated: StatedGap, majorant: Majorant) -> Iterator[Obligation]:
         yield Obligation("excess", lambda: bounds()[0], "<=", stated.asserts[EXCESS], Part.WITNESS, needs)
     if SHORTFALL in stated.asserts:
         yield Obligation("shortfall", lambda: bounds()[1], "<=", stated.asserts[SHORTFALL], Part.WITNESS, needs)
+
+
+def _by_lines(stated: StatedGap, lines: Lines) -> Iterator[Obligation]:
+    part, zero, needs = Part.WITNESS, fmpq(0), (*NODES_INCREASE, "shells.increase", "shells.slopes")
+    yield from nodes_increase(lines.nodes)
+    yield Obligation("shells.increase", min(b - a for a, b in pairwise((zero, *lines.ends))), ">", zero, part)
+    slopes = min(min(each) for each in (lines.plain_slopes, *lines.slopes))
+    yield Obligation("shells.slopes", slopes, ">=", zero, part)
+    excess = lambda: _excess_by_lines(stated, lines)  # noqa: E731
+    yield Obligation("excess", excess, "<=", stated.asserts[EXCESS], part, needs)
+
+
+def _excess_by_lines(stated: StatedGap, lines: Lines) -> arb:
+    return lines.excess(gap_over(stated.covariance, stated.given[BALL]), min(ctx.prec // 2, _MOST_NODE_BITS))
+
+
+def gap_over(covariance: ExactMatrix, stated: Values) -> Gap:
+    """What lines need to know of the task and the ball."""
+    from certattn.kernel.theorems.training.gap_lines import Gap
+
+    ball = ball_of(covariance, stated)
+    smallest = smallest_eigenvalue(task.BallMatrix.around(covariance).balls, ctx.prec)
+    return Gap(covariance.rows, ball.trace, smallest, ball.largest, ball.scale(), ball.b_squared)
 
 
 def _of_table(table: Tabulated, length: int) -> Iterator[Obligation]:

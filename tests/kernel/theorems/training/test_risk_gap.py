@@ -19,7 +19,7 @@ from certattn.kernel.given import weight_fits
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exponential_fits import ExponentialSum
 from certattn.kernel.mathematics.fitted_averages import FittedAverage
-from certattn.kernel.theorems.training import risk_gap
+from certattn.kernel.theorems.training import gap_lines, risk_gap
 from certattn.kernel.theorems.training.risk_gap import obligations, read
 
 cases = Cases("gap_cases")
@@ -36,7 +36,7 @@ CLAIM = CLAIMS["risk-gap"]
 
 
 def test_a_bound_over_a_ball_refutes_nothing() -> None:
-    for family in (cases.LOGISTIC, cases.POWER, cases.TABLE):
+    for family in (cases.LOGISTIC, cases.POWER, cases.TABLE, cases.LINES):
         assert REFUTED not in {case.verdict for case in family.cases()}
         assert REJECTED in {case.verdict for case in family.cases()}
 
@@ -82,6 +82,10 @@ SABOTAGE: dict[str, Sabotage] = {
     "r for r^2": (risk_gap.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
     "no query": (risk_gap.Ball, "query_average", lambda self, plain, weighted: 0 * plain, cases.POWER),
     "no chord": (risk_gap, "chord_excess", lambda step, last: arb(0), cases.TABLE),
+    "no bend between nodes": (gap_lines, "MOST_CURVED", fmpq(0), cases.LINES),
+    "twice as much of kappa": (gap_lines, "FALLS", fmpq(9), cases.LINES),
+    "one value of b": (gap_lines, "SUM", fmpq(0), cases.LINES),
+    "no lines": (gap_lines, "largest_above", lambda *_: arb(0), cases.LINES),
     "half a ramp": (risk_gap, "ramp", lambda start, scale, lower, upper: scale * upper / 2, cases.TABLE),
 }  # fmt: skip
 
