@@ -12,7 +12,7 @@ from generating import refuses, states
 from certattn import generate as generate_certificate
 from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.exponential_fits import weights
+from certattn.kernel.mathematics.weight_growth import weights
 from certattn.provers.training import gap_tables
 
 Run = Callable[..., Any]

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from certattn.kernel.given.weight_fits import fitted_value
+from certattn.kernel.mathematics.exponential_fits import weights
+from certattn.provers.weight_fits import fits
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.exponential_fits import weights
 from certattn.kernel.theorems.prompts.output_mean_square import Method, bounds_of, read_given
 from certattn.provers.prompts.output_mean_square import general_parameters
-from certattn.provers.weight_fits import fits
 
 LENGTHS = (100, 1000, 10_000, 1_000_000)
 _TOKENS = 4_000_000
