@@ -223,11 +223,14 @@ class _Errors:
         return bound if beyond is None else bound.min(beyond)
 
 
-def lattice(length: int, variance: fmpq, degree: int, bits: int, block: int) -> Lattice:
-    """Nodes that give integrals of prod Psi_k phi^(L-b) over t, of that degree K and k <= `block`, about `bits` bits.
+def lattice(length: int, variance: fmpq, degree: int, bits: int, block: int | None = None) -> Lattice:
+    """Nodes that give integrals of prod Psi_k phi^(L-b) over t, of that degree K, about `bits` bits.
+
+    Every k is at most `block`, which is K if it is left out.
 
     phi is needed more accurately, for its power. All in integers; 7/10 stands for log 2, 9 for 2 pi 3/2.
     """
+    block = degree if block is None else block
     size = fmpq(7, 10) * length.bit_length()
     nats = fmpq(7, 10) * bits
     steps = int(((nats + 3 * degree) / 9).ceil())

@@ -5,8 +5,8 @@ With f and g quadratic forms of z, and q and kappa as in `weight_growth`,
     E[q(v) f(z) + kappa(v) g(z)] = int_0^oo [q(v_0 + t) w_f(t) + kappa(v_0 + t) w_g(t)] dt,
 
 w the densities of `score_variances`. With t = V(s) = 3/2 log(1 + e^s) this is an integral over the line, and the
-integrand is analytic for |Im s| < pi/2. The trapezoid rule with step h is off by at most strip_error(alpha, h) times what the
-integrand weighs on Im s = alpha < pi/2, and there
+integrand is analytic for |Im s| < pi/2. The trapezoid rule with step h is off by at most strip_error(alpha, h) times
+what the integrand weighs on Im s = alpha < pi/2, and there
 
     |arg V'|, |arg V| <= alpha,   0 <= Im V <= 3/2 alpha,   Re V grows from 0 on,
 
@@ -29,7 +29,6 @@ from functools import cached_property, lru_cache
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import strip_error, within
@@ -67,7 +66,10 @@ class WeightAverage:
 
     @method
     def value(self, most_bits: int = _MOST_BITS) -> arb:
-        """The average, to about three quarters of so many bits, or of half the working precision. Raises NoBound."""
+        """The average, to about three quarters of so many bits, or of half the working precision.
+
+        Not finite where the scores vary too differently along different directions of z.
+        """
         bits = min(ctx.prec // 2, most_bits)
         if bits not in self._known:
             with working_precision(2 * _MOST_BITS):
@@ -86,7 +88,7 @@ class WeightAverage:
             return q * f.constant + kappa * g.constant
         densities = law.densities([f, g], 2 * bits)
         if densities is None:
-            raise NoBound("the scores vary too differently along different directions of the query; use integral")
+            return arb.nan()
         return _Rule(self.length, law, self.of_q, (f, g), densities).value(bits)
 
 

@@ -126,7 +126,8 @@ def generate(
 def _known_digits(bounds: Bounds) -> int:
     """Of the mean over queries, at the working precision: more would ask the checker for more bits."""
     value = bounds.ranges["mean_square"].upper
-    assert value is not None
+    if value is None or not value().is_finite() or not value().mid() > 0:
+        raise NotProvedError("scores that vary so differently are not averaged; use the method integral")
     return max(1, decimal_exponent(midpoint(value())) - decimal_exponent(midpoint(arb(value().rad()))) + 1)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics import score_variances, weight_averages
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -30,7 +29,7 @@ def average(mean: Rows, covariance: Rows, constant: fmpq, B: Rows, N: Rows) -> Q
 
 PLANE = ([["1", "-1/2"]], [["1", "1/2"], ["1/2", "1"]], [["1/2", "1/4"], ["1/4", "1/3"]])
 CENTRED = ([["0", "0"]], [["1", "1/2"], ["1/2", "1"]], [["1/2", "1/4"], ["1/4", "1/3"]])
-OF_RANK_ONE = ([["1", "1/2"]], [["2", "1"], ["1", "1"]], [["1/4", "1/2"], ["1/2", "1"]])
+OF_RANK_ONE = ([["1", "1/2"]], [["1", "1/2"], ["1/2", "1/2"]], [["1/8", "1/4"], ["1/4", "1/2"]])
 BESIDE = ([["1", "1/2"]], [["1", "0"], ["0", "0"]], [["1/2", "1/4"], ["1/4", "1/3"]])
 STILL = ([["1", "1/2"]], [["0", "0"], ["0", "0"]], [["1/2", "1/4"], ["1/4", "1/3"]])
 INDEFINITE = [["1", "2"], ["2", "-3"]]
@@ -159,5 +158,5 @@ def test_beyond_the_largest_variance_q_is_above_what_it_is_there() -> None:
 def test_eigenvalues_that_are_far_apart_have_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_variances, "_MOST_TERMS", 20)
     f = average(*PLANE[:2], fmpq(1), INDEFINITE, PLANE[2])
-    with working_precision(64), pytest.raises(NoBound, match="along different directions"):
-        WeightAverage(10, f, f).value()
+    with working_precision(64):
+        assert not WeightAverage(10, f, f).value().is_finite()

@@ -241,9 +241,7 @@ LAWS_OF_QUERIES = [
 
 
 @pytest.mark.parametrize(("mean", "covariance", "length"), LAWS_OF_QUERIES)
-def test_averages_over_queries_agree_with_quadrature_and_simulation(
-    mean: str, covariance: str, length: int
-) -> None:
+def test_averages_over_queries_agree_with_quadrature_and_simulation(mean: str, covariance: str, length: int) -> None:
     """q and kappa by `PowerSums` at the queries of a Gauss-Hermite rule, and prompts and queries drawn."""
     law = "  law: {kind: gaussian, mean: [0, 1], covariance: [[1/4, 0], [0, 1/2]]}\n  U: [[1/2, 1], [0, 1/2]]\n"
     queries = f"  queries: {{mean: {mean}, covariance: {covariance}}}\n  length: {length}\n"
