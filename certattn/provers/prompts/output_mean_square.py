@@ -128,6 +128,8 @@ def _known_digits(bounds: Bounds) -> int:
     value = bounds.ranges["mean_square"].upper
     if value is None or not value().is_finite() or not value().mid() > 0:
         raise NotProvedError("scores that vary so differently are not averaged; use the method integral")
+    if value().rad() == 0:
+        return DIGITS
     return max(1, decimal_exponent(midpoint(value())) - decimal_exponent(midpoint(arb(value().rad()))) + 1)
 
 

@@ -21,7 +21,8 @@ CLAIMS = {
 }  # fmt: skip
 # Claims whose edges integrals and tables of doubles do not tell apart.
 EDGES = {
-    "no tilt: equal weights", "scores of a huge variance", "given parameters", "averaged over queries, exactly", "averaged over queries, for every length from one on",
+    "no tilt: equal weights", "scores of a huge variance", "given parameters", "averaged over queries, exactly",
+    "averaged over queries, for every length from one on",
 }  # fmt: skip
 FAMILIES = [each for each in every_family() if each.claim in CLAIMS]
 
