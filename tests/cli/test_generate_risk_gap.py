@@ -10,9 +10,7 @@ import pytest
 from generating import refuses, states
 
 from certattn import generate as generate_certificate
-from certattn.kernel.document.certificate import load
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.mathematics.exponential_fits import weights
 from certattn.provers.training import gap_tables
 
 Run = Callable[..., Any]
@@ -64,27 +62,6 @@ test_what_cannot_be_stated_is_said = refuses(
         ([POINT.replace("length: 4", "length: 1")], "task.yaml: length"),
     ],
 )
-
-
-def test_progress_at_given_parameters_counts_the_points_of_the_fits(folder: Path) -> None:
-    found: list[tuple[int, int]] = []
-    given = {"covariance": [["1/2"]], "length": "4", "parameters": {"A": [["1/2"]], "b": "1/2"}}
-    generate_certificate("risk-gap", folder / "gap.yaml", given=given, digits=1, said=lambda *said: found.append(said))
-    orders = [int(order) for order in load(folder / "gap.yaml").plain["witness"]["orders"]]
-    assert [done for done, _ in found] == [sum(orders[:k]) + k for k in range(1, len(orders) + 1)]
-    assert {points for _, points in found} == {found[-1][0]}
-
-
-def test_progress_points_are_not_enclosed_again_for_the_bounds(folder: Path) -> None:
-    given = {"covariance": [["1/2"]], "length": "5", "parameters": {"A": [["1/2"]], "b": "1/2"}}
-    seen: list[int] = []
-    generate_certificate("risk-gap", folder / "gap.yaml", given=given, digits=1, said=lambda *_: seen.append(misses()))
-    # After the last piece: the start of the first piece, variance 0 and the end are all that is left.
-    assert misses() - seen[-1] <= 3
-
-
-def misses() -> int:
-    return weights.cache_info().misses
 
 
 def test_a_length_that_certificates_do_not_hold_is_refused(folder: Path) -> None:

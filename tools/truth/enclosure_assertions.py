@@ -38,7 +38,6 @@ from certattn.kernel.mathematics import (
     capped_sums,
     enclosure,
     every_length,
-    exponential_fits,
     functions,
     linearization,
     losses,
@@ -46,6 +45,7 @@ from certattn.kernel.mathematics import (
     singular_values,
     softmax,
     spectrum,
+    weight_growth,
 )
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -551,17 +551,17 @@ CASES: dict[str, list[Case]] = {
             "above",
         )
     ],
-    "exponential_fits.density_growth": [
+    "weight_growth.density_growth": [
         Case(
-            lambda t, y: exponential_fits.density_growth(t, y),
+            lambda t, y: weight_growth.density_growth(t, y),
             lambda t, y: (1 + t * t) ** (mp.mpf(1) / 4) * mp.exp(t * y / 8),
             (SHORT, SHORT),
         )
     ],
-    "exponential_fits.kept_share": [Case(exponential_fits.kept_share, lambda c, y: 1 - c * y / 3, (REAL, REAL))],
-    "exponential_fits.thinned_collision": [
+    "weight_growth.kept_share": [Case(weight_growth.kept_share, lambda c, y: 1 - c * y / 3, (REAL, REAL))],
+    "weight_growth.thinned_collision": [
         Case(
-            lambda p, v: exponential_fits.thinned_collision(11, p, v),
+            lambda p, v: weight_growth.thinned_collision(11, p, v),
             lambda p, v: 2 * mp.exp(v) / (p * 11),
             (UNIT, REAL),
         )

@@ -108,7 +108,8 @@ class Lattice:
         """For k = 0..degree the list of Psi_k(t) over the outer nodes."""
         last = max(j * self.finer + self.row(j)[-1] for j in self.outer)
         nodes = range(self.outer[0] * self.finer + self.inner[0], last + 1)
-        powers = {n: arb(n * self.fine_step).exp() for n in nodes}
+        step = arb(self.fine_step)
+        powers = {n: (n * step).exp() for n in nodes}
         values = {n: (-x).exp() for n, x in powers.items()}
         found = []
         for k in range(degree + 1):
@@ -121,7 +122,8 @@ class Lattice:
     def transform(self, j: int) -> arb:
         """phi(e^t) at t = j h."""
         row = self.row(j)
-        values = {n: (-arb(n * self.fine_step).exp()).exp() for n in (j * self.finer + i for i in row)}
+        step = arb(self.fine_step)
+        values = {n: (-(n * step).exp()).exp() for n in (j * self.finer + i for i in row)}
         return self._sum(j, row, values) + _Errors(self, 0).at(j)
 
     def _sums(self, values: dict[int, arb]) -> list[arb]:
@@ -148,8 +150,9 @@ class Lattice:
     def _density(self) -> list[arb]:
         """d rho(y) at the inner nodes."""
         factor = self.fine_step / ((2 * arb.pi()).sqrt() * self._deviation)
-        centred = [i * self.fine_step - self._mean for i in self.inner]
-        return [arb(-c * c / (2 * self.variance)).exp() * factor for c in centred]
+        step, mean, rate = arb(self.fine_step), arb(self._mean), -1 / arb(2 * self.variance)
+        centred = [i * step - mean for i in self.inner]
+        return [(c * c * rate).exp() * factor for c in centred]
 
     # -- what a sum is off by
 
@@ -220,11 +223,14 @@ class _Errors:
         return bound if beyond is None else bound.min(beyond)
 
 
-def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:
+def lattice(length: int, variance: fmpq, degree: int, bits: int, block: int | None = None) -> Lattice:
     """Nodes that give integrals of prod Psi_k phi^(L-b) over t, of that degree K, about `bits` bits.
+
+    Every k is at most `block`, which is K if it is left out.
 
     phi is needed more accurately, for its power. All in integers; 7/10 stands for log 2, 9 for 2 pi 3/2.
     """
+    block = degree if block is None else block
     size = fmpq(7, 10) * length.bit_length()
     nats = fmpq(7, 10) * bits
     steps = int(((nats + 3 * degree) / 9).ceil())
@@ -234,11 +240,11 @@ def lattice(length: int, variance: fmpq, degree: int, bits: int) -> Lattice:
     # To the right nothing is relative: the integral is L^-K at least.
     absolute = bits + degree * length.bit_length()
     top = fmpq(7 * absolute.bit_length(), 10) + 2
-    low = -(nats / 2 + size + degree * variance / 2 + 2)
+    low = -(nats / 2 + size + block * variance / 2 + 2)
     high = top + variance / 2 + reach / fmpq(fineness)
     outer = range(int((low * steps).floor()), int((high * steps).ceil()) + 1)
     first = int((-variance / 2 * fineness).floor()) - reach
-    last = int(((degree - fmpq(1, 2)) * variance * fineness).ceil()) + reach
+    last = int(((block - fmpq(1, 2)) * variance * fineness).ceil()) + reach
     grid = Lattice(variance, steps, finer, outer, range(first, last + 1), int((top * fineness).ceil()))
     return _trimmed(grid, length - degree, absolute)
 

@@ -63,11 +63,13 @@ def placements(length: int, blocks: int) -> int:
 class PowerSums:
     """Power sums of the softmax weights of `length` scores of the exact `variance`, at the precision `bits`.
 
-    `degree` is the largest K that `mean` will be asked for.
+    `degree` is the largest K that `mean` and `distinct` will be asked for, `block` the largest exponent of one token,
+    which is as large if it is left out.
     """
 
-    def __init__(self, length: int, variance: fmpq, degree: int, bits: int) -> None:
+    def __init__(self, length: int, variance: fmpq, degree: int, bits: int, block: int | None = None) -> None:
         self.length, self.variance, self.degree = length, variance, degree
+        self._block = degree if block is None else block
         self._power_rows: dict[int, list[arb]] = {}
         self._partition_sums: dict[tuple[int, ...], arb] = {}
         # A quarter of the bits is left to rounding and to what the bounds of the truncation lose;
@@ -75,7 +77,7 @@ class PowerSums:
         self._target = bits * 3 // 4
         self.bits = bits + length.bit_length() + 4 * degree
         with working_precision(self.bits):
-            self._table = self._lattice.transforms(degree) if self._needs_integrals else []
+            self._table = self._lattice.transforms(self._block) if self._needs_integrals else []
 
     @property
     def _needs_integrals(self) -> bool:
@@ -98,9 +100,21 @@ class PowerSums:
             found = self._integral(block_sums(proper), total)
             return found.intersection(known) if found.is_finite() is True else known
 
+    def distinct(self, *exponents: int) -> arb:
+        """E sum p_(i_1)^(k_1) ... p_(i_n)^(k_n) over different tokens i_1, ..., i_n, a number from 0 to 1."""
+        with working_precision(self.bits):
+            ways, total = placements(self.length, len(exponents)), sum(exponents)
+            if ways == 0 or self.variance == 0:
+                return ways / arb(self.length) ** total
+            known = arb(0).union(arb(1))
+            if not self._needs_integrals:
+                return known
+            found = self._integral(Counter({tuple(sorted(exponents)): 1}), total)
+            return found.intersection(known) if found.is_finite() is True else known
+
     @cached_property
     def _lattice(self) -> Lattice:
-        return lattice(self.length, self.variance, self.degree, self._target)
+        return lattice(self.length, self.variance, self.degree, self._target, self._block)
 
     def _integral(self, partitions: Counter[tuple[int, ...]], total: int) -> arb:
         """The sum over the partitions, from its trapezoid sum, tails included."""

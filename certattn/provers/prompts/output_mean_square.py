@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
@@ -20,6 +20,8 @@ from certattn.kernel.theorems.prompts.mean_squares import Bounds, Enclosure, Met
 from certattn.kernel.theorems.prompts.output_mean_square import (
     THEOREM,
     AveragedPrompt,
+    averaged_at,
+    averaged_onwards,
     bounds_of,
     methods_for,
     read_given,
@@ -30,6 +32,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft
 from certattn.provers.prompts.norm_moments import exact_is_sharper, ranges, starts_of_mean_square
 from certattn.provers.prompts.options import OF_LENGTHS, STATED_LENGTH, with_length
+from certattn.provers.prompts.tail_lengths import starts_of
 from certattn.provers.rounding import (
     decimal_exponent,
     lower_rational,
@@ -40,7 +43,6 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
-from certattn.provers.weight_fits import fits, stated_fits
 
 AUTO = "auto"
 DIGITS = 9
@@ -49,9 +51,7 @@ _HINT_DIGITS = 4
 _GRID = 32
 _REFINEMENTS = 3
 # What `auto` falls back to, the first that fits.
-_FALL_BACKS = {"exact": ("logistic", "general"), "moments": ("general",)}
-# Fits are made for an average to about this part of itself.
-_OF_FITS = 1e-3
+_FALL_BACKS = {"exact": ("logistic", "general", "integral"), "moments": ("general",)}
 
 
 def generate(
@@ -73,7 +73,7 @@ def generate(
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `law`, `length`, `tilt` (or
         `query`, or a law of `queries`, with `U`, or `K` and `Q`, and `scale`), `V`.
-    method : {"auto", "exact", "logistic", "moments", "general", "fits", "integral"}
+    method : {"auto", "exact", "logistic", "moments", "general", "integral"}
         How the bounds are proved; `auto` takes the sharpest way that applies.
     digits : int
         Significant digits of the stated bounds, which are rounded to the safe side.
@@ -113,24 +113,40 @@ def generate(
     hints = {name: _parameter(value, name) for name, value in stated.items() if value is not None}
     with working_precision(_bits(digits)):
         chosen = _method(prompt, method, hints, digits)
-        if chosen.name == "fits" and isinstance(prompt, AveragedPrompt):
-            asserts, parameters = _fitted(prompt, digits)
-        else:
-            asserts = _asserts(bounds_of(prompt, chosen, QUANTITIES), digits)
-            parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
+        bounds = bounds_of(prompt, chosen, QUANTITIES)
+        if chosen.name == "exact" and isinstance(prompt, AveragedPrompt):
+            digits = min(digits, _known_digits(bounds))
+        asserts = _asserts(bounds, digits)
+        parameters = {name: format_rational(value) for name, value in chosen.parameters.items()}
     if not asserts:
         raise NotProvedError(f"the method {chosen.name} finds no bound here")
     return draft.write(asserts, {"method": chosen.name, **parameters, **ranges(chosen.starts)})
 
 
-def _fitted(prompt: AveragedPrompt, digits: int) -> tuple[dict[str, Plain], dict[str, Plain]]:
-    """Both sides of the mean over queries to what the fits leave open, and the fits."""
-    found = fits(prompt.logistic(), prompt.length, _OF_FITS)
-    value = fitted_value(prompt.fitted(found))
-    if not (value > 0 and value.rad() < value.mid()):
-        raise NotProvedError("scores that vary so much are not fitted; use the method integral, for an upper bound")
-    known = max(1, decimal_exponent(midpoint(value)) - decimal_exponent(midpoint(arb(value.rad()))) + 1)
-    return {"mean_square": _range(Enclosure.of(lambda: value), min(digits, known))}, stated_fits(found)
+def _known_digits(bounds: Bounds) -> int:
+    """Of the mean over queries, at the working precision: more would ask the checker for more bits."""
+    value = bounds.ranges["mean_square"].upper
+    if value is None or not value().is_finite() or not value().mid() > 0:
+        raise NotProvedError("scores that vary so differently are not averaged; use the method integral")
+    if value().rad() == 0:
+        return DIGITS
+    return max(1, decimal_exponent(midpoint(value())) - decimal_exponent(midpoint(arb(value().rad()))) + 1)
+
+
+# How much more than the mean at the first length a bound for every longer one may be, as a logarithm.
+_SPARE = 0.1
+
+
+def starts_over_queries(prompt: AveragedPrompt) -> list[int]:
+    """Where ranges of lengths begin. Raises NotProvedError."""
+
+    def log_mean(length: int) -> float:
+        return log(float(averaged_at(prompt, length)))
+
+    def log_falling(length: int) -> float:
+        return log(float(averaged_onwards(prompt, [length])()))
+
+    return starts_of(log_mean, log_falling, prompt.length, log_mean(prompt.length) + _SPARE)
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -157,11 +173,12 @@ def _parameter(stated: Number, name: str) -> fmpq:
 
 
 def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, fmpq], digits: int) -> Method:
-    # By fits one length alone is enclosed.
-    fitting = [method for method in methods_for(prompt) if not (prompt.onwards and method == "fits")]
+    fitting = methods_for(prompt)
     if name != AUTO and name not in fitting:
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = _sharpest(prompt, fitting) if name == AUTO else name
+    if chosen == "exact" and isinstance(prompt, AveragedPrompt) and prompt.onwards and not hints:
+        return Method(chosen, starts=starts_over_queries(prompt))
     if chosen == "exact" and isinstance(prompt, RandomPrompt) and prompt.onwards:
         if name == AUTO and (hints or not exact_is_sharper(prompt)):
             chosen = fitting[1]
@@ -176,22 +193,16 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
     return Method(chosen, {})
 
 
-# Scores of a larger variance, in the mean over queries, take long to fit, and in vain.
-_MOST_FITTED = 64
+# Scores of a larger variance, in the mean over queries, are not enclosed closely.
+_MOST_VARIANCE = 64
 
 
 def _sharpest(prompt: RandomPrompt | AveragedPrompt, fitting: Sequence[str]) -> str:
-    """The first, but fits where there are averages over queries of two tokens or more to be fitted."""
-    if "fits" in fitting and isinstance(prompt, AveragedPrompt) and prompt.length > 1:
+    """The first, but the integral where scores vary without measure."""
+    if isinstance(prompt, AveragedPrompt):
         average = prompt.logistic()
         of_scores = (average.N @ average.covariance).trace() + (average.mean @ average.N @ average.mean.T).trace()
-        if of_scores > _MOST_FITTED:
-            return fitting[0]
-        try:
-            _fitted(prompt, 1)
-        except (NoBound, NotProvedError):
-            return fitting[0]
-        return "fits"
+        return fitting[1] if of_scores > _MOST_VARIANCE else fitting[0]
     return fitting[0]
 
 
@@ -200,7 +211,8 @@ def _is_sharp(prompt: RandomPrompt | AveragedPrompt, method: str, digits: int) -
 
     And whether the bound by moments is below that for any law, which it is but for a few tokens.
     """
-    ranges = bounds_of(prompt, Method(method, {}), ("collision",)).ranges.values()
+    wanted = "mean_square" if isinstance(prompt, AveragedPrompt) else "collision"
+    ranges = bounds_of(prompt, Method(method, {}), (wanted,)).ranges.values()
     try:
         uppers = [found.upper() for found in ranges if found.upper is not None]
     except NoBound:
@@ -306,7 +318,7 @@ COMMAND = Command(
     Option(
         "--method",
         "How the bounds are proved; auto takes the sharpest way that applies.",
-        (AUTO, "exact", "logistic", "moments", "general", "fits", "integral"),
+        (AUTO, "exact", "logistic", "moments", "general", "integral"),
     ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from flint import fmpq
 
-from certattn.kernel.mathematics.exponential_fits import weights
+from certattn.kernel.mathematics.weight_growth import weights
 from certattn.kernel.theorems.training.gap_lines import FALLS, Gap, Lines, outer_moments
 from certattn.provers.rounding import as_float
 

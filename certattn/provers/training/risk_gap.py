@@ -8,15 +8,12 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.kernel.given.weight_fits import fitted_value
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.fitted_averages import FittedAverage
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training.gap_lines import Gap, Lines
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance, read_task
@@ -27,10 +24,10 @@ from certattn.kernel.theorems.training.risk_gap import (
     PROMPT_LENGTH,
     THEOREM,
     Ball,
-    GapFactors,
     Majorant,
     Power,
     Tabulated,
+    average_gap,
     ball_of,
     gap_over,
 )
@@ -40,7 +37,6 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational, positiv
 from certattn.provers.output import Draft
 from certattn.provers.rounding import last_place, midpoint, round_up, upper_rational
 from certattn.provers.training.gap_lengths import BITS, Search
-from certattn.provers.weight_fits import Said, fits, look, stated_fits
 
 TABLE, LOGISTIC, POWER, LINES = MAJORANTS = ("table", "logistic", "power", "lines")
 DIGITS = 3
@@ -60,7 +56,6 @@ def generate(
     theta: Number | None = None,
     digits: int = DIGITS,
     note: str = "",
-    said: Said | None = None,
 ) -> Certificate:
     """Write a certificate of `risk-gap` to `out` and return it.
 
@@ -84,8 +79,6 @@ def generate(
         Significant digits of the bounds that are found.
     note : str
         A line for the certificate's readers, kept under `provenance`.
-    said : callable, optional
-        At given parameters, called with the points of the fits that are compared, and of how many.
 
     Returns
     -------
@@ -132,7 +125,7 @@ def generate(
             return _over_ball(Search(_ball(values), _gap(values), kind, exponent, bounds), length, digits)
         other = None if majorant == TABLE else majorant
         _require_none({"length": length, **asked, "majorant": other, "theta": theta})
-        return _at_parameters(values, digits, said)
+        return _at_parameters(values, digits)
 
     return draft.write(*draft.read(found))
 
@@ -216,20 +209,12 @@ def _witness(majorant: Majorant | Lines) -> dict[str, Plain]:
 # -- at given parameters
 
 
-def _at_parameters(values: Values, digits: int, said: Said | None) -> Found:
-    covariance, parameters = read_task(values, POINT)
-    length = values[PROMPT_LENGTH]
-    factors = GapFactors(covariance, parameters)
-    of_q, of_kappa = factors.of_q(), factors.of_kappa()
-    found = fits(of_q.largest, length, 10.0**-digits)
-    if said is not None:
-        look(length, found, said)
-    try:
-        with working_precision(BITS):
-            gap = fitted_value(FittedAverage(length, found, of_q, of_kappa))
-    except NoBound:
-        raise NotProvedError("averages over the query are infinite for every growth that was tried") from None
-    return {"gap": _range(gap, digits)}, stated_fits(found)
+def _at_parameters(values: Values, digits: int) -> Found:
+    with working_precision(BITS):
+        gap = average_gap(values[PROMPT_LENGTH], *read_task(values, POINT)).value()
+    if not gap.is_finite():
+        raise NotProvedError("scores that vary so differently along different directions are not averaged")
+    return {"gap": _range(gap, digits)}, {}
 
 
 def _range(gap: arb, digits: int) -> Plain:
@@ -252,5 +237,4 @@ COMMAND = Command(
     Option("--theta", "power: its exponent, 0 < THETA <= 1; searched for by default.", metavar="THETA"),
     Option("--digits", "Digits of bounds that are found.", Whole(1, 6)),
     doubts=[long],
-    progress="points",
 )

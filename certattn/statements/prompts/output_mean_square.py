@@ -15,7 +15,6 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
 )
 from certattn.statements.prompts.random_prompts import by_ranges, lengths_latex, prompt_words
 from certattn.statements.ranges import range_latex, range_words
-from certattn.statements.weight_fits import FIT_SENTENCES
 from certattn.statements.wording import Statement, Wording
 
 _QUANTITIES = {"mean_square": "E|T_L - T|^2", "collision": "q = E sum p_i^2"}
@@ -23,7 +22,6 @@ _SIDES = {"at_least": "at least the stated bound", "at_most": "at most the state
 _BOUNDS = {"at_least": "a lower bound on ", "at_most": "an upper bound on "}
 _SENTENCES = {
     "t": "t, the fraction of its mean below which a normaliser is treated apart, is below 1",
-    **FIT_SENTENCES,
     "mean": "|E(T_L - T) - value|_linf <= radius",
 }
 

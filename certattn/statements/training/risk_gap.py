@@ -19,13 +19,13 @@ from certattn.kernel.theorems.training.risk_gap import (
 )
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.training.given import parameters_words
-from certattn.statements.weight_fits import FIT_SENTENCES
 from certattn.statements.wording import Statement, Wording
 
 _BOUND = "an upper bound on {} over the ball is at most the stated {}"
 _IDENTITY = "R_L - R (by the exact identity, averaged over the query) is {} the stated bound"
 _SENTENCES = {
-    **FIT_SENTENCES,
+    "nodes.first": "the first variance of the nodes",
+    "nodes.increase": "the smallest increase from one variance of the nodes to the next",
     "gap.at_least": _IDENTITY.format("at least"),
     "gap.at_most": _IDENTITY.format("at most"),
     "theta.above": "theta, the exponent of the power",

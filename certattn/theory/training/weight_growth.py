@@ -71,7 +71,7 @@ def _bounds(kernel: Kernel) -> Iterator[Check]:
     P = {2: t, 3: t * m1, 4: t * m2, 5: t * m3}
     collision, spread = (sympy.expand(f(P) / t) for f in (_collision_bend, _spread_bend))
     concave = kernel.risk_gap.MOST_CONCAVE.expr
-    curved = kernel.exponential_fits.MOST_CURVED.expr
+    curved = kernel.weight_growth.MOST_CURVED.expr
     # From below: m_2 >= m_1^2, and the least over all m_1.
     low = sympy.expand(collision.subs(m2, m1**2))
     least = sympy.expand(low.subs(m1, (16 + 72 * t) / 96))
@@ -178,7 +178,7 @@ def check_longer_prompts(kernel: Kernel) -> Iterator[Check]:
 
 def check_complex_variances(kernel: Kernel) -> Iterator[Check]:
     """Normal densities of complex variance, the heat equation of phi, and how binomial prompts come in."""
-    weights = kernel.exponential_fits
+    weights = kernel.weight_growth
     x, y, z, n, p, f = (positive_symbol(name) for name in ("x", "y", "z", "L", "p", "phi"))
     v = x + sympy.I * y
     exponent = sympy.expand(sympy.re(sympy.expand_complex(-(z**2) / (2 * v) - z / 2 - v / 8)))

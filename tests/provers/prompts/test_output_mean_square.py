@@ -9,7 +9,7 @@ import pytest
 from flint import fmpq
 
 import certattn
-from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
+from certattn.kernel.errors import MalformedError, UsageError
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, "1/2"], ["1/2", 1]]}
 ONE: dict[str, Any] = {"law": GAUSSIAN, "tilt": [1, "1/2"], "V": [[1, 0], [1, 1]], "length": 1000}
@@ -57,14 +57,14 @@ def made(folder: Path, given: dict[str, Any], **options: Any) -> dict[str, Any]:
         (MANY, {}, "general"),
         (BOX, {"t": "1/4"}, "general"),
         (BOX, {"t": "1/4", "rate": "1/4"}, "general"),
-        (QUERIES, {}, "fits"),
+        (QUERIES, {}, "exact"),
         (QUERIES, {"method": "integral"}, "integral"),
-        ({**QUERIES, "length": {"at_least": 100}}, {}, "integral"),
+        ({**QUERIES, "length": {"at_least": 100}}, {}, "exact"),
         ({**ONE, "length": 1}, {}, "exact"),
         ({**ONE, "length": 2}, {}, "exact"),
         ({**ONE, "tilt": [0, 0]}, {}, "exact"),
-        ({**QUERIES, "length": 1}, {}, "integral"),
-        ({**QUERIES, "length": 2}, {}, "fits"),
+        ({**QUERIES, "length": 1}, {}, "exact"),
+        ({**QUERIES, "length": 2}, {}, "exact"),
         ({**ONE, "tilt": [30, 0]}, {}, "logistic"),
         ({**QUERIES, "scale": 1000}, {}, "integral"),
     ],
@@ -106,16 +106,12 @@ def test_parameters_that_are_found_beat_others(tmp_path: Path) -> None:
         (SIGNS, {"method": "logistic"}, UsageError, "expected exact or moments or general"),
         ({**SIGNS, "length": {"at_least": 400}}, {"method": "exact", "t": "1/2"}, UsageError, "no parameters, found t"),
         (SIGNS, {"t": "1/2"}, UsageError, "no parameters, found t"),
-        (QUERIES, {"method": "exact"}, UsageError, "expected integral or fits"),
+        (QUERIES, {"method": "logistic"}, UsageError, "expected exact or integral"),
         (ONE, {"t": "1/2"}, UsageError, "no parameters, found t"),
         (SIGNS, {"t": "2"}, UsageError, "t is 2, expected 0 < t < 1"),
         (SIGNS, {"rate": "0"}, UsageError, "expected lambda > 0"),
         (SIGNS, {"t": "half"}, UsageError, "t: "),
         (SIGNS, {"t": 0.6}, UsageError, "float"),
-        pytest.param(
-            {**QUERIES, "scale": 1000}, {"method": "fits"}, NotProvedError, "vary so much", marks=pytest.mark.heavy
-        ),
-        ({**QUERIES, "length": {"at_least": 9}}, {"method": "fits"}, UsageError, "expected integral"),
         ({**ONE, "length": 0}, {}, MalformedError, "length"),
         ({**SIGNS, "queries": QUERIES["queries"]}, {}, MalformedError, "query"),
     ],

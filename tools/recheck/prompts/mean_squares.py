@@ -162,22 +162,22 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     law, (L, onwards) = Law(given["law"]), lengths(given["length"], "length")
     asserts = some(a, "asserts", "mean_square mean collision")
     low, high = optional(bounds, asserts["mean_square"], "mean_square", None) or (None, None)
-    hint = witness_of(w, "" if w is None else "method", "method t lambda from rate growth q kappa nodes orders")
+    hint = witness_of(w, "" if w is None else "method", "method t lambda from")
     if onwards:
         upper_bounds_only([low, *(optional(bounds, asserts["collision"], "collision", None) or [None])[:1]])
         if hint["method"] in (None, "exact") and given["queries"] is None and hint["from"] is None:
             raise NotProved("the method exact is for one length")
     if given["queries"] is not None:
-        method = one_of("integral" if hint["method"] is None else hint["method"], "method", "integral", "fits")
+        method = one_of("exact" if hint["method"] is None else hint["method"], "method", "exact", "integral")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
             raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
-        witness_of(w, "method rate growth q kappa nodes orders" if method == "fits" else "", "method")
+        witness_of(w, "from" if method == "exact" else "", "method")
         if asserts["mean"] is not None or asserts["collision"] is not None:
             raise NotProved("of random queries nothing but the mean square is proved")
-        if method == "fits" and onwards:
-            raise NotProved("fits are for one length")
-        if method == "fits" and L > 1:
-            raise NotCovered("averages over queries by fits")
+        if method == "exact" and onwards and hint["from"] is None:
+            raise NotProved("the method exact is for one length")
+        if method == "exact" and (onwards or L > 1):
+            raise NotCovered("exact averages over queries")
         over_queries(given, law, L, low, high)
         return
     tilt, _, V, _, base = tilt_of(given, law)

@@ -26,7 +26,7 @@ of exact with a list `from` of lengths, by `length_ranges`.
 
 and over queries
 
-    fits      the number itself, as narrow as sums of exponentials fit q and kappa (`weight_fits`, `fitted_averages`)
+    exact     the number itself, by quadrature over the variance of the scores (`weight_averages`)
     integral  the mean of the logistic bound, by one integral: an upper bound that falls with the length
 
 That t lies there is proved first. `mathematics.mean_square` and `mathematics.query_averages` hold the formulas.
@@ -34,13 +34,13 @@ That t lies there is proved first. `mathematics.mean_square` and `mathematics.qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation
+from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
@@ -49,14 +49,13 @@ from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, Weights, read_
 from certattn.kernel.given.bounds import SIGNED
 from certattn.kernel.given.token_laws import GAUSSIAN, StatedLaw, read_gaussian
 from certattn.kernel.given.token_laws import MEAN as LAW_MEAN
-from certattn.kernel.given.weight_fits import FITS, average_keeps, fitted_value, read_fits
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.fitted_averages import Factor, Fits, FittedAverage
 from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, square
-from certattn.kernel.theorems.prompts.length_ranges import STARTS
+from certattn.kernel.mathematics.weight_averages import WeightAverage
+from certattn.kernel.theorems.prompts.length_ranges import STARTS, worst
 from certattn.kernel.theorems.prompts.mathematics.mean_square import gaussian_mean_square
 from certattn.kernel.theorems.prompts.mean_squares import (
     NOTHING,
@@ -95,12 +94,11 @@ MEAN = Field("mean", Record(VALUE, RADIUS), "the mean error E(T_L - T)", require
 RANGES = (MEAN_SQUARE, COLLISION)
 
 ONE_QUERY = ("exact", "logistic", "moments", "general")
-OVER_QUERIES = ("integral", "fits")
-METHOD = Field("method", Choice(ONE_QUERY + OVER_QUERIES), "how the bounds are proved")
+OVER_QUERIES = ("exact", "integral")
+METHOD = Field("method", Choice((*ONE_QUERY, "integral")), "how the bounds are proved")
 
 ASSERTS = Record(MEAN_SQUARE, MEAN, COLLISION, rules=[some_of(MEAN_SQUARE, MEAN, COLLISION)])
-WITNESS = Record(METHOD, SHARE, RATE, STARTS, *(replace(field, required=False) for field in FITS))
-_BY_FITS, _BY_METHOD = Record(METHOD, *FITS), Record(METHOD, SHARE, RATE, STARTS)
+WITNESS = Record(METHOD, SHARE, RATE, STARTS)
 
 
 @dataclass(frozen=True)
@@ -123,12 +121,9 @@ class AveragedPrompt:
         """E_z of (S + B) times a function of v, S = tr V Gamma V' and B = |V Gamma a|^2."""
         return self._weighted(fmpq(1), fmpq(0))
 
-    def fitted(self, fits: Fits) -> FittedAverage:
-        """E_z of q (S + B) - 6 kappa B."""
-        of_q, of_kappa = self._weighted(fmpq(1), fmpq(0)), self._weighted(fmpq(0), fmpq(1))
-        # -6 B is at most 0.
-        largest = self._weighted(fmpq(0), fmpq(-1))
-        return FittedAverage(self.length, fits, Factor(of_q, of_q), Factor(of_kappa, largest))
+    def exact(self, length: int) -> WeightAverage:
+        """E_z of q (S + B) - 6 kappa B, at that length."""
+        return WeightAverage(length, self._weighted(fmpq(1), fmpq(0)), self._weighted(fmpq(0), fmpq(1)))
 
     def _weighted(self, q: fmpq, kappa: fmpq) -> QueryAverage:
         """What stands beside these multiples of q and kappa: with q = 1, say, and kappa = 0 what multiplies q."""
@@ -156,13 +151,12 @@ class StatedMeanSquare:
     prompt: AnyPrompt
     asserts: Values
     method: Method
-    fits: Fits | None = None
 
     @cached_property
     def bounds(self) -> Bounds:
         """What the method says."""
         wanted = [stated.name for stated in RANGES if stated in self.asserts]
-        return bounds_of(self.prompt, self.method, wanted, self.fits)
+        return bounds_of(self.prompt, self.method, wanted)
 
 
 def read(certificate: Certificate) -> StatedMeanSquare:
@@ -170,7 +164,7 @@ def read(certificate: Certificate) -> StatedMeanSquare:
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
     if MEAN in asserts:
         asserts[MEAN][VALUE].require_length(prompt.weights.output_dimension, "an output")
-    return StatedMeanSquare(prompt, asserts, *_read_method(certificate, prompt))
+    return StatedMeanSquare(prompt, asserts, _read_method(certificate, prompt))
 
 
 def read_given(certificate: Certificate) -> AnyPrompt:
@@ -189,21 +183,17 @@ def _read_averaged_prompt(values: Values) -> AveragedPrompt:
     return AveragedPrompt(law, law.law, read_gaussian(queries), weights, scale, lengths.first, values, lengths.onwards)
 
 
-def _read_method(certificate: Certificate, prompt: AnyPrompt) -> tuple[Method, Fits | None]:
-    """The method, and its fits where it is made of those."""
+def _read_method(certificate: Certificate, prompt: AnyPrompt) -> Method:
     fitting = methods_for(prompt)
     if certificate.witness is None:
         if fitting == ("general",):
             raise certificate.given.malformed("a witness with method: general", "no witness")
-        return Method(fitting[0]), None
+        return Method(fitting[0])
     values = WITNESS.read(certificate.witness, certificate.reading)
     if values[METHOD] not in fitting:
         expected = " or ".join(map(repr, fitting))
         raise values.node(METHOD).malformed(f"{expected}, for what is given", repr(values[METHOD]))
-    if values[METHOD] == "fits":
-        return Method("fits"), read_fits(_BY_FITS.read(certificate.witness, certificate.reading))
-    lengths = Lengths(prompt.length, prompt.onwards)
-    return read_method(METHOD, _BY_METHOD.read(certificate.witness, certificate.reading), lengths), None
+    return read_method(METHOD, values, Lengths(prompt.length, prompt.onwards))
 
 
 def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
@@ -213,47 +203,63 @@ def methods_for(prompt: AnyPrompt) -> tuple[str, ...]:
     return methods_of(prompt.law.law)
 
 
-def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str], fits: Fits | None = None) -> Bounds:
+def bounds_of(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     """What the method encloses; `wanted` are the ranges that are asked for.
 
     All upper bounds but the numbers themselves are known to fall with the length; of those a few make a bound.
     """
     if not prompt.onwards:
-        return _bounds_at(prompt, method, wanted, fits)
-    if method.name in ("exact", "fits"):
-        if isinstance(prompt, RandomPrompt) and method.starts:
-            return exact_onwards(prompt, method.starts, wanted)
-        return Bounds()
-    ranges = _bounds_at(prompt, method, wanted, fits).ranges
+        return _bounds_at(prompt, method, wanted)
+    if method.name == "exact":
+        if not method.starts:
+            return Bounds()
+        if isinstance(prompt, AveragedPrompt):
+            return Bounds({"mean_square": Enclosure(None, averaged_onwards(prompt, method.starts))})
+        return exact_onwards(prompt, method.starts, wanted)
+    ranges = _bounds_at(prompt, method, wanted).ranges
     return Bounds({name: for_every_length(enclosure) for name, enclosure in ranges.items()})
 
 
-def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str], fits: Fits | None) -> Bounds:
+def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bounds:
     if isinstance(prompt, AveragedPrompt):
-        return Bounds({"mean_square": _averaged(prompt, fits)})
+        if prompt.length == 1:
+            return Bounds({"mean_square": Enclosure.of(partial(_of_one_token, prompt))})
+        if method.name == "exact":
+            return Bounds({"mean_square": Enclosure.of(prompt.exact(prompt.length).value)})
+        return Bounds({"mean_square": Enclosure(None, partial(_by_integral, prompt, prompt.length))})
     if method.name == "general":
         return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
     return closed_bounds(method.name, prompt, wanted)
 
 
-def _averaged(prompt: AveragedPrompt, fits: Fits | None) -> Enclosure:
-    """Over queries: by fits, or by the integral for None. One token is exact."""
-    average = prompt.logistic()
-    if prompt.length == 1:
-        return Enclosure.of(lambda: arb(average.plain()))
-    if fits is None:
-        return Enclosure(None, lambda: average.integral(prompt.length, ctx.prec))
-    return Enclosure.of(partial(fitted_value, prompt.fitted(fits)))
+def _of_one_token(prompt: AveragedPrompt) -> arb:
+    return arb(prompt.logistic().plain())
+
+
+def _by_integral(prompt: AveragedPrompt, length: int) -> arb:
+    return prompt.logistic().integral(length, ctx.prec) if length > 1 else _of_one_token(prompt)
+
+
+# A bound by ranges of lengths is not met closely: each number costs less with fewer bits.
+_RANGE_BITS = 20
+
+
+def averaged_onwards(prompt: AveragedPrompt, starts: Sequence[int]) -> Callable[[], arb]:
+    """E f(T_L - T)/L falls with L at every query, so it does on average over queries."""
+    values = {first: Shared(partial(averaged_at, prompt, first)) for first in starts[:-1]}
+    return lambda: worst(starts, lambda first: values[first](), partial(_by_integral, prompt))
+
+
+def averaged_at(prompt: AveragedPrompt, length: int) -> arb:
+    """The number itself at a length, with few bits."""
+    return prompt.exact(length).value(_RANGE_BITS) if length > 1 else _of_one_token(prompt)
 
 
 def obligations(stated: StatedMeanSquare) -> Iterator[Obligation | NoProof]:
     asserts, method, bounds = stated.asserts, stated.method, stated.bounds
     yield from method.conditions()
-    fitted = _fitted(stated)
     for quantity in RANGES:
-        if quantity in asserts and quantity == MEAN_SQUARE and fitted is not None:
-            yield from average_keeps(quantity.name, fitted, asserts[quantity])
-        elif quantity in asserts:
+        if quantity in asserts:
             yield from keeps(quantity.name, bounds.ranges.get(quantity.name, NOTHING), asserts[quantity], method)
     if MEAN in asserts:
         mean, (value, radius) = bounds.mean, (asserts[MEAN][VALUE].load(), asserts[MEAN][RADIUS])
@@ -261,14 +267,6 @@ def obligations(stated: StatedMeanSquare) -> Iterator[Obligation | NoProof]:
             yield NoProof(MEAN.name, no_bound(method, "the mean itself"))
         else:
             yield Obligation(MEAN.name, partial(_distance, value, mean), "<=", radius)
-
-
-def _fitted(stated: StatedMeanSquare) -> FittedAverage | None:
-    """The average of a method that is made of fits, for one length of two tokens or more."""
-    prompt = stated.prompt
-    if stated.fits is None or not isinstance(prompt, AveragedPrompt) or prompt.onwards or prompt.length == 1:
-        return None
-    return prompt.fitted(stated.fits)
 
 
 def _distance(value: ExactMatrix, mean: Callable[[], list[arb]]) -> arb:

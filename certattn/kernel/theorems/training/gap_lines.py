@@ -31,7 +31,7 @@ from itertools import pairwise
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.exponential_fits import MOST_CURVED, weights
+from certattn.kernel.mathematics.weight_growth import MOST_CURVED, weights
 
 # q - (9/2) kappa falls with L.
 FALLS = fmpq(9, 2)

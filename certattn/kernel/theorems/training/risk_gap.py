@@ -10,12 +10,8 @@ infinite prompt (`regression`). A certificate asserts one of
 
 Boursier and Boyer 2026, section 4.
 
-Over a ball the witness has a majorant of q. At given parameters it has sums of exponentials p of e^(-d v) close to q
-and kappa, the functions of v = x'Nx, N = A'Sigma A, in the identity (1) below; |q - p| <= e e^(theta v) with e from
-`exponential_fits`, and averages of e^(-w v) times quadratic forms of x are determinants. With K = A'Sigma^2 A and
-2 |<tau, x>| <= eta v + x'Sigma x / eta for any eta > 0, what the fits miss is at most
-
-    1/2 e_q E[e^(theta v) (b^2 T + x'(b^2 K + |b| (eta N + Sigma / eta)) x)] + 3 b^2 e_kappa E[e^(theta v) x'K x].
+Over a ball the witness has a majorant of q. At given parameters there is none: the mean over x in (1) below is enclosed
+by quadrature over v = x'Nx, N = A'Sigma A (`weight_averages`).
 
 With T = tr Sigma, tau = Sigma A x, v = x'A'Sigma A x, and q = E P_2, kappa = E[P_3 - P_2^2] at the length L and the
 variance v of the scores, P_k = sum p_i^k of the softmax weights p, the two risks differ by
@@ -52,12 +48,12 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from flint import acb, arb, ctx, fmpq, fmpz
+from flint import acb, arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import Matrix
+from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.schema import (
     ByKey,
     Choice,
@@ -72,25 +68,17 @@ from certattn.kernel.document.schema import (
     some_of,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.given.weight_fits import (
-    FITS,
-    NODES,
-    NODES_INCREASE,
-    average_keeps,
-    nodes_increase,
-    read_fits,
-    require_nodes,
-)
+from certattn.kernel.given.bounds import BOUNDS
 from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.every_length import log_peak
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.fitted_averages import Factor, FittedAverage
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
+from certattn.kernel.mathematics.weight_averages import WeightAverage
 from certattn.kernel.theorems.training import regression as task
 
 if TYPE_CHECKING:
@@ -126,6 +114,7 @@ KINDS = ("logistic", "power", "table", "lines")
 MAJORANT = Field("majorant", Choice(KINDS), "what lies above E sum p_i^2")
 THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1")
 TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on")
+NODES = Field("nodes", Vector(), "variances from 0 on, at which q and kappa are enclosed")
 SHELLS = Field("shells", Matrix(), "rows [end, slopes of two lines or more] of shells of x'Sigma^-1 x")
 
 
@@ -134,12 +123,12 @@ def _optional(*fields: Field[Any]) -> list[Field[Any]]:
 
 
 # What is asserted and hinted depends on what is given; the section's schema has all of it.
-ASSERTS_AT_POINT, FITS_WITNESS = Record(GAP), Record(*FITS)
+ASSERTS_AT_POINT = Record(GAP)
 ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHORTFALL)])
 _MAJORANTS = (Record(), Record(THETA), Record(TABLE), Record(NODES, SHELLS))
 MAJORANTS = Variant("majorant", dict(zip(KINDS, _MAJORANTS, strict=True)))
 ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
-WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, SHELLS, *FITS))
+WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, NODES, SHELLS))
 
 
 # -d^2 q/dv^2 is at most this times q.
@@ -324,30 +313,38 @@ def _collision(length: int, variance: fmpq, bits: int) -> arb:
 
 @dataclass(frozen=True)
 class StatedGap:
-    """The sections, Sigma exactly, and what proves it: fits at given parameters, over a ball a majorant."""
+    """The sections, Sigma exactly, and what proves it: at given parameters the gap itself, over a ball a majorant."""
 
     given: Values
     asserts: Values
     covariance: ExactMatrix
-    proof: FittedAverage | Majorant | Lines
+    proof: WeightAverage | Majorant | Lines
 
 
 def read(certificate: Certificate) -> StatedGap:
     """Every shape checked. Raises MalformedError."""
     reading = certificate.reading
     form, given = GIVEN.read(certificate.given, reading)
-    if certificate.witness is None:
-        raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
     if form == BALL.name:
+        if certificate.witness is None:
+            raise certificate.asserts.malformed("a witness, which this is proved with", "no witness")
         asserts = ASSERTS_OVER_BALL.read(certificate.asserts, reading)
         majorant = _read_majorant(*MAJORANTS.read(certificate.witness, reading), asserts)
         return StatedGap(given, asserts, task.read_covariance(given[task.COVARIANCE]), majorant)
     asserts = ASSERTS_AT_POINT.read(certificate.asserts, reading)
     covariance, parameters = task.read_task(given, POINT)
-    fits = read_fits(FITS_WITNESS.read(certificate.witness, reading))
+    if certificate.witness is not None:
+        Record().read(certificate.witness, reading)
+    return StatedGap(given, asserts, covariance, average_gap(given[PROMPT_LENGTH], covariance, parameters))
+
+
+def average_gap(length: int, covariance: ExactMatrix, parameters: task.Parameters) -> WeightAverage:
+    """R_L - R at (A, b)."""
     factors = GapFactors(covariance, parameters)
-    average = FittedAverage(given[PROMPT_LENGTH], fits, factors.of_q(), factors.of_kappa())
-    return StatedGap(given, asserts, covariance, average)
+    return WeightAverage(length, factors.of_q(), factors.of_kappa())
+
+
+_TWO_VARIANCES = "at least 2 variances, from 0 on and increasing"
 
 
 def _read_majorant(kind: str, stated: Values, asserts: Values) -> Majorant | Lines:
@@ -360,7 +357,8 @@ def _read_majorant(kind: str, stated: Values, asserts: Values) -> Majorant | Lin
         return _read_lines(stated, asserts)
     stated[TABLE].require_shape(None, 2, "for a table: rows [variance, value]")
     columns = stated[TABLE].load().T
-    require_nodes(columns.columns, 2, stated, TABLE)
+    if columns.columns < 2:
+        raise stated.node(TABLE).malformed(_TWO_VARIANCES)
     return Tabulated(tuple(columns.row(0)), tuple(columns.row(1)))
 
 
@@ -371,7 +369,8 @@ def _read_lines(stated: Values, asserts: Values) -> Lines:
         expected = "no shortfall beside the majorant lines, which bounds the excess alone"
         raise asserts.node(SHORTFALL).malformed(expected, "a shortfall")
     nodes = stated[NODES].load().row(0)
-    require_nodes(len(nodes), 2, stated, NODES)
+    if len(nodes) < 2:
+        raise stated.node(NODES).malformed(_TWO_VARIANCES)
     columns = stated[SHELLS].load().T
     if columns.rows < 3:
         raise stated.node(SHELLS).malformed("rows [end, slope, slope, ...] with two slopes or more")
@@ -383,13 +382,14 @@ def _read_lines(stated: Values, asserts: Values) -> Lines:
 
 
 def obligations(stated: StatedGap) -> Iterator[Obligation]:
-    if isinstance(stated.proof, FittedAverage):
-        return average_keeps("gap", stated.proof, stated.asserts[GAP])
+    if isinstance(stated.proof, WeightAverage):
+        return _at_parameters(stated.proof, stated.asserts[GAP])
     return _over_ball(stated, stated.proof)
 
 
 # -- over a ball
 
+NODES_INCREASE = ("nodes.first", "nodes.increase")
 # Nodes of a table are known better than their values are ever stated.
 _MOST_NODE_BITS = 128
 
@@ -405,7 +405,7 @@ def _over_ball(stated: StatedGap, majorant: Majorant | Lines) -> Iterator[Obliga
         yield Obligation("theta.below", majorant.theta, "<=", fmpq(1), Part.WITNESS)
     if isinstance(majorant, Tabulated):
         needs = NODES_INCREASE
-        yield from nodes_increase(majorant.nodes)
+        yield from _nodes_increase(majorant.nodes)
         yield from _of_table(majorant, stated.asserts[LENGTH])
     bounds = Shared(lambda: _bounds(stated, majorant))
     if EXCESS in stated.asserts:
@@ -414,9 +414,14 @@ def _over_ball(stated: StatedGap, majorant: Majorant | Lines) -> Iterator[Obliga
         yield Obligation("shortfall", lambda: bounds()[1], "<=", stated.asserts[SHORTFALL], Part.WITNESS, needs)
 
 
+def _nodes_increase(nodes: tuple[fmpq, ...]) -> Iterator[Obligation]:
+    yield Obligation("nodes.first", nodes[0], "=", fmpq(0), Part.WITNESS)
+    yield Obligation("nodes.increase", min(b - a for a, b in pairwise(nodes)), ">", fmpq(0), Part.WITNESS)
+
+
 def _by_lines(stated: StatedGap, lines: Lines) -> Iterator[Obligation]:
     part, zero, needs = Part.WITNESS, fmpq(0), (*NODES_INCREASE, "shells.increase", "shells.slopes")
-    yield from nodes_increase(lines.nodes)
+    yield from _nodes_increase(lines.nodes)
     yield Obligation("shells.increase", min(b - a for a, b in pairwise((zero, *lines.ends))), ">", zero, part)
     slopes = min(min(each) for each in (lines.plain_slopes, *lines.slopes))
     yield Obligation("shells.slopes", slopes, ">=", zero, part)
@@ -478,33 +483,31 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
 # -- at given parameters
 
 
+def _at_parameters(gap: WeightAverage, stated: Values) -> Iterator[Obligation]:
+    for side, relation in BOUNDS:
+        if side in stated:
+            yield Obligation(f"{GAP.name}.{side.name}", gap.value, relation, stated[side])
+
+
 @dataclass(frozen=True)
 class GapFactors:
-    """What q and kappa are multiplied by in (1), at (A, b), and what is at least as large in size."""
+    """What q and kappa are multiplied by in (1), at (A, b)."""
 
     covariance: ExactMatrix
     parameters: task.Parameters
 
-    def of_q(self) -> Factor:
+    def of_q(self) -> QueryAverage:
         b, moved, trace = self.parameters.b, self.parameters.A.T @ self.covariance, self.covariance.trace()
         of_trace, of_cross, of_square = collision_factors(b)
         form = (moved + moved.T).scaled(of_cross) + self._K.scaled(of_square)
-        eta = self._balance()
-        cross = self._N.scaled(eta * abs(b)) + self.covariance.scaled(abs(b) / eta)
-        return Factor(self._half(of_trace * trace, form), self._half(b * b * trace, self._K.scaled(b * b) + cross))
+        return self._half(of_trace * trace, form)
 
-    def of_kappa(self) -> Factor:
-        spread = self._K.scaled(spread_factor(self.parameters.b))
-        return Factor(self._half(fmpq(0), spread), self._half(fmpq(0), spread.scaled(fmpq(-1))))
+    def of_kappa(self) -> QueryAverage:
+        return self._half(fmpq(0), self._K.scaled(spread_factor(self.parameters.b)))
 
     def _half(self, constant: fmpq, form: ExactMatrix) -> QueryAverage:
         mean, half = ExactMatrix.row_vector([fmpq(0)] * self.covariance.rows), fmpq(1, 2)
         return QueryAverage(mean, self.covariance, constant * half, form.scaled(half), self._N)
-
-    def _balance(self) -> fmpq:
-        """A rational eta near (E x'Sigma x / E v)^(1/2); any eta > 0 is right."""
-        plain, moved = (self.covariance @ self.covariance).trace(), (self._N @ self.covariance).trace()
-        return _near_root(plain / moved) if moved > 0 else fmpq(1)
 
     @cached_property
     def _N(self) -> ExactMatrix:  # noqa: N802 - the mathematical name
@@ -517,12 +520,6 @@ class GapFactors:
         """A'Sigma^2 A: |tau|^2 = x'K x."""
         moved: ExactMatrix = self.covariance @ self.parameters.A
         return moved.T @ moved
-
-
-def _near_root(value: fmpq) -> fmpq:
-    """A positive rational near the root of a positive one."""
-    root = (value.p * value.q).isqrt()
-    return fmpq(root if root > 0 else fmpz(1), value.q)
 
 
 TITLE = "what a finite prompt adds to the risk of in-context regression, and how long is long enough"

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.exponential_fits import weights
+from certattn.kernel.mathematics.weight_growth import weights
 from certattn.kernel.theorems.training.gap_lines import FALLS, MOST_FALLING, MOST_RISING, Gap, Lines
 from certattn.provers.training.gap_shells import lines
 from tools.truth.risk_gap import gap, lines_excess

@@ -1,0 +1,300 @@
+"""The law of the variance of the scores, v = z'N z of a Gaussian z ~ N(m, S), weighted with quadratic forms of z.
+
+v = v_0 + u'E u, E > 0 diagonal, u ~ N(e, C), C > 0 in k = rank dimensions: exact elimination. With t = u'E u and
+M = E^(1/2) C E^(1/2), let 0 < beta <= every eigenvalue of M, K = I - beta M^-1, x = M^-1 E^(1/2) e, and f be a
+quadratic form of z, whose mean given u is c + 2 l'y + y'B y, y = E^(1/2) u. Then with theta = 1 / (1 - 2 beta w)
+
+    E[f e^(wt)] = theta^(k/2) G(theta),      G = g(theta) (c + 2 l'n + beta theta tr B R + n'B n),
+    g = beta^(k/2) det(M)^(-1/2) e^(-e'C^-1 e/2 + beta theta x'R x/2) det(I - theta K)^(-1/2),
+    R = (I - theta K)^-1,   n = beta theta R x;
+
+and as theta^s is the transform of 2 beta times a variable of the law Gamma(s), the law of t that is weighted with f has
+the density
+
+    sum_j a_j y^(s-1) e^-y / Gamma(s) / (2 beta),   G = sum a_j theta^j,  y = t / (2 beta),  s = j + k/2       (Ruben).
+
+For f = 1 no a_j is negative. Of the others, with d = |x| and kappa at least the eigenvalues of K, the sizes are at most
+the coefficients of
+
+    A = beta^(k/2) det(M)^(-1/2) e^(-e'C^-1 e/2 + beta theta d^2 r/2) r^(k/2)
+        (|c| + 2 |l| beta theta d r + k |B| beta theta r + |B| (beta theta d r)^2),     r = 1 / (1 - kappa theta),
+
+so that those beyond a_J have a sum of at most A(rho) / rho^(J+1), 1 < rho < 1/kappa, and y^(s-1) e^-y <= Gamma(s).
+|B| is Frobenius' norm. `docs/claims/prompts/output-mean-square.md` has the proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import arb, arb_mat, arb_poly, arb_series, ctx, fmpq, fmpq_mat
+
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.lognormal_laplace import within
+from certattn.kernel.mathematics.query_averages import QueryAverage, triangular_factor
+
+# Beyond so many terms, no answer: eigenvalues of M that are that far apart.
+_MOST_TERMS = 20_000
+_STEPS = 16
+
+
+@dataclass(frozen=True)
+class Form:
+    """c + 2 l'y + y'B y, the mean of a quadratic form of z given y."""
+
+    constant: arb
+    linear: arb_mat
+    square: arb_mat
+
+    @property
+    def sizes(self) -> tuple[arb, arb, arb]:
+        """|c|, |l| and |B|."""
+        return abs(self.constant), _norm(self.linear), _norm(self.square)
+
+
+class ScoreVariance:
+    """The law of v, of z and N as in an average over queries, at the working precision."""
+
+    def __init__(self, average: QueryAverage) -> None:
+        m, N = _rational(average.mean.T), _rational(average.N)
+        factor = triangular_factor(average.covariance)
+        self._m, self.rank, self.offset = m, 0, (m.transpose() * N * m)[0, 0]
+        self._covariance = _rational(average.covariance)
+        if factor is None:
+            return
+        R, D = _rational(factor[0]), _diagonal(factor[1])
+        inner = triangular_factor(factor[0].T @ average.N @ factor[0])
+        if inner is None:
+            return
+        P, E = _rational(inner[0]), _diagonal(inner[1])
+        self.rank = len(inner[1])
+        # z = m + R y and v = m'N m + 2 n'y + y'R'N R y with n = R'N m = P E e.
+        e = E.inv() * (P.transpose() * P).inv() * P.transpose() * R.transpose() * N * m
+        self.offset -= (e.transpose() * E * e)[0, 0]
+        C = P.transpose() * D * P
+        # Given u the mean of y is D P C^-1 (u - e).
+        self._to_z = R * D * P * C.inv()
+        self._e, self._C, self._E = e, C, E
+
+    # -- exactly
+
+    @cached_property
+    def _inverses(self) -> tuple[fmpq_mat, fmpq_mat]:
+        return self._C.inv(), self._E.inv()
+
+    @cached_property
+    def least(self) -> fmpq:
+        """beta."""
+        inverse, E = self._inverses
+        plain = 1 / _trace(inverse * E)
+        return self._last(plain, (self.rank - 1) * plain / _STEPS, lambda level: self._C - level * E)
+
+    @cached_property
+    def spread(self) -> fmpq:
+        """kappa, above 0: no eigenvalue of M is above the level that is tried last."""
+        trace, (_, E) = _trace(self._C * self._E), self._inverses
+        most = self._last(trace, (trace / self.rank - trace) / _STEPS, lambda level: level * E - self._C)
+        return max(1 - self.least / most, fmpq(1, 64))
+
+    def _last(self, start: fmpq, step: fmpq, difference: Callable[[fmpq], fmpq_mat]) -> fmpq:
+        """The last of levels from the start on where a difference is known to be positive semidefinite."""
+        last = start
+        for k in range(1, _STEPS + 1):
+            if not _exact(difference(start + k * step)).is_positive_semidefinite():
+                break
+            last = start + k * step
+        return last
+
+    @property
+    def distance_squared(self) -> fmpq:
+        """d^2 = e'C^-1 E^-1 C^-1 e."""
+        inverse, E = self._inverses
+        moved = inverse * self._e
+        return (moved.transpose() * E * moved)[0, 0]
+
+    # -- in balls
+
+    def form(self, average: QueryAverage) -> Form:
+        """What the quadratic form of an average of this law is, given u."""
+        B, m, S = _rational(average.B), self._m, self._covariance
+        constant = average.constant
+        if self.rank == 0:
+            return Form(arb(constant + _trace(B * S) + (m.transpose() * B * m)[0, 0]), arb_mat(0, 1), arb_mat(0, 0))
+        Q = self._to_z
+        rest, centre = S - Q * self._C * Q.transpose(), m - Q * self._e
+        constant += _trace(B * rest) + (centre.transpose() * B * centre)[0, 0]
+        scale = self._root(inverse=True)
+        linear = scale * arb_mat(Q.transpose() * B * centre)
+        return Form(arb(constant), linear, scale * arb_mat(Q.transpose() * B * Q) * scale)
+
+    def _root(self, inverse: bool) -> arb_mat:
+        """E^(1/2), or its inverse."""
+        entries = [arb(self._E[i, i]) for i in range(self.rank)]
+        return _balls([entry.rsqrt() if inverse else entry.sqrt() for entry in entries])
+
+    @cached_property
+    def _factor(self) -> arb:
+        """beta^(k/2) det(M)^(-1/2) e^(-e'C^-1 e/2)."""
+        exponent = (self._e.transpose() * self._inverses[0] * self._e)[0, 0] / 2
+        square = self.least**self.rank / (self._C.det() * self._E.det())
+        return arb(square).sqrt() * arb(-exponent).exp()
+
+    def densities(self, forms: Sequence[Form], bits: int) -> list[Density] | None:
+        """Those weighted with 1 and with the forms, to about so many bits; None where it would take too long."""
+        one = Form(arb(1), arb_mat(self.rank, 1), arb_mat(self.rank, self.rank))
+        wanted, small = [one, *forms], arb(2) ** -bits
+        terms = 16
+        while not all((self._left_out(form, terms) < small) is True for form in wanted):
+            terms *= 2
+            if terms > _MOST_TERMS:
+                return None
+        with working_precision(ctx.prec + self._lost_bits(terms)):
+            series = self._series(wanted, terms)
+        scale = fmpq(self.rank, 2)
+        return [
+            Density(self.least, scale, _over_gammas(coefficients, scale), self._left_out(form, terms))
+            for form, coefficients in zip(wanted, series, strict=True)
+        ]
+
+    def _left_out(self, form: Form, terms: int) -> arb:
+        """A(rho) / rho^(J+1) for J + 1 terms: the least of a few rho."""
+        least, most = arb("inf"), 1 / self.spread
+        beta, d, k = arb(self.least), arb(self.distance_squared).sqrt(), self.rank
+        constant, linear, square = form.sizes
+        for i in range(1, _STEPS):
+            rho = 1 + (most - 1) * fmpq(i, _STEPS)
+            r = arb(1 / (1 - self.spread * rho))
+            moved = beta * rho * d * r
+            size = constant + 2 * linear * moved + square * (k * beta * rho * r + moved * moved)
+            found = self._factor * (d * moved / 2).exp() * (r**k).sqrt() * size / arb(rho) ** terms
+            least = least.min(found)
+        return least
+
+    def _lost_bits(self, terms: int) -> int:
+        """Powers of K lose what the sizes of its entries gain on its eigenvalues."""
+        K, largest = self._step, arb(self.spread)
+        for i in range(self.rank):
+            largest = largest.max(sum((abs(K[i, j]) for j in range(self.rank)), arb(0)))
+        return int((terms * (largest / self.spread).log() * 3 / 2).upper().ceil().unique_fmpz() or 0) + 32
+
+    @property
+    def _step(self) -> arb_mat:
+        """K."""
+        root = self._root(inverse=True)
+        return _balls([arb(1)] * self.rank) - root * arb_mat(self._inverses[0]) * root * arb(self.least)
+
+    def _series(self, forms: Sequence[Form], terms: int) -> list[list[arb]]:
+        """The coefficients a_j."""
+        k, beta, K = self.rank, arb(self.least), self._step
+        power, ray = _balls([arb(1)] * k), self._root(inverse=True) * arb_mat(self._inverses[0] * self._e)
+        start = ray
+        traces, pulls = [], []
+        of_forms: list[tuple[list[arb], list[arb]]] = [([], []) for _ in forms]
+        rays = []
+        centred = self.distance_squared == 0
+        for _ in range(terms):
+            traces.append(power.trace())
+            for form, (spreads, shifts) in zip(forms, of_forms, strict=True):
+                spreads.append((form.square * power).trace())
+                shifts.append(arb(0) if centred else (form.linear.transpose() * ray)[0, 0])
+            if not centred:
+                pulls.append((start.transpose() * ray)[0, 0])
+                rays.append(ray)
+                ray = K * ray
+            power = power * K
+        # log det(I - theta K)^(-1/2) = sum_j tr K^j theta^j / (2 j), and x'R x = sum_j x'K^j x theta^j
+        exponents = [arb(0)] + [traces[j] / (2 * j) for j in range(1, terms)]
+        if not centred:
+            exponents = [e + (beta * pulls[j - 1] / 2 if j > 0 else 0) for j, e in enumerate(exponents)]
+        g = _truncated(_exponential(exponents), terms)
+        found = []
+        for form, (spreads, shifts) in zip(forms, of_forms, strict=True):
+            inner = [form.constant, *(beta * spread for spread in spreads[: terms - 1])]
+            if not centred:
+                inner = [a + (2 * beta * shifts[j - 1] if j > 0 else 0) for j, a in enumerate(inner)]
+                for j, value in enumerate(self._products(form, rays, terms)):
+                    inner[j] += beta * beta * value
+            found.append(_truncated((arb_poly(g) * arb_poly(inner)).coeffs(), terms))
+        return [[self._factor * a for a in coefficients] for coefficients in found]
+
+    def _products(self, form: Form, rays: Sequence[arb_mat], terms: int) -> list[arb]:
+        """Of (theta R x)'B (theta R x)."""
+        total = arb_poly([])
+        moved = [form.square * ray for ray in rays]
+        for i in range(self.rank):
+            left, right = ([arb(0), *(vector[i, 0] for vector in each)] for each in (rays, moved))
+            total += arb_poly(left) * arb_poly(right)
+        return _truncated(total.coeffs(), terms)
+
+
+@dataclass(frozen=True)
+class Density:
+    """sum_j a_j y^(s-1) e^-y / Gamma(s) / (2 beta) up to a_J, y = t / (2 beta), s = j + `shape`.
+
+    `series` has a_j / Gamma(s); `missing` is at least the sum of the |a_j| that are left out.
+    """
+
+    beta: fmpq
+    shape: fmpq
+    series: arb_poly
+    missing: arb
+
+    def at_least(self, t: arb) -> arb:
+        """Without what is left out."""
+        y = t / (2 * self.beta)
+        return self.series(y) * (y.log() * (self.shape - 1) - y).exp() / (2 * self.beta)
+
+    def at(self, t: arb) -> arb:
+        # For s = 1/2 alone y^(s-1) e^-y / Gamma(s) may be above 1, and j = 0 is not left out.
+        return self.at_least(t) + within(self.missing / (2 * self.beta))
+
+
+def _over_gammas(coefficients: Sequence[arb], shape: fmpq) -> arb_poly:
+    """sum a_j y^j / Gamma(j + shape)."""
+    weight, found = arb(shape).rgamma(), []
+    for j, a in enumerate(coefficients):
+        found.append(a * weight)
+        weight /= j + shape
+    return arb_poly(found)
+
+
+def _exponential(coefficients: Sequence[arb]) -> list[arb]:
+    """Of a power series, to as many terms."""
+    cap, ctx.cap = ctx.cap, len(coefficients)
+    try:
+        return list(arb_series(coefficients, prec=len(coefficients)).exp().coeffs())
+    finally:
+        ctx.cap = cap
+
+
+def _truncated(coefficients: list[arb], terms: int) -> list[arb]:
+    return (list(coefficients) + [arb(0)] * terms)[:terms]
+
+
+def _norm(matrix: arb_mat) -> arb:
+    return sum((entry * entry for entry in matrix.entries()), arb(0)).nonnegative_part().sqrt()
+
+
+def _balls(diagonal: Sequence[arb]) -> arb_mat:
+    size = len(diagonal)
+    return arb_mat(size, size, [x if i == j else 0 for i, x in enumerate(diagonal) for j in range(size)])
+
+
+def _rational(matrix: ExactMatrix) -> fmpq_mat:
+    return fmpq_mat(matrix.numerators) * fmpq(1, matrix.denominator)
+
+
+def _exact(matrix: fmpq_mat) -> ExactMatrix:
+    return ExactMatrix.rational([[matrix[i, j] for j in range(matrix.ncols())] for i in range(matrix.nrows())])
+
+
+def _diagonal(entries: Sequence[fmpq]) -> fmpq_mat:
+    size = len(entries)
+    return fmpq_mat(size, size, [x if i == j else 0 for i, x in enumerate(entries) for j in range(size)])
+
+
+def _trace(matrix: fmpq_mat) -> fmpq:
+    return sum((matrix[i, i] for i in range(matrix.nrows())), fmpq(0))

@@ -1,0 +1,83 @@
+"""How the moments of softmax weights depend on the variance of Gaussian scores.
+
+q = E P_2 and kappa = E[P_3 - P_2^2], P_k = sum p_i^k, p the softmax weights of L independent Gaussian scores of the
+variance v. Near v = 0 they are
+
+    q = 1/L + v (1/L - 1/L^2) + r,   kappa = v (1/L^2 - 1/L^3) + r',   |r|, |r'| <= 17/8 q v^2,
+
+as |q''|, |kappa''| <= 17/4 q and q grows. Both continue to complex v = x + i y, x > 0, and with
+
+    c = (1 + y^2/x^2)^(1/4) e^(y^2/(8x)),   p = 1 - c |y| / 3 > 0,   x' = x + y^2/x,   N ~ Bin(L, p)
+
+    |q(v)| <= (c/p) E q_N(x'),   |kappa(v)| <= 2 (c/p)^2 E q_N(x'),   E q_N(x') <= min(1, 2 e^x' / (p L)).
+
+`docs/claims/training/risk-gap.md` has the proofs.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import root
+from certattn.kernel.mathematics.lognormal_laplace import within
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
+
+# |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most this times q.
+MOST_CURVED = fmpq(17, 4)
+# Provers ask for the same variances as checkers do.
+_REMEMBERED = 2048
+
+
+def density_growth(slope: arb, height: arb | fmpq) -> arb:
+    """c = (1 + t^2)^(1/4) e^(t y / 8), t = y / x the slope of v = x + iy."""
+    return root(root(1 + slope * slope)) * (slope * height / 8).exp()
+
+
+def kept_share(growth: arb, height: arb | fmpq) -> arb:
+    """p = 1 - c y / 3."""
+    return 1 - growth * height / 3
+
+
+def thinned_collision(length: int, share: arb, variance: arb) -> arb:
+    """2 e^x' / (p L), an upper bound of E q_N(x')."""
+    return 2 * variance.exp() / (share * length)
+
+
+@lru_cache(_REMEMBERED)
+def weights(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
+    """q and kappa, to about `bits` bits of q. kappa is at most a quarter."""
+    powers = PowerSums(length, variance, 4, bits, block=2)
+    with working_precision(powers.bits):
+        if variance > MOST_VARIANCE:
+            least, _ = weights(length, fmpq(MOST_VARIANCE), bits)
+            return least.union(arb(1)), arb(0).union(arb(fmpq(1, 4)))
+        return powers.mean(2), kappa_of(powers.distinct(1, 2), powers.distinct(2, 2), powers.distinct(1, 1, 2))
+
+
+def kappa_of(pairs: arb, squares: arb, triples: arb) -> arb:
+    """E sum p_i^2 p_j - 2 E sum p_i^2 p_j^2 - E sum p_i^2 p_j p_k over different tokens.
+
+    By sum p_i = 1 this is E[P_3 - P_2^2], with the transforms of few powers.
+    """
+    return pairs - 2 * squares - triples
+
+
+def near_zero(length: int, variance: fmpq) -> tuple[arb, arb]:
+    """q and kappa by their tangents at 0; q <= 1 / (1 + (L - 1) e^-v)."""
+    share = fmpq(1, length)
+    most = 1 / (1 + (length - 1) * (-arb(variance)).exp())
+    rest = within(MOST_CURVED / 2 * most * variance**2)
+    return collision_tangent(share, variance) + rest, spread_tangent(share, variance) + rest
+
+
+def collision_tangent(share: fmpq, variance: fmpq) -> fmpq:
+    """1/L + v (1/L - 1/L^2)."""
+    return share + variance * (share - share**2)
+
+
+def spread_tangent(share: fmpq, variance: fmpq) -> fmpq:
+    """v (1/L^2 - 1/L^3)."""
+    return variance * (share**2 - share**3)
