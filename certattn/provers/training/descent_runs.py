@@ -124,7 +124,8 @@ def _run(setting: Descents, wanted: Wanted, bits: int) -> tuple[Run, float]:
     """A run, cut short where an iterate is lost; and the bits that it lost in a step."""
     run = Run(setting, wanted, bits)
     with working_precision(bits):
-        for k, pair in zip(range(setting.steps + 1), setting.pairs(), strict=False):
+        k = -1
+        for k, pair in enumerate(setting.pairs(setting.steps)):
             error = pair.finite.point.error().max(pair.infinite.point.error())
             run.lost = max(run.lost, bits + _log2(error))
             if (error < _LOST) is not True:
@@ -133,6 +134,9 @@ def _run(setting: Descents, wanted: Wanted, bits: int) -> tuple[Run, float]:
             run.note(pair)
             if wanted.said is not None:
                 wanted.said(k, setting.steps)
+    if k < setting.steps:
+        run.lost = math.inf
+        return run, bits / max(k, 1)
     return run, run.lost / setting.steps
 
 

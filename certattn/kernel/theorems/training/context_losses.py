@@ -76,6 +76,11 @@ class Trained:
         """(|U|_F^2 + |V|_F^2)^(1/2)."""
         return l2_norm(self.entries())
 
+    def around_all(self, entries: list[arb]) -> Trained:
+        """Weights of these shapes, from all numbers in the order of `entries`."""
+        U, V, size = self.U, self.V, self.U.nrows() * self.U.ncols()
+        return Trained(arb_mat(U.nrows(), U.ncols(), entries[:size]), arb_mat(V.nrows(), V.ncols(), entries[size:]))
+
     def error(self) -> arb:
         """How far the weights may be from the middle of their balls."""
         return l2_norm([entry.rad() for entry in self.entries()])
@@ -157,6 +162,13 @@ class Evaluation:
     risk: arb
     gradient: Trained
 
+    def within(self, distance: arb, curvature: arb) -> Evaluation:
+        """What they are so near that point, where |Hess R| is at most `curvature`."""
+        change = (curvature * distance).upper()
+        risk = inflated(self.risk, (self.gradient.norm() * distance + change * distance / 2).upper())
+        U, V = (inflated_matrix(matrix, change) for matrix in (self.gradient.U, self.gradient.V))
+        return Evaluation(risk, Trained(U, V))
+
 
 @dataclass(frozen=True)
 class Curvatures:
@@ -165,10 +177,20 @@ class Curvatures:
     upward: arb
     downward: arb
 
+    def expansion(self, step: arb) -> arb:
+        """|I - eta Hess R| <= max(1 + eta downward, eta upward - 1)."""
+        return (1 + step * self.downward).max(step * self.upward - 1)
+
+
+# Bounds of second derivatives in balls cost some evaluations: so many steps of a descent share them.
+SHARED_BY = 32
+
 
 class Loss(Protocol):
-    """What descent descends."""
+    """What descent descends; so many steps at most share bounds of the second derivatives."""
 
+    @property
+    def shared_by(self) -> int: ...
     def at(self, point: Trained) -> Evaluation: ...
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
         """Bounds of the second derivatives at every point so near, all in the Frobenius norm of (U, V)."""
@@ -188,6 +210,7 @@ class ContextLoss:
 
     contexts: Sequence[Context]
     tasks: Sequence[Task]
+    shared_by: int = SHARED_BY
 
     def at(self, point: Trained) -> Evaluation:
         """R and its gradient, from one evaluation of the moments."""

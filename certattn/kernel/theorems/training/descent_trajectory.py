@@ -39,7 +39,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import count, islice
 
 from flint import arb, arb_mat, ctx, fmpq
 
@@ -62,7 +61,8 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
-from certattn.kernel.mathematics.enclosure import inflated
+from certattn.kernel.mathematics.enclosed_descent import Stretch, stretches
+from certattn.kernel.mathematics.enclosure import around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import N, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
@@ -170,6 +170,7 @@ class PopulationLoss:
 
     regression: task.Regression
     largest: arb
+    shared_by: int = contexts.SHARED_BY
 
     def at(self, point: contexts.Trained) -> contexts.Evaluation:
         parameters = task.Parameters(task.BallMatrix(point.U), point.V[0, 0])
@@ -190,19 +191,49 @@ class PopulationLoss:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A point of a descent on a loss."""
+    """A point of a descent on a loss, with R and its gradient there."""
 
     loss: contexts.Loss
     point: contexts.Trained
+    evaluation: contexts.Evaluation
 
-    @cached_property
-    def evaluation(self) -> contexts.Evaluation:
-        """R and its gradient there."""
-        return self.loss.at(self.point)
+    @classmethod
+    def of(cls, loss: contexts.Loss, point: contexts.Trained) -> Iterate:
+        """Evaluated all over the balls of a point."""
+        return cls(loss, point, loss.at(point))
 
-    def after(self, step: arb) -> Iterate:
-        """One step on."""
-        return Iterate(self.loss, self.point - self.evaluation.gradient.scaled(step))
+
+class DescentStep:
+    """theta -> theta - eta grad R(theta), for `stretches`; evaluations are kept until they are taken."""
+
+    def __init__(self, loss: contexts.Loss, start: contexts.Trained, size: arb) -> None:
+        self._loss, self._start, self._size = loss, start, size
+        self._evaluations: dict[int, contexts.Evaluation] = {}
+
+    def of(self, point: list[arb]) -> list[arb]:
+        """Where the step leads."""
+        at = self._start.around_all(point)
+        found = self._evaluations[id(point)] = self._loss.at(at)
+        return (at - found.gradient.scaled(self._size)).entries()
+
+    def expansion(self, box: list[arb]) -> arb:
+        """A bound of how much the step expands distances in the box."""
+        return self._loss.curvatures(self._start.around_all(box), arb(0)).expansion(self._size)
+
+    def iterates(self, stretch: Stretch) -> Iterator[Iterate]:
+        """Those of a stretch. As |I - eta Hess R| <= Lambda there, |Hess R| <= (1 + Lambda) / eta."""
+        error, curvature = stretch.error, (1 + stretch.factor) / self._size
+        for centre in stretch.centres:
+            point = self._start.around_all([inflated(entry, error) for entry in centre])
+            yield Iterate(self._loss, point, self._evaluations.pop(id(centre)).within(error, curvature))
+
+
+def iterates(loss: contexts.Loss, start: contexts.Trained, size: arb, steps: int) -> Iterator[Iterate]:
+    """theta_0, ..., theta_steps, as far as they are enclosed."""
+    step = DescentStep(loss, start, size)
+    # One step more, so that the last iterate too is in a stretch.
+    for stretch in stretches(step, around(start.entries()), steps + 1, loss.shared_by):
+        yield from step.iterates(stretch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,11 +266,11 @@ class Pair:
 
     @cached_property
     def _finite_at_infinite(self) -> Iterate:
-        return Iterate(self.finite.loss, self.infinite.point)
+        return Iterate.of(self.finite.loss, self.infinite.point)
 
     @cached_property
     def _infinite_at_finite(self) -> Iterate:
-        return Iterate(self.infinite.loss, self.finite.point)
+        return Iterate.of(self.infinite.loss, self.finite.point)
 
 
 @dataclass(frozen=True)
@@ -264,12 +295,13 @@ def growth(gap: N, rate: N, step: N, steps: int) -> N:
     return gap * (natural_power(1 + step * rate, steps) - 1) / rate
 
 
-def pairs(finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb) -> Iterator[Pair]:
-    """Both descents from the same start, side by side, without end."""
-    left, right = Iterate(finite, start), Iterate(infinite, start)
-    for k in count():
+def pairs(
+    finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb, steps: int
+) -> Iterator[Pair]:
+    """Both descents from the same start, side by side, up to so many steps, as far as they are enclosed."""
+    both = (iterates(loss, start, step, steps) for loss in (finite, infinite))
+    for k, (left, right) in enumerate(zip(*both, strict=False)):
         yield Pair(k, left, right)
-        left, right = left.after(step), right.after(step)
 
 
 # -- what is stated
@@ -292,10 +324,10 @@ class Descents:
     def steps(self) -> int:
         return self.given[STEPS]
 
-    def pairs(self) -> Iterator[Pair]:
-        """Both, side by side, at the working precision."""
+    def pairs(self, steps: int) -> Iterator[Pair]:
+        """Both, side by side, up to so many steps, at the working precision."""
         start = contexts.Trained.around(*self.weights)
-        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]))
+        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]), steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -505,8 +537,11 @@ def _walk(descents: Descents, wanted: Collection[Compared]) -> dict[Compared, ar
     by_step: dict[int, list[Compared]] = {}
     for one in wanted:
         by_step.setdefault(one.step, []).append(one)
-    walk = islice(descents.pairs(), max(by_step) + 1)
-    return {one: one.value(pair) for pair in walk for one in by_step.get(pair.k, [])}
+    # What is not reached is not known.
+    found: dict[Compared, arb | None] = dict.fromkeys(wanted, arb.nan())
+    for pair in descents.pairs(max(by_step)):
+        found.update((one, one.value(pair)) for one in by_step.get(pair.k, []))
+    return found
 
 
 def _known(number: arb | None) -> arb:
