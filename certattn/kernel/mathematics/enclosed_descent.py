@@ -22,8 +22,8 @@ from certattn.kernel.mathematics.functions import natural_power
 
 # So many steps are carried along at once where their factor allows it.
 _BLOCK = 32
-# Within a block the error may grow by a lot where it is tiny, and by a little where it is that of a start box.
-_ROOMS = ((fmpq(1, 2**40), 2**10), (fmpq(1, 1000), 2))
+# Within a block the error may double where it is small, and grow by a little where it is that of a start box.
+_NARROW = fmpq(1, 1000)
 _LITTLE_ROOM = fmpq(17, 16)
 
 
@@ -92,7 +92,7 @@ def _carried(step: Step, trail: list[list[arb]], error: arb, rounding: arb) -> S
     *centres, last = trail
     sum_of_errors = error + len(centres) * rounding
     # Of a single step, the error before it is all that is met.
-    room = next((room for narrow, room in _ROOMS if (error < narrow) is True), _LITTLE_ROOM)
+    room = 2 if (error < _NARROW) is True else _LITTLE_ROOM
     met = error if len(centres) == 1 else (room * sum_of_errors).upper()
     box = [inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(last))]
     factor = step.expansion(box).max(arb(1))

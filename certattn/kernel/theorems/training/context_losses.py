@@ -14,9 +14,13 @@ Along a direction (H, h), with u_n = H q_n and K_n = d^2 m_n / da^2, the second 
 
     1/N sum_n |h m_n + V C_n u_n|^2 + 2 <r_n, h C_n u_n> + <V'r_n, K_n(u_n, u_n)>.
 
-The squares are at most (|m_n|^2 + |V C_n|^2 |q_n|^2) |(H, h)|^2, and the rest is at most s_n |(H, h)|^2 in size with
+The rest is at most s_n |(H, h)|^2 in size with
 
     s_n = |r_n| |C_n| |q_n| + |sum_j (V'r_n)_j K_nj| |q_n|^2.
+
+The average of the squares is |J (H, h)|^2 / N, where the numbers h m_n + V C_n u_n stand one below the other in
+J (H, h). So it is at most |(H, h)|^2 times the largest eigenvalue of J J'/N, or of J'J/N, and also times the average
+of the |m_n|^2 + |V C_n|^2 |q_n|^2.
 
 In-context regression is the case of keys x_i and values y_i, U = A and V = (b); attention to whole tokens z_i that of
 keys and values z_i (Boursier and Boyer 2026, sections 2 and 4).
@@ -35,16 +39,19 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
+from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Values
+from certattn.kernel.given.prompts import DEFAULT, NO_DOUBLES
 from certattn.kernel.mathematics.balls import l2_norm, row_of_balls
 from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import Tokens, WeightedPrompt
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.regression import BallMatrix
 
 
@@ -184,6 +191,8 @@ class Curvatures:
 
 # Bounds of second derivatives in balls cost some evaluations: so many steps of a descent share them.
 SHARED_BY = 32
+# Of larger products of J with itself no eigenvalue is taken.
+_MOST_ROWS = 96
 
 
 class Loss(Protocol):
@@ -226,23 +235,38 @@ class ContextLoss:
         return Evaluation(risk * share / 2, Trained(U * share, V * share))
 
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
-        """The averages of the squares' bounds and of the s_n."""
-        squares, rest = arb(0), arb(0)
+        """The largest eigenvalue of the squares' average, and the average of the s_n."""
+        rest = arb(0)
         V = inflated_matrix(around.V, radius)
+        most = arb(0)
+        rows: list[list[arb]] = []
         for context, task in zip(self.contexts, self.tasks, strict=True):
             length = _norm(task.query)
             near = Near(around.U * task.query, radius * length)
             moments = context.moments(near)
             residual = V * moments.mean - task.target
-            squares += _square(_norm(moments.mean)) + _square(_norm(V * moments.slope) * length)
             bend = context.bend(near, V.transpose() * residual)
             rest += _norm(residual) * _norm(moments.slope) * length + _norm(bend) * _square(length)
-        return Curvatures((squares + rest) * self.share, rest * self.share)
+            most += _square(_norm(moments.mean)) + _square(_norm(V * moments.slope) * length)
+            rows += _changes(moments, V, task.query)
+        if min(len(rows), len(rows[0])) <= _MOST_ROWS:
+            J = arb_mat(rows)
+            square = J * J.transpose() if len(rows) <= len(rows[0]) else J.transpose() * J
+            most = largest_eigenvalue(square, ctx.prec)
+        return Curvatures((most + rest) * self.share, rest * self.share)
 
     @cached_property
     def share(self) -> arb:
         """1/N."""
         return arb(fmpq(1, len(self.tasks)))
+
+
+def _changes(moments: Moments, V: arb_mat, query: arb_mat) -> list[list[arb]]:
+    """Rows of J: how h m + V C H q depends on the entries of H, and then of h."""
+    mean, none = moments.mean.entries(), [arb(0)] * V.ncols()
+    along = [[entry * q for entry in row for q in query.entries()] for row in (V * moments.slope).tolist()]
+    of_V = lambda i: [entry for j in range(V.nrows()) for entry in (mean if j == i else none)]  # noqa: E731
+    return [[*row, *of_V(i)] for i, row in enumerate(along)]
 
 
 def tasks_of(queries: ExactMatrix, targets: ExactMatrix) -> list[Task]:
@@ -312,6 +336,26 @@ class StatedPrompts:
         stops = list(accumulate(self.lengths))
         ranges = [range(stop - length, stop) for stop, length in zip(stops, self.lengths, strict=True)]
         return [Prompt(keys.take_rows(rows), values.take_rows(rows), fmpq(1)) for rows in ranges]
+
+    @property
+    def tokens(self) -> int:
+        """Of all prompts together."""
+        return sum(self.lengths)
+
+    @property
+    def tiers(self) -> list[Tier]:
+        """Binary64 where the tokens stand in array files of doubles."""
+        arrays = [self.given[field].stored for field in (TOKENS, LABELS) if field in self.given]
+        return [DEFAULT] if all(array is not None and array.dtype not in NO_DOUBLES for array in arrays) else []
+
+    def loss_in(self, tier: Tier | None) -> Loss:
+        """The loss over these prompts, in balls or in binary64. Raises Binary64Error."""
+        if tier is None:
+            return self.loss()
+        # Imported where it is tried: it needs numpy.
+        from certattn.kernel.theorems.training.stored_losses import StoredLoss
+
+        return StoredLoss(self)
 
     @cached_property
     def asked(self) -> tuple[ExactMatrix, ExactMatrix]:

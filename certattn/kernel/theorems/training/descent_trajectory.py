@@ -42,7 +42,7 @@ from functools import cached_property, lru_cache, partial
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Together
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Tier, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -324,10 +324,10 @@ class Descents:
     def steps(self) -> int:
         return self.given[STEPS]
 
-    def pairs(self, steps: int) -> Iterator[Pair]:
-        """Both, side by side, up to so many steps, at the working precision."""
+    def pairs(self, steps: int, tier: Tier | None = None) -> Iterator[Pair]:
+        """Both, side by side, up to so many steps, at the working precision, the finite one in a tier."""
         start = contexts.Trained.around(*self.weights)
-        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]), steps)
+        return pairs(self.prompts.loss_in(tier), self.infinite(), start, arb(self.given[STEP]), steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -523,23 +523,27 @@ def _closing(stated: Values, descents: Descents) -> arb | fmpq:
 
 
 def obligations(stated: StatedDescents) -> Iterator[Obligation]:
-    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted))
-    sides = lambda one: Obligation(one.name, numbers.side(_known, one), one.relation, one.bound, one.part)  # noqa: E731
-    yield from map(sides, stated.compared)
+    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted, tier))
+
+    def sides(one: Compared, tiers: Sequence[Tier] = ()) -> Obligation:
+        return Obligation(one.name, numbers.side(_known, one, tiers=tiers), one.relation, one.bound, one.part)
+
+    for one in stated.compared:
+        yield sides(one, stated.descents.prompts.tiers)
     if GRONWALL in stated.asserts:
         bound = stated.asserts[GRONWALL]
         yield Obligation("gronwall.radius", partial(_closing, bound, stated.descents), "<=", bound[TUBE_RADIUS])
         yield from map(sides, stated.in_tube)
 
 
-def _walk(descents: Descents, wanted: Collection[Compared]) -> dict[Compared, arb | None]:
+def _walk(descents: Descents, wanted: Collection[Compared], tier: Tier | None) -> dict[Compared, arb | None]:
     """Both descents at the working precision, as far as is asked for. Of each pair only numbers are kept."""
     by_step: dict[int, list[Compared]] = {}
     for one in wanted:
         by_step.setdefault(one.step, []).append(one)
     # What is not reached is not known.
     found: dict[Compared, arb | None] = dict.fromkeys(wanted, arb.nan())
-    for pair in descents.pairs(max(by_step)):
+    for pair in descents.pairs(max(by_step), tier):
         found.update((one, one.value(pair)) for one in by_step.get(pair.k, []))
     return found
 
