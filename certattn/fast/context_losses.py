@@ -7,15 +7,16 @@ in the words of `theorems.training.context_losses`. What was rounded is bounded 
 
     theta               |computed p_i - p_i| <= theta p_i
     e_m, e_k            errors of the means m and k of the values and the keys
-    S_ab                at least sum_i p_i |v_i - m|^a |k_i - k|^b, about both the computed means and the true ones
+    S_ab                at least sum_i p_i |v_i - m|^a |k_i - k|^b, about the computed means and the true ones
 
 and the third derivative of R along a unit vector is at most the average of 3 R_1 R_2 + R_0 R_3, where R_j bounds the
-j-th derivative of r: R_1 = |m| + |V| S_11 Q, R_2 = 2 S_11 Q + |V| S_12 Q^2, R_3 = 3 S_12 Q^2 + |V| (S_13 + 3 S_11 S_02) Q^3.
+j-th derivative of r: R_1 = |m| + |V| S_11 Q, R_2 = 2 S_11 Q + |V| S_12 Q^2 and
+R_3 = 3 S_12 Q^2 + |V| (S_13 + 3 S_11 S_02) Q^3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +36,7 @@ _LARGEST, _LOST = 2.0**40, 2.0**-700
 _WELL = 2.0**-24
 _ABOVE = 1 + 2.0**-20
 # The bound of third derivatives is for weights so near that no score changes by more.
-_MOVED = 2.0**-20
+_MOVED = 2.0**-10
 # Entries of a matrix whose norm a bound takes.
 _MOST_ENTRIES = 2**11
 # Tokens that are summed together: what is used again stays in the cache.
@@ -78,9 +79,7 @@ class Prompts:
             yield Prompts(self.keys[part], self.values[part], self.queries[part], self.targets[part])
 
 
-def grouped(
-    keys: Floats, values: Floats, lengths: Sequence[int], queries: Floats, targets: Floats
-) -> list[Prompts]:
+def grouped(keys: Floats, values: Floats, lengths: Sequence[int], queries: Floats, targets: Floats) -> list[Prompts]:
     """Prompts of equal lengths together; their tokens stand one below the other, prompt after prompt."""
     sizes = np.array(lengths, np.int64)
     firsts = np.cumsum(sizes) - sizes
@@ -136,19 +135,22 @@ class PromptLoss:
         count, up = self._count, self._sum
         # On any path: within a part its prompts, then the parts, then the division.
         g = gamma(max(len(part.of.keys) for part in parts) * len(V) + len(parts) + 32)
-        total = lambda name: sum(float(getattr(part, name).sum()) for part in parts) * up / count + _LOST  # noqa: E731
-        joined = lambda name: sum(getattr(part, name) for part in parts) / count  # noqa: E731
-        hessian = joined("hessian")
+
+        def total(of: Callable[[_Part], Floats]) -> float:
+            return sum(float(of(part).sum()) for part in parts) * up / count + _LOST
+
+        hessian = sum((part.hessian for part in parts), np.zeros_like(parts[0].hessian)) / count
         hessian = (hessian + hessian.T) / 2
+        farthest = max(float((part.of.query_norms * part.of.key_norms).max()) for part in parts)
         found = LossFound(
-            risk=float(joined("risk")) / 2,
-            risk_error=(total("risk_error") + g * total("risk_size")) * UP,
-            gradient=joined("gradient"),
-            gradient_error=(total("gradient_error") + g * total("gradient_size")) * UP,
+            risk=sum(part.risk for part in parts) / count / 2,
+            risk_error=(total(lambda part: part.risk_error) + g * total(lambda part: part.risk_size)) * UP,
+            gradient=sum((part.gradient for part in parts), np.zeros_like(parts[0].gradient)) / count,
+            gradient_error=(total(lambda part: part.gradient_error) + g * total(lambda part: part.gradient_size)) * UP,
             hessian=hessian,
-            hessian_error=(total("hessian_error") + g * total("hessian_size")) * UP,
-            third=total("third") * UP,
-            reach=min(1.0, _MOVED / max(float((p.of.query_norms * p.of.key_norms).max()) for p in parts) / UP / 2),
+            hessian_error=(total(lambda part: part.hessian_error) + g * total(lambda part: part.hessian_size)) * UP,
+            third=total(lambda part: part.third) * UP,
+            reach=min(1.0, _MOVED / (farthest * UP + _LOST) / 2),
         )
         numbers = [found.risk_error, found.gradient_error, found.hessian_error, found.third, found.reach]
         # Written so that a NaN refuses.
@@ -194,8 +196,8 @@ class _Part:
         middle = np.matmul(row, of.keys)[:, 0]
         e_k = (theta + 2 * g) * K * UP + _LOST
         values, keys = of.values - mean[:, None], of.keys - middle[:, None]
-        v_off = _norms(values, e_m)
-        k_off = _norms(keys, e_k)
+        v_off = _norms(values, e_m, shares)
+        k_off = _norms(keys, e_k, shares)
         weighted = shares * v_off
         of_squares = k_off * k_off
         S_02 = (shares * of_squares).sum(axis=1) * _ABOVE + _LOST
@@ -221,12 +223,12 @@ class _Part:
         C_norm, B_norm = (norm_bounds(table.reshape(count, -1)) for table in (slope, bend))
 
         # R and its gradient.
-        self.risk = (r * r).sum()
+        self.risk = float((r * r).sum())
         self.risk_error = (2 * r_norm + e_r) * e_r * UP + _LOST
         self.risk_size = r_norm * r_norm
         down = np.matmul(c[:, None, :], slope)[:, 0]
         down_norm = norm_bounds(down)
-        e_down = (e_C * c_norm + (C_norm + e_C) * e_c + small * C_norm * c_norm) * UP
+        e_down = (e_C * c_norm + (C_norm + e_C) * e_c + small * C_norm * c_norm) * UP + _LOST
         self.gradient = np.concatenate([(down.T @ of.queries).ravel(), (r.T @ mean).ravel()])
         self.gradient_error = (e_down * Q + e_r * (m_norm + e_m) + r_norm * e_m) * UP + _LOST
         self.gradient_size = (down_norm * Q + r_norm * m_norm) * UP
@@ -254,22 +256,22 @@ class _Part:
         self.hessian_error = e_H * UP + _LOST
 
         # Third derivatives, at every point within reach.
-        far_v, far_k = 4 * M + _LOST, 4 * K + _LOST
-        T_11 = S_11 * _ABOVE + _MOVED * 2**6 * far_v * far_k
-        T_02 = S_02 * _ABOVE + _MOVED * 2**6 * far_k * far_k
-        T_12 = S_12 * _ABOVE + _MOVED * 2**7 * far_v * far_k * far_k
-        T_13 = S_13 * _ABOVE + _MOVED * 2**8 * far_v * far_k * far_k * far_k
+        T_11, T_02, T_12, T_13 = (S * (1 + 5 * _MOVED) for S in (S_11, S_02, S_12, S_13))
         moved = v_norm + 1
-        R_1 = m_norm + e_m + _MOVED * 2**6 * far_v + moved * T_11 * Q
+        R_1 = m_norm + e_m + 8 * _MOVED * M + moved * T_11 * Q
         R_2 = 2 * T_11 * Q + moved * T_12 * Q * Q
         R_3 = 3 * T_12 * Q * Q + moved * (T_13 + 3 * T_11 * T_02) * Q * Q * Q
         self.third = (3 * R_1 * R_2 + (r_norm + e_r + R_1) * R_3) * UP
 
 
-def _norms(off: Floats, error: Floats) -> Floats:
-    """At least the norms of the rows of each table, and of what is so near: by tables."""
-    norms = norm_bounds(off.reshape(-1, off.shape[2])).reshape(off.shape[:2])
-    found: Floats = norms * _ABOVE + error[:, None]
+def _norms(off: Floats, error: Floats, shares: Floats) -> Floats:
+    """At least |x_i - x| for each row, x the computed mean, the true one, or that of weights within reach.
+
+    There no p_i changes by more than a part of e^(2 _MOVED) - 1 <= 4 _MOVED, and so x by that of sum_i p_i |x_i - x|.
+    """
+    norms = norm_bounds(off.reshape(-1, off.shape[2])).reshape(off.shape[:2]) + error[:, None]
+    mean = (shares * norms).sum(axis=1) * _ABOVE
+    found: Floats = (norms + ((4 * _MOVED * _ABOVE) * mean + error)[:, None]) * _ABOVE
     return found
 
 

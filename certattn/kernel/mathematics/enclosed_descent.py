@@ -17,7 +17,7 @@ from typing import Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
+from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.functions import natural_power
 
 # So many steps are carried along at once where their factor allows it.
@@ -30,11 +30,11 @@ _LITTLE_ROOM = fmpq(17, 16)
 class Step(Protocol):
     """One step of descent."""
 
-    def of(self, point: list[arb]) -> list[arb]:
-        """Where the step leads; the middles of these balls are the next centre."""
+    def of(self, point: list[arb]) -> Enclosure:
+        """Where the step leads."""
 
-    def expansion(self, box: list[arb]) -> arb:
-        """A bound of how much the step expands distances in the box."""
+    def expansion(self, box: list[arb], distance: arb) -> arb:
+        """A bound of how much the step expands distances among what is so near to the box."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def stretches(step: Step, start: Enclosure, steps: int, block: int = _BLOCK) -> 
     while left > 0 and current.error.is_finite() is True:
         trail, rounding = [current.centre], arb(0)
         for _ in range(min(block, left)):
-            image = around(step.of(trail[-1]))
+            image = step.of(trail[-1])
             trail.append(image.centre)
             rounding = rounding.max(image.error)
         done, left = 0, left - len(trail) + 1
@@ -94,8 +94,8 @@ def _carried(step: Step, trail: list[list[arb]], error: arb, rounding: arb) -> S
     # Of a single step, the error before it is all that is met.
     room = 2 if (error < _NARROW) is True else _LITTLE_ROOM
     met = error if len(centres) == 1 else (room * sum_of_errors).upper()
-    box = [inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(last))]
-    factor = step.expansion(box).max(arb(1))
+    hull = [_hull([centre[k] for centre in centres]) for k in range(len(last))]
+    factor = step.expansion(hull, met).max(arb(1))
     after = (natural_power(factor, len(centres)) * sum_of_errors).upper()
     if len(centres) > 1 and (after <= met) is not True:
         return None

@@ -34,7 +34,7 @@ numbers for its query, and its tokens are its values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
@@ -164,16 +164,17 @@ class FinitePrompt:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """R and its gradient at a point."""
+    """R and its gradient at a point; the gradient is within `error` of what its balls hold, in the Euclidean norm."""
 
     risk: arb
     gradient: Trained
+    error: arb = field(default_factory=lambda: arb(0))
 
     def within(self, distance: arb, curvature: arb) -> Evaluation:
-        """What they are so near that point, where |Hess R| is at most `curvature`."""
-        change = (curvature * distance).upper()
-        risk = inflated(self.risk, (self.gradient.norm() * distance + change * distance / 2).upper())
-        U, V = (inflated_matrix(matrix, change) for matrix in (self.gradient.U, self.gradient.V))
+        """What they are so near that point, where |Hess R| is at most `curvature`; balls alone hold the gradient."""
+        change = curvature * distance
+        risk = inflated(self.risk, ((self.gradient.norm() + self.error + change / 2) * distance).upper())
+        U, V = (inflated_matrix(matrix, (self.error + change).upper()) for matrix in (self.gradient.U, self.gradient.V))
         return Evaluation(risk, Trained(U, V))
 
 
@@ -252,7 +253,8 @@ class ContextLoss:
         if min(len(rows), len(rows[0])) <= _MOST_ROWS:
             J = arb_mat(rows)
             square = J * J.transpose() if len(rows) <= len(rows[0]) else J.transpose() * J
-            most = largest_eigenvalue(square, ctx.prec)
+            # Over a wide ball the average may be less.
+            most = most.min(largest_eigenvalue(square, ctx.prec))
         return Curvatures((most + rest) * self.share, rest * self.share)
 
     @cached_property
@@ -265,8 +267,7 @@ def _changes(moments: Moments, V: arb_mat, query: arb_mat) -> list[list[arb]]:
     """Rows of J: how h m + V C H q depends on the entries of H, and then of h."""
     mean, none = moments.mean.entries(), [arb(0)] * V.ncols()
     along = [[entry * q for entry in row for q in query.entries()] for row in (V * moments.slope).tolist()]
-    of_V = lambda i: [entry for j in range(V.nrows()) for entry in (mean if j == i else none)]  # noqa: E731
-    return [[*row, *of_V(i)] for i, row in enumerate(along)]
+    return [[*row, *none * i, *mean, *none * (len(along) - 1 - i)] for i, row in enumerate(along)]
 
 
 def tasks_of(queries: ExactMatrix, targets: ExactMatrix) -> list[Task]:

@@ -62,7 +62,7 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosed_descent import Stretch, stretches
-from certattn.kernel.mathematics.enclosure import around, inflated
+from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated, widened
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import N, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
@@ -200,7 +200,7 @@ class Iterate:
     @classmethod
     def of(cls, loss: contexts.Loss, point: contexts.Trained) -> Iterate:
         """Evaluated all over the balls of a point."""
-        return cls(loss, point, loss.at(point))
+        return cls(loss, point, loss.at(point).within(arb(0), arb(0)))
 
 
 class DescentStep:
@@ -210,21 +210,22 @@ class DescentStep:
         self._loss, self._start, self._size = loss, start, size
         self._evaluations: dict[int, contexts.Evaluation] = {}
 
-    def of(self, point: list[arb]) -> list[arb]:
+    def of(self, point: list[arb]) -> Enclosure:
         """Where the step leads."""
         at = self._start.around_all(point)
         found = self._evaluations[id(point)] = self._loss.at(at)
-        return (at - found.gradient.scaled(self._size)).entries()
+        image = around((at - found.gradient.scaled(self._size)).entries())
+        return Enclosure(image.centre, (image.error + self._size * found.error).upper())
 
-    def expansion(self, box: list[arb]) -> arb:
-        """A bound of how much the step expands distances in the box."""
-        return self._loss.curvatures(self._start.around_all(box), arb(0)).expansion(self._size)
+    def expansion(self, box: list[arb], distance: arb) -> arb:
+        """A bound of how much the step expands distances among what is so near to the box."""
+        return self._loss.curvatures(self._start.around_all(box), distance).expansion(self._size)
 
     def iterates(self, stretch: Stretch) -> Iterator[Iterate]:
         """Those of a stretch. As |I - eta Hess R| <= Lambda there, |Hess R| <= (1 + Lambda) / eta."""
         error, curvature = stretch.error, (1 + stretch.factor) / self._size
         for centre in stretch.centres:
-            point = self._start.around_all([inflated(entry, error) for entry in centre])
+            point = self._start.around_all(widened(centre, error))
             yield Iterate(self._loss, point, self._evaluations.pop(id(centre)).within(error, curvature))
 
 

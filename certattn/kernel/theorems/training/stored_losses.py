@@ -14,6 +14,7 @@ from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.stored_arrays import holds_doubles, naming_what_is_not_finite, stored_rows
 from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.theorems.training.context_losses import (
     LABELS,
     QUERIES,
@@ -41,10 +42,11 @@ class StoredLoss:
     def at(self, point: Trained) -> Evaluation:
         """R and its gradient at every point of the balls."""
         found, distance = self._near(point)
-        entries = [arb(entry, found.gradient_error) for entry in found.gradient.tolist()]
-        evaluation = Evaluation(arb(found.risk, found.risk_error), point.around_all(entries))
+        gradient = point.around_all([arb(entry) for entry in found.gradient.tolist()])
         curvatures = self._curvatures(found, distance)
-        return evaluation.within(distance, curvatures.upward.max(curvatures.downward))
+        error = arb(found.gradient_error) + curvatures.upward.max(curvatures.downward) * distance
+        risk = inflated(arb(found.risk, found.risk_error), ((gradient.norm() + error) * distance).upper())
+        return Evaluation(risk, gradient, error.upper())
 
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
         """By the eigenvalues at the centre, and the third derivatives around it."""
