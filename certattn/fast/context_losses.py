@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from flint import arb
 
 from certattn.fast.exponential import LN2, Work, beta, exp_shifted, relative_error, require_reach
 from certattn.fast.rows import Dense, frobenius_bound, norm_bounds
@@ -89,6 +90,11 @@ def grouped(keys: Floats, values: Floats, lengths: Sequence[int], queries: Float
         rows = firsts[chosen][:, None] + np.arange(length)
         found.append(Prompts(keys[rows], values[rows], queries[chosen], targets[chosen]))
     return found
+
+
+def nearest(entries: Sequence[arb]) -> tuple[float, ...]:
+    """Doubles near the middles of balls."""
+    return tuple(float(entry.mid()) for entry in entries)
 
 
 def weights(entries: Sequence[float], of_U: tuple[int, int], of_V: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ be gradient descent on the loss R_L of these prompts (theta^L) and on the loss R
     checkpoints    ranges of the distance and of both risks, and the iterates up to a radius, at stated k
     gronwall       |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu     by constants of a tube around theta^inf
 
-Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer 2026, sections 4 and 5. The models are
+Both descents are enclosed from the exact start. Boursier and Boyer 2026, sections 4 and 5. The models are
 
     regression   tokens x_i with labels y_i and scores <x_i, A x>; values b y_i; the infinite side is R(A, b) over
                  all tasks, or with `tasks` w_n the loss of the N tasks with infinite prompts
@@ -22,8 +22,8 @@ Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer
 For `gronwall`, if within r of theta_0^inf, ..., theta_(K-1)^inf the gradients differ by at most g and
 |I - eta Hess R_inf| is at most 1 + eta nu, and g ((1 + eta nu)^K - 1)/nu <= r, then the stated bound holds for k <= K.
 
-Every step is an evaluation in balls, which grow by rounding alone, by some bits a step. More working precision than
-that leaves them as narrow as one likes.
+Each descent is carried by centres and a factor by which a step expands distances (`enclosed_descent`), so that errors
+do not grow where descent contracts. The concrete prompts are enclosed in Arb balls or in binary64 (`stored_losses`).
 
 In the tube, where -mu <= Hess R_inf <= beta, nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes,
 from the centre to the border of such a ball, by at most r max(beta_L + mu, beta + mu_L).

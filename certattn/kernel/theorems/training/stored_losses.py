@@ -64,7 +64,7 @@ class StoredLoss:
     def _near(self, point: Trained) -> tuple[fast.LossFound, arb]:
         """What is known at the nearest doubles, and how far from them a point of the balls may be."""
         entries = point.entries()
-        near = tuple(float(entry.mid()) for entry in entries)
+        near = fast.nearest(entries)
         if self._known is None or self._known[0] != near:
             shapes = [(matrix.nrows(), matrix.ncols()) for matrix in (point.U, point.V)]
             self._known = near, self._loss.at(*fast.weights(near, *shapes))
