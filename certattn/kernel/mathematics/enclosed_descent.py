@@ -83,8 +83,9 @@ def stretches(step: Step, start: Enclosure, steps: int, block: int = _BLOCK) -> 
             while (carried := _carried(step, trail[done : done + size + 1], current.error, rounding)) is None:
                 size //= 2
             yield carried
+            current, done = carried.after, done + size
             # Where a factor was too large it is so for a while: the next are no more than twice as many.
-            current, done, most = carried.after, done + size, min(block, 2 * size)
+            most = min(block, 2 * size) if (current.error < _NARROW) is True else block
 
 
 def _carried(step: Step, trail: list[list[arb]], error: arb, rounding: arb) -> Stretch | None:
