@@ -11,12 +11,13 @@ Lambda is taken over a box that holds c_0, ..., c_{m-1} and, around each, every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
+from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.functions import natural_power
 
 # So many steps are carried along at once where their factor allows it.
@@ -29,11 +30,24 @@ _LITTLE_ROOM = fmpq(17, 16)
 class Step(Protocol):
     """One step of descent."""
 
-    def of(self, point: list[arb]) -> list[arb]:
+    def of(self, point: list[arb]) -> Enclosure:
         """Where the step leads."""
 
-    def expansion(self, box: list[arb]) -> arb:
-        """A bound of how much the step expands distances in the box."""
+    def expansion(self, box: list[arb], distance: arb) -> arb:
+        """A bound of how much the step expands distances among what is so near to the box."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some steps: p_j is within `error` of each of the centres, and the step expands distances there by `factor`.
+
+    `after` is where the last of these steps leads.
+    """
+
+    centres: list[list[arb]]
+    error: arb
+    factor: arb
+    after: Enclosure
 
 
 def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ()) -> dict[int, Enclosure]:
@@ -46,43 +60,47 @@ def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ())
     wanted = sorted({steps, *(stop for stop in stops if stop <= steps)})
     before = 0
     for stop in wanted:
-        while before < stop:
-            length = min(_BLOCK, stop - before)
-            current = _block(step, current, length)
-            if not current.error.is_finite():
-                return {**dict.fromkeys(wanted, current), **found}
-            before += length
-        found[stop] = current
+        for stretch in stretches(step, current, stop - before):
+            current = stretch.after
+        if not current.error.is_finite():
+            return {**dict.fromkeys(wanted, current), **found}
+        found[stop], before = current, stop
     return found
 
 
-def _block(step: Step, start: Enclosure, length: int) -> Enclosure:
-    """So many steps from an enclosure."""
-    trail, rounding = [start.centre], arb(0)
-    for _ in range(length):
-        image = around(step.of(trail[-1]))
-        trail.append(image.centre)
-        rounding = rounding.max(image.error)
-    error = start.error
-    done = 0
-    while done < length:
-        size = length - done
-        while (grown := _carried(step, trail[done : done + size], error, rounding)) is None:
-            size //= 2
-        error, done = grown, done + size
-    return Enclosure(trail[-1], error)
+def stretches(step: Step, start: Enclosure, steps: int, block: int = _BLOCK) -> Iterator[Stretch]:
+    """So many steps, at most `block` at once; the last stretch is that after which nothing is enclosed."""
+    current, left, most = start, steps, block
+    while left > 0 and current.error.is_finite() is True:
+        trail, rounding = [current.centre], arb(0)
+        for _ in range(min(block, left)):
+            image = step.of(trail[-1])
+            trail.append(image.centre)
+            rounding = rounding.max(image.error)
+        done, left = 0, left - len(trail) + 1
+        while done < len(trail) - 1 and current.error.is_finite() is True:
+            size = min(most, len(trail) - 1 - done)
+            while (carried := _carried(step, trail[done : done + size + 1], current.error, rounding)) is None:
+                size //= 2
+            yield carried
+            current, done = carried.after, done + size
+            # Where a factor was too large it is so for a while: the next are no more than twice as many.
+            most = min(block, 2 * size) if (current.error < _NARROW) is True else block
 
 
-def _carried(step: Step, centres: list[list[arb]], error: arb, rounding: arb) -> arb | None:
-    """The error after a step from each of the centres; None where their factor is not proved to suffice."""
+def _carried(step: Step, trail: list[list[arb]], error: arb, rounding: arb) -> Stretch | None:
+    """The stretch along all centres but the last; None where their factor is not proved to suffice."""
+    *centres, last = trail
     sum_of_errors = error + len(centres) * rounding
     # Of a single step, the error before it is all that is met.
     room = 2 if (error < _NARROW) is True else _LITTLE_ROOM
     met = error if len(centres) == 1 else (room * sum_of_errors).upper()
-    box = [inflated(_hull([centre[k] for centre in centres]), met) for k in range(len(centres[0]))]
-    factor = step.expansion(box).max(arb(1))
+    hull = [_hull([centre[k] for centre in centres]) for k in range(len(last))]
+    factor = step.expansion(hull, met).max(arb(1))
     after = (natural_power(factor, len(centres)) * sum_of_errors).upper()
-    return after if len(centres) == 1 or (after <= met) is True else None
+    if len(centres) > 1 and (after <= met) is not True:
+        return None
+    return Stretch(centres, met, factor, Enclosure(last, after))
 
 
 def _hull(entries: list[arb]) -> arb:

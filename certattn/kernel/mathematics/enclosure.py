@@ -28,6 +28,11 @@ def around(box: Sequence[arb]) -> Enclosure:
     return Enclosure([entry.mid() for entry in box], l2_norm([entry.rad() for entry in box]).upper())
 
 
+def widened(box: Sequence[arb], distance: arb) -> list[arb]:
+    """Balls that hold what is so near to a point of the box."""
+    return [inflated(entry, distance) for entry in box]
+
+
 def inflated(entry: arb, distance: arb) -> arb:
     """The ball of what is at most so far from a point of the entry."""
     return entry + distance * arb(0, 1)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from certattn.kernel.mathematics.balls import l2_norm
-from certattn.kernel.mathematics.enclosure import Enclosure, inflated
+from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated, widened
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
@@ -135,12 +135,12 @@ class GradientStep:
     landscape: Landscape
     size: arb
 
-    def of(self, point: Point) -> Point:
-        return [x + self.size * y for x, y in zip(point, self.landscape.downhill(point), strict=True)]
+    def of(self, point: Point) -> Enclosure:
+        return around([x + self.size * y for x, y in zip(point, self.landscape.downhill(point), strict=True)])
 
-    def expansion(self, box: Point) -> arb:
+    def expansion(self, box: Point, distance: arb) -> arb:
         """|I - h Hess F| <= max(1 + h N, h M - 1), as -N <= Hess F <= M."""
-        upward, downward = self.landscape.curvatures(box)
+        upward, downward = self.landscape.curvatures(widened(box, distance))
         return (1 + self.size * downward).max(self.size * upward - 1)
 
 
@@ -151,15 +151,16 @@ class NormalisedStep:
     landscape: Landscape
     size: arb
 
-    def of(self, point: Point) -> Point:
+    def of(self, point: Point) -> Enclosure:
         downhill = self.landscape.downhill(point)
         factor = self.size / self._length(downhill)
-        return [x + factor * y for x, y in zip(point, downhill, strict=True)]
+        return around([x + factor * y for x, y in zip(point, downhill, strict=True)])
 
-    def expansion(self, box: Point) -> arb:
+    def expansion(self, box: Point, distance: arb) -> arb:
         """|I - s / |v| (I - v v' / |v|^2) Hess F| <= 1 + s max(M, N) / |v| with v = -grad F."""
-        upward, downward = self.landscape.curvatures(box)
-        length = self._length(self.landscape.downhill(box))
+        near = widened(box, distance)
+        upward, downward = self.landscape.curvatures(near)
+        length = self._length(self.landscape.downhill(near))
         return 1 + self.size * upward.max(downward) / length
 
     def _length(self, downhill: Point) -> arb:

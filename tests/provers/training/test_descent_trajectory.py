@@ -13,9 +13,10 @@ import pytest
 import certattn
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training.descent_trajectory import GRONWALL, read, tube_steps
 from certattn.provers.figures import canvas
-from certattn.provers.training import descent_plot
+from certattn.provers.training import descent_plot, descent_runs
 from certattn.provers.training.context_prompts import Drawing
 from certattn.provers.training.descent_plot import draw_certificate
 
@@ -124,16 +125,69 @@ def test_arrays_of_a_file_under_other_names(tmp_path: Path) -> None:
     assert certattn.check(out).verdict is Verdict.VERIFIED
 
 
-def test_many_bits_where_steps_are_long(tmp_path: Path) -> None:
-    """Bits are lost in every step; the run is made again with more of them, and says how many."""
+def test_no_bits_are_lost_where_descent_contracts(tmp_path: Path) -> None:
+    """Naive balls took a bit and more in every step; a step between 1/beta and 2/beta is no exception."""
     out = tmp_path / "long.yaml"
-    given = {**PLANE, "step": "1/4", "steps": "60"}
+    given = {**PLANE, "step": "1/4", "steps": "400"}
     certattn.generate("descent-trajectory", out, given=given, draw=Drawing(2, 16))
-    bits = int(certattn.load(out).plain["witness"]["bits"])
-    assert bits > 128
+    assert int(certattn.load(out).plain["witness"]["bits"]) == 128
     report = certattn.check(out)
     assert report.verdict is Verdict.VERIFIED
-    assert report.bits == bits
+    assert report.bits == 128
+
+
+def test_more_bits_where_few_are_not_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is made again with more of them, and says how many."""
+    monkeypatch.setattr(descent_runs, "_FIRST_BITS", 32)
+    out = tmp_path / "again.yaml"
+    certattn.generate("descent-trajectory", out, given={**PLANE, "step": "1/4", "steps": "20"}, draw=Drawing(2, 16))
+    assert int(certattn.load(out).plain["witness"]["bits"]) > 32
+    assert certattn.check(out).verdict is Verdict.VERIFIED
+
+
+def test_binary64_where_prompts_are_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it states it also proves without balls of more bits; the ends of the last distance are close."""
+    monkeypatch.setattr(descent_runs, "_MOST_IN_BALLS", 0)
+    out = tmp_path / "fast.yaml"
+    certattn.generate("descent-trajectory", out, given={**PLANE, "steps": "40"}, draw=Drawing(8, 200))
+    report = certattn.check(out, arithmetic="binary64")
+    assert report.verdict is Verdict.VERIFIED
+    last = certattn.load(out).plain["asserts"]["checkpoints"][-1]["distance"]
+    assert float(last["at_most"]) <= 1.001 * float(last["at_least"])
+    # Balls say the same.
+    assert certattn.check(out, arithmetic="arb").verdict is Verdict.VERIFIED
+    # Less than the last distance is refuted, and more than its lower end.
+    text = out.read_text()
+    for end, other in (("at_most", "0.9999"), ("at_least", "1.0001")):
+        false = str(float(other) * float(last["at_least" if end == "at_most" else "at_most"]))
+        out.write_text(text.replace(f"{end}: {last[end]}", f"{end}: {false}"))
+        assert certattn.check(out, arithmetic="binary64").verdict is Verdict.REFUTED
+
+
+def test_both_arithmetics_hold_the_descent_at_many_bits(tmp_path: Path) -> None:
+    """Points, risks and gradients of every step, from a start that is no double, and prompts of several lengths."""
+    out = tmp_path / "d.yaml"
+    given = {**PLANE, "steps": "60", "start": {"A": [["1/3", "0"], ["1/7", "1/4"]], "b": "1/3"}, "step": "1/20"}
+    certattn.generate("descent-trajectory", out, given=given, draw=Drawing(6, 40))
+    descents = stated(out).descents
+    (tier,) = descents.prompts.tiers
+    with working_precision(400):
+        sharp = list(descents.pairs(60))
+    for bits, used in ((96, tier), (64, None)):
+        with working_precision(bits):
+            found = list(descents.pairs(60, used))
+        assert len(found) == len(sharp) == 61
+        with working_precision(400):
+            for one, other in zip(found, sharp, strict=True):
+                for wide, narrow in ((one.finite, other.finite), (one.infinite, other.infinite)):
+                    assert (wide.evaluation.risk - narrow.evaluation.risk).contains(0)
+                    for x, y in zip(
+                        [*wide.point.entries(), *wide.evaluation.gradient.entries()],
+                        [*narrow.point.entries(), *narrow.evaluation.gradient.entries()],
+                        strict=True,
+                    ):
+                        assert x.contains(y.mid())
+                    assert wide.point.error() < 1e-7
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -14,9 +14,13 @@ Along a direction (H, h), with u_n = H q_n and K_n = d^2 m_n / da^2, the second 
 
     1/N sum_n |h m_n + V C_n u_n|^2 + 2 <r_n, h C_n u_n> + <V'r_n, K_n(u_n, u_n)>.
 
-The squares are at most (|m_n|^2 + |V C_n|^2 |q_n|^2) |(H, h)|^2, and the rest is at most s_n |(H, h)|^2 in size with
+The rest is at most s_n |(H, h)|^2 in size with
 
     s_n = |r_n| |C_n| |q_n| + |sum_j (V'r_n)_j K_nj| |q_n|^2.
+
+The average of the squares is |J (H, h)|^2 / N, where the numbers h m_n + V C_n u_n stand one below the other in
+J (H, h). So it is at most |(H, h)|^2 times the largest eigenvalue of J J'/N, or of J'J/N, and also times the average
+of the |m_n|^2 + |V C_n|^2 |q_n|^2.
 
 In-context regression is the case of keys x_i and values y_i, U = A and V = (b); attention to whole tokens z_i that of
 keys and values z_i (Boursier and Boyer 2026, sections 2 and 4).
@@ -30,21 +34,24 @@ numbers for its query, and its tokens are its values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
+from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Values
+from certattn.kernel.given.prompts import DEFAULT, NO_DOUBLES
 from certattn.kernel.mathematics.balls import l2_norm, row_of_balls
 from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Prompt
 from certattn.kernel.mathematics.softmax_moments import Tokens, WeightedPrompt
+from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training.regression import BallMatrix
 
 
@@ -75,6 +82,11 @@ class Trained:
     def norm(self) -> arb:
         """(|U|_F^2 + |V|_F^2)^(1/2)."""
         return l2_norm(self.entries())
+
+    def around_all(self, entries: list[arb]) -> Trained:
+        """Weights of these shapes, from all numbers in the order of `entries`."""
+        U, V, size = self.U, self.V, self.U.nrows() * self.U.ncols()
+        return Trained(arb_mat(U.nrows(), U.ncols(), entries[:size]), arb_mat(V.nrows(), V.ncols(), entries[size:]))
 
     def error(self) -> arb:
         """How far the weights may be from the middle of their balls."""
@@ -152,10 +164,18 @@ class FinitePrompt:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """R and its gradient at a point."""
+    """R and its gradient at a point; the gradient is within `error` of what its balls hold, in the Euclidean norm."""
 
     risk: arb
     gradient: Trained
+    error: arb = field(default_factory=lambda: arb(0))
+
+    def within(self, distance: arb, curvature: arb) -> Evaluation:
+        """What they are so near that point, where |Hess R| is at most `curvature`; balls alone hold the gradient."""
+        change = curvature * distance
+        risk = inflated(self.risk, ((self.gradient.norm() + self.error + change / 2) * distance).upper())
+        U, V = (inflated_matrix(matrix, (self.error + change).upper()) for matrix in (self.gradient.U, self.gradient.V))
+        return Evaluation(risk, Trained(U, V))
 
 
 @dataclass(frozen=True)
@@ -165,10 +185,22 @@ class Curvatures:
     upward: arb
     downward: arb
 
+    def expansion(self, step: arb) -> arb:
+        """|I - eta Hess R| <= max(1 + eta downward, eta upward - 1)."""
+        return (1 + step * self.downward).max(step * self.upward - 1)
+
+
+# Bounds of second derivatives in balls cost some evaluations: so many steps of a descent share them.
+SHARED_BY = 32
+# Of larger products of J with itself no eigenvalue is taken.
+_MOST_ROWS = 96
+
 
 class Loss(Protocol):
-    """What descent descends."""
+    """What descent descends; so many steps at most share bounds of the second derivatives."""
 
+    @property
+    def shared_by(self) -> int: ...
     def at(self, point: Trained) -> Evaluation: ...
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
         """Bounds of the second derivatives at every point so near, all in the Frobenius norm of (U, V)."""
@@ -188,6 +220,7 @@ class ContextLoss:
 
     contexts: Sequence[Context]
     tasks: Sequence[Task]
+    shared_by: int = SHARED_BY
 
     def at(self, point: Trained) -> Evaluation:
         """R and its gradient, from one evaluation of the moments."""
@@ -203,23 +236,38 @@ class ContextLoss:
         return Evaluation(risk * share / 2, Trained(U * share, V * share))
 
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
-        """The averages of the squares' bounds and of the s_n."""
-        squares, rest = arb(0), arb(0)
+        """The largest eigenvalue of the squares' average, and the average of the s_n."""
+        rest = arb(0)
         V = inflated_matrix(around.V, radius)
+        most = arb(0)
+        rows: list[list[arb]] = []
         for context, task in zip(self.contexts, self.tasks, strict=True):
             length = _norm(task.query)
             near = Near(around.U * task.query, radius * length)
             moments = context.moments(near)
             residual = V * moments.mean - task.target
-            squares += _square(_norm(moments.mean)) + _square(_norm(V * moments.slope) * length)
             bend = context.bend(near, V.transpose() * residual)
             rest += _norm(residual) * _norm(moments.slope) * length + _norm(bend) * _square(length)
-        return Curvatures((squares + rest) * self.share, rest * self.share)
+            most += _square(_norm(moments.mean)) + _square(_norm(V * moments.slope) * length)
+            rows += _changes(moments, V, task.query)
+        if min(len(rows), len(rows[0])) <= _MOST_ROWS:
+            J = arb_mat(rows)
+            square = J * J.transpose() if len(rows) <= len(rows[0]) else J.transpose() * J
+            # Over a wide ball the average may be less.
+            most = most.min(largest_eigenvalue(square, ctx.prec))
+        return Curvatures((most + rest) * self.share, rest * self.share)
 
     @cached_property
     def share(self) -> arb:
         """1/N."""
         return arb(fmpq(1, len(self.tasks)))
+
+
+def _changes(moments: Moments, V: arb_mat, query: arb_mat) -> list[list[arb]]:
+    """Rows of J: how h m + V C H q depends on the entries of H, and then of h."""
+    mean, none = moments.mean.entries(), [arb(0)] * V.ncols()
+    along = [[entry * q for entry in row for q in query.entries()] for row in (V * moments.slope).tolist()]
+    return [[*row, *none * i, *mean, *none * (len(along) - 1 - i)] for i, row in enumerate(along)]
 
 
 def tasks_of(queries: ExactMatrix, targets: ExactMatrix) -> list[Task]:
@@ -289,6 +337,26 @@ class StatedPrompts:
         stops = list(accumulate(self.lengths))
         ranges = [range(stop - length, stop) for stop, length in zip(stops, self.lengths, strict=True)]
         return [Prompt(keys.take_rows(rows), values.take_rows(rows), fmpq(1)) for rows in ranges]
+
+    @property
+    def tokens(self) -> int:
+        """Of all prompts together."""
+        return sum(self.lengths)
+
+    @property
+    def tiers(self) -> list[Tier]:
+        """Binary64 where the tokens stand in array files of doubles."""
+        arrays = [self.given[field].stored for field in (TOKENS, LABELS) if field in self.given]
+        return [DEFAULT] if all(array is not None and array.dtype not in NO_DOUBLES for array in arrays) else []
+
+    def loss_in(self, tier: Tier | None) -> Loss:
+        """The loss over these prompts, in balls or in binary64. Raises Binary64Error."""
+        if tier is None:
+            return self.loss()
+        # Imported where it is tried: it needs numpy.
+        from certattn.kernel.theorems.training.stored_losses import StoredLoss
+
+        return StoredLoss(self)
 
     @cached_property
     def asked(self) -> tuple[ExactMatrix, ExactMatrix]:

@@ -13,7 +13,7 @@ be gradient descent on the loss R_L of these prompts (theta^L) and on the loss R
     checkpoints    ranges of the distance and of both risks, and the iterates up to a radius, at stated k
     gronwall       |theta_k^L - theta_k^inf| <= g ((1 + eta nu)^k - 1)/nu     by constants of a tube around theta^inf
 
-Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer 2026, sections 4 and 5. The models are
+Both descents are enclosed from the exact start. Boursier and Boyer 2026, sections 4 and 5. The models are
 
     regression   tokens x_i with labels y_i and scores <x_i, A x>; values b y_i; the infinite side is R(A, b) over
                  all tasks, or with `tasks` w_n the loss of the N tasks with infinite prompts
@@ -22,8 +22,8 @@ Both descents are enclosed in Arb balls from the exact start. Boursier and Boyer
 For `gronwall`, if within r of theta_0^inf, ..., theta_(K-1)^inf the gradients differ by at most g and
 |I - eta Hess R_inf| is at most 1 + eta nu, and g ((1 + eta nu)^K - 1)/nu <= r, then the stated bound holds for k <= K.
 
-Every step is an evaluation in balls, which grow by rounding alone, by some bits a step. More working precision than
-that leaves them as narrow as one likes.
+Each descent is carried by centres and a factor by which a step expands distances (`enclosed_descent`), so that errors
+do not grow where descent contracts. The concrete prompts are enclosed in Arb balls or in binary64 (`stored_losses`).
 
 In the tube, where -mu <= Hess R_inf <= beta, nu = max(mu, beta - 2/eta) will do; and the gap of the gradients changes,
 from the centre to the border of such a ball, by at most r max(beta_L + mu, beta + mu_L).
@@ -39,11 +39,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import count, islice
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Together
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Relation, Tier, Together
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -62,7 +61,8 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.given.token_laws import LAW, StatedLaw
 from certattn.kernel.mathematics.balls import l2_norm
-from certattn.kernel.mathematics.enclosure import inflated
+from certattn.kernel.mathematics.enclosed_descent import Stretch, stretches
+from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated, widened
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import N, natural_power
 from certattn.kernel.mathematics.law_moments import third_cumulant, tilted_covariance
@@ -170,6 +170,7 @@ class PopulationLoss:
 
     regression: task.Regression
     largest: arb
+    shared_by: int = contexts.SHARED_BY
 
     def at(self, point: contexts.Trained) -> contexts.Evaluation:
         parameters = task.Parameters(task.BallMatrix(point.U), point.V[0, 0])
@@ -190,19 +191,50 @@ class PopulationLoss:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A point of a descent on a loss."""
+    """A point of a descent on a loss, with R and its gradient there."""
 
     loss: contexts.Loss
     point: contexts.Trained
+    evaluation: contexts.Evaluation
 
-    @cached_property
-    def evaluation(self) -> contexts.Evaluation:
-        """R and its gradient there."""
-        return self.loss.at(self.point)
+    @classmethod
+    def of(cls, loss: contexts.Loss, point: contexts.Trained) -> Iterate:
+        """Evaluated all over the balls of a point."""
+        return cls(loss, point, loss.at(point).within(arb(0), arb(0)))
 
-    def after(self, step: arb) -> Iterate:
-        """One step on."""
-        return Iterate(self.loss, self.point - self.evaluation.gradient.scaled(step))
+
+class DescentStep:
+    """theta -> theta - eta grad R(theta), for `stretches`; evaluations are kept until they are taken."""
+
+    def __init__(self, loss: contexts.Loss, start: contexts.Trained, size: arb) -> None:
+        self._loss, self._start, self._size = loss, start, size
+        self._evaluations: dict[int, contexts.Evaluation] = {}
+
+    def of(self, point: list[arb]) -> Enclosure:
+        """Where the step leads."""
+        at = self._start.around_all(point)
+        found = self._evaluations[id(point)] = self._loss.at(at)
+        image = around((at - found.gradient.scaled(self._size)).entries())
+        return Enclosure(image.centre, (image.error + self._size * found.error).upper())
+
+    def expansion(self, box: list[arb], distance: arb) -> arb:
+        """A bound of how much the step expands distances among what is so near to the box."""
+        return self._loss.curvatures(self._start.around_all(box), distance).expansion(self._size)
+
+    def iterates(self, stretch: Stretch) -> Iterator[Iterate]:
+        """Those of a stretch. As |I - eta Hess R| <= Lambda there, |Hess R| <= (1 + Lambda) / eta."""
+        error, curvature = stretch.error, (1 + stretch.factor) / self._size
+        for centre in stretch.centres:
+            point = self._start.around_all(widened(centre, error))
+            yield Iterate(self._loss, point, self._evaluations.pop(id(centre)).within(error, curvature))
+
+
+def iterates(loss: contexts.Loss, start: contexts.Trained, size: arb, steps: int) -> Iterator[Iterate]:
+    """theta_0, ..., theta_steps, as far as they are enclosed."""
+    step = DescentStep(loss, start, size)
+    # One step more, so that the last iterate too is in a stretch.
+    for stretch in stretches(step, around(start.entries()), steps + 1, loss.shared_by):
+        yield from step.iterates(stretch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,11 +267,11 @@ class Pair:
 
     @cached_property
     def _finite_at_infinite(self) -> Iterate:
-        return Iterate(self.finite.loss, self.infinite.point)
+        return Iterate.of(self.finite.loss, self.infinite.point)
 
     @cached_property
     def _infinite_at_finite(self) -> Iterate:
-        return Iterate(self.infinite.loss, self.finite.point)
+        return Iterate.of(self.infinite.loss, self.finite.point)
 
 
 @dataclass(frozen=True)
@@ -264,12 +296,13 @@ def growth(gap: N, rate: N, step: N, steps: int) -> N:
     return gap * (natural_power(1 + step * rate, steps) - 1) / rate
 
 
-def pairs(finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb) -> Iterator[Pair]:
-    """Both descents from the same start, side by side, without end."""
-    left, right = Iterate(finite, start), Iterate(infinite, start)
-    for k in count():
+def pairs(
+    finite: contexts.Loss, infinite: contexts.Loss, start: contexts.Trained, step: arb, steps: int
+) -> Iterator[Pair]:
+    """Both descents from the same start, side by side, up to so many steps, as far as they are enclosed."""
+    both = (iterates(loss, start, step, steps) for loss in (finite, infinite))
+    for k, (left, right) in enumerate(zip(*both, strict=False)):
         yield Pair(k, left, right)
-        left, right = left.after(step), right.after(step)
 
 
 # -- what is stated
@@ -292,10 +325,10 @@ class Descents:
     def steps(self) -> int:
         return self.given[STEPS]
 
-    def pairs(self) -> Iterator[Pair]:
-        """Both, side by side, at the working precision."""
+    def pairs(self, steps: int, tier: Tier | None = None) -> Iterator[Pair]:
+        """Both, side by side, up to so many steps, at the working precision, the finite one in a tier."""
         start = contexts.Trained.around(*self.weights)
-        return pairs(self.prompts.loss(), self.infinite(), start, arb(self.given[STEP]))
+        return pairs(self.prompts.loss_in(tier), self.infinite(), start, arb(self.given[STEP]), steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,22 +524,29 @@ def _closing(stated: Values, descents: Descents) -> arb | fmpq:
 
 
 def obligations(stated: StatedDescents) -> Iterator[Obligation]:
-    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted))
-    sides = lambda one: Obligation(one.name, numbers.side(_known, one), one.relation, one.bound, one.part)  # noqa: E731
-    yield from map(sides, stated.compared)
+    numbers = Together[Compared, arb | None](lambda wanted, tier: _walk(stated.descents, wanted, tier))
+
+    def sides(one: Compared, tiers: Sequence[Tier] = ()) -> Obligation:
+        return Obligation(one.name, numbers.side(_known, one, tiers=tiers), one.relation, one.bound, one.part)
+
+    for one in stated.compared:
+        yield sides(one, stated.descents.prompts.tiers)
     if GRONWALL in stated.asserts:
         bound = stated.asserts[GRONWALL]
         yield Obligation("gronwall.radius", partial(_closing, bound, stated.descents), "<=", bound[TUBE_RADIUS])
         yield from map(sides, stated.in_tube)
 
 
-def _walk(descents: Descents, wanted: Collection[Compared]) -> dict[Compared, arb | None]:
+def _walk(descents: Descents, wanted: Collection[Compared], tier: Tier | None) -> dict[Compared, arb | None]:
     """Both descents at the working precision, as far as is asked for. Of each pair only numbers are kept."""
     by_step: dict[int, list[Compared]] = {}
     for one in wanted:
         by_step.setdefault(one.step, []).append(one)
-    walk = islice(descents.pairs(), max(by_step) + 1)
-    return {one: one.value(pair) for pair in walk for one in by_step.get(pair.k, [])}
+    # What is not reached is not known.
+    found: dict[Compared, arb | None] = dict.fromkeys(wanted, arb.nan())
+    for pair in descents.pairs(max(by_step), tier):
+        found.update((one, one.value(pair)) for one in by_step.get(pair.k, []))
+    return found
 
 
 def _known(number: arb | None) -> arb:

@@ -67,7 +67,7 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosed_descent import descend
-from certattn.kernel.mathematics.enclosure import Enclosure, around
+from certattn.kernel.mathematics.enclosure import Enclosure, around, widened
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import describe
@@ -266,14 +266,15 @@ class RegressionStep:
     largest: arb
     step: arb
 
-    def of(self, point: list[arb]) -> list[arb]:
+    def of(self, point: list[arb]) -> Enclosure:
         """Where the step leads."""
         slope = task.flat(self.regression.gradient(self._at(point)))
-        return [x - self.step * g for x, g in zip(point, slope, strict=True)]
+        return around([x - self.step * g for x, g in zip(point, slope, strict=True)])
 
-    def expansion(self, box: list[arb]) -> arb:
-        """A bound of how much the step expands distances in the box."""
-        residual, length = l2_norm(self.regression.residual(self._at(box)).entries()), l2_norm(box)
+    def expansion(self, box: list[arb], distance: arb) -> arb:
+        """A bound of how much the step expands distances among what is so near to the box."""
+        near = widened(box, distance)
+        residual, length = l2_norm(self.regression.residual(self._at(near)).entries()), l2_norm(near)
         upward = self.largest**3 * length * length + residual
         return (1 + self.step * residual).max(self.step * upward - 1)
 

@@ -14,8 +14,10 @@ from sabotage import Sabotage, noticed
 
 from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
+from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.theorems.training import context_losses, descent_trajectory
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, StatedPrompts, Trained
+from certattn.kernel.theorems.training.descent_trajectory import DescentStep
 
 cases = Cases("trajectory_cases")
 
@@ -95,7 +97,8 @@ SABOTAGE: dict[str, Sabotage] = {
         lambda name, left, relation, right, part=Part.STATEMENT: Obligation(
             name, fmpq(0) if relation == "<=" else left, relation, right, part
         )),
-    "points do not move": (descent_trajectory.Iterate, "after", lambda self, step: self),
+    "points do not move": (
+        DescentStep, "of", lambda self, point, of=DescentStep.of: _stay(of(self, point), point)),
     "the distance is 0": (descent_trajectory.Pair, "distance", lambda self: arb(0)),
     "gaps at the other place": (
         descent_trajectory.Pair, "compared", lambda self, at: (self.finite.evaluation, self.infinite.evaluation)),
@@ -115,6 +118,10 @@ SABOTAGE: dict[str, Sabotage] = {
         descent_trajectory, "tilted_covariance",
         lambda law, tilt: [[arb(int(i == j)) for j in range(law.dimension)] for i in range(law.dimension)]),
 }  # fmt: skip
+
+
+def _stay(image: Enclosure, point: list[arb]) -> Enclosure:
+    return Enclosure(list(point), image.error)
 
 
 def _without_u(found: Evaluation) -> Evaluation:

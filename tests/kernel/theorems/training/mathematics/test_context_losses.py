@@ -116,7 +116,7 @@ def test_iterates_are_those_of_numpy() -> None:
     loss = ContextLoss([FinitePrompt(prompt) for prompt in prompts], tasks_of(exact(queries), exact(targets)))
     A, b = np.eye(2) / 2, 0.5
     start = Trained.around(exact(A), exact(np.array([[b]])))
-    found = (pair.finite for pair in pairs(loss, loss, start, arb(1) / 8))
+    found = (pair.finite for pair in pairs(loss, loss, start, arb(1) / 8, 20))
     for _, iterate in zip(range(21), found, strict=False):
         assert floats(iterate.point.entries()) == pytest.approx([*A.ravel(), b], abs=1e-12)
         slope, pull = np.zeros((2, 2)), 0.0
@@ -228,7 +228,7 @@ def test_moments_near_a_tilt_hold_those_of_every_tilt_there(name: str) -> None:
 def test_the_tube_bounds_the_gap_of_the_gradients() -> None:
     first, second, random = Instance(1), Instance(2), np.random.default_rng(13)
     second.queries, second.targets = first.queries, first.targets
-    pair = next(pairs(first.loss, second.loss, first.point, arb(1) / 16))
+    pair = next(pairs(first.loss, second.loss, first.point, arb(1) / 16, 0))
     tube = tube_around(pair, fmpq(1, 50), arb(1) / 16)
     gap, rate = float(tube.gap.upper()), float(tube.rate.upper())
     for _ in range(20):
