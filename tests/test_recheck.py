@@ -263,7 +263,8 @@ asserts: {mean_square: {BOUNDS}}
         (none, "at_most: 0.45043", "verified"),
         (none, "at_most: 0.45042", "not proved"),
     ):
-        (tmp_path / "c.yaml").write_text(text.replace("QUERIES", queries).replace("BOUNDS", bounds))
+        witness = "witness: {method: integral}\n" if queries == none else ""
+        (tmp_path / "c.yaml").write_text(text.replace("QUERIES", queries).replace("BOUNDS", bounds) + witness)
         assert verdict(tmp_path / "c.yaml") == found
 
 

@@ -36,7 +36,6 @@ ONE_CHANGE = {
         "values in thirds, with the bound just below their deviation",
     "output-deviation: a deviation of 5 everywhere: five, which a third shows to be no ball":
         "values in thirds, with the bound just below their deviation",
-    "risk-gap: given parameters: one cell": "a list of nodes, and the list of orders that has one item less",
     "joint-max-margin: tokens in one matrix, with W: inputs of one token each":
         "labels, lengths and indices are lists over the inputs: more inputs make all of them longer",
     "proposition-3-1: the published display at one token: signs under scores that vary":

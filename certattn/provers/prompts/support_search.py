@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
-from scipy.optimize import minimize
 
+from certattn.extras import require_extras
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import OnBall
 from certattn.provers.rounding import as_float, round_down
 
@@ -42,6 +42,9 @@ def slope_and_delta(
         if not left.min() > 0:
             return math.inf
         return power / slope - float(often @ np.log(left)) / 2 - (math.log(delta) if is_u else 0.0)
+
+    require_extras("certificates for every law on a ball", "search")
+    from scipy.optimize import minimize
 
     slope, delta = numbers(minimize(cost, np.zeros(2), method="Nelder-Mead").x)
     return _short(slope) if power > 0 else fmpq(1), _short(delta) if is_u else fmpq(0)

@@ -97,6 +97,7 @@ def spread(law: Law) -> tuple[list[list[Fraction]], I, Fraction | None]:
 
 
 def diagonal(entries: list[Fraction]) -> list[list[Fraction]]:
+    """The diagonal matrix with these entries."""
     return [[x if i == j else Fraction(0) for j in range(len(entries))] for i, x in enumerate(entries)]
 
 

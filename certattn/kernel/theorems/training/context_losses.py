@@ -349,15 +349,6 @@ class StatedPrompts:
         arrays = [self.given[field].stored for field in (TOKENS, LABELS) if field in self.given]
         return [DEFAULT] if all(array is not None and array.dtype not in NO_DOUBLES for array in arrays) else []
 
-    def loss_in(self, tier: Tier | None) -> Loss:
-        """The loss over these prompts, in balls or in binary64. Raises Binary64Error."""
-        if tier is None:
-            return self.loss()
-        # Imported where it is tried: it needs numpy.
-        from certattn.kernel.theorems.training.stored_losses import StoredLoss
-
-        return StoredLoss(self)
-
     @cached_property
     def asked(self) -> tuple[ExactMatrix, ExactMatrix]:
         """Queries and targets."""

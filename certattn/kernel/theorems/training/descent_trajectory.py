@@ -305,6 +305,16 @@ def pairs(
         yield Pair(k, left, right)
 
 
+def _loss_in(prompts: contexts.StatedPrompts, tier: Tier | None) -> contexts.Loss:
+    """The loss over these prompts, in balls or in binary64. Raises Binary64Error."""
+    if tier is None:
+        return prompts.loss()
+    # Imported where it is tried: it needs numpy.
+    from certattn.kernel.theorems.training.stored_losses import StoredLoss
+
+    return StoredLoss(prompts)
+
+
 # -- what is stated
 
 
@@ -328,7 +338,7 @@ class Descents:
     def pairs(self, steps: int, tier: Tier | None = None) -> Iterator[Pair]:
         """Both, side by side, up to so many steps, at the working precision, the finite one in a tier."""
         start = contexts.Trained.around(*self.weights)
-        return pairs(self.prompts.loss_in(tier), self.infinite(), start, arb(self.given[STEP]), steps)
+        return pairs(_loss_in(self.prompts, tier), self.infinite(), start, arb(self.given[STEP]), steps)
 
 
 @dataclass(frozen=True, eq=False)

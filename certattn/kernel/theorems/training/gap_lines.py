@@ -32,6 +32,7 @@ from itertools import pairwise
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.weight_growth import MOST_CURVED, weights
+from certattn.kernel.methods import method
 
 # q - (9/2) kappa falls with L.
 FALLS = fmpq(9, 2)
@@ -145,6 +146,7 @@ class Lines:
     slopes: tuple[tuple[fmpq, ...], ...]
     plain_slopes: tuple[fmpq, ...]
 
+    @method
     def excess(self, gap: Gap, bits: int) -> arb:
         """A bound of R_L - R over the ball, for every L >= `length`."""
         known = [Moments(v, *weights(self.length, v, bits)) for v in self.nodes]
