@@ -155,6 +155,8 @@ class _Problem:
     def bound(self, shells: Sequence[Sequence[float]], start: float, reach: float, length: int, onwards: bool) -> float:
         total = length * stats.chi.sf(self.r, self.d) if self.gaussian else 0.0
         for to, h, k, height, slope in shells:
+            if not to > start:
+                return math.inf
             n, steep = self.tilts, self.nu * (1 + k)
             if (to + h + self.r) ** 2 >= 1000 or (self.gaussian and self.r - to - h <= 0):
                 return math.inf

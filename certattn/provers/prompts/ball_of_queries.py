@@ -115,10 +115,12 @@ class OverBall:
 
     def _at(self, eps: float, length: float, within: float) -> Candidate:
         """The bound by the shells, from the outmost on, which matters most; the others are tuned where they matter."""
-        total = -math.inf
+        total, norm = -math.inf, as_float(self.norm)
+        # The search is in units of the norm of outputs: what tokens are measured in does not matter.
+        eps, units = eps / norm, np.array([1, 1, norm, 1 / norm])
         stated: list[Plain] = []
         # Where tokens count most, f is about lambda e^(|alpha| r) r: a few, or less.
-        steepest = -min(self.ends[-1] * within, _FARTHEST) - math.log(within * as_float(self.norm))
+        steepest = -min(self.ends[-1] * within, _FARTHEST) - math.log(within)
         guesses = [np.array([_TILTS, _OUTPUTS, _HEIGHTS, steepest + more]) for more in _STEEPNESS]
         for (start, to), least in reversed(list(zip(pairwise(self.ends), self.least[:-1], strict=True))):
 
@@ -130,7 +132,7 @@ class OverBall:
                 at = _scipy()[0].minimize(bound, at, method="Nelder-Mead", options=_OPTIONS).x
             total = float(np.logaddexp(total, bound(at)))
             values = np.exp(np.clip(at, _LEAST, _MOST))
-            stated.append({TO.name: _up(to), **dict(zip(_NAMES, map(few_digits, values), strict=True))})
+            stated.append({TO.name: _up(to), **dict(zip(_NAMES, map(few_digits, values * units), strict=True))})
             if total >= 0:
                 # Nothing is proved at that length, whatever the inner shells are.
                 break
@@ -142,9 +144,9 @@ class OverBall:
     def _shell(
         self, eps: float, length: float, within: float, ends: tuple[float, float], least: float, at: Array
     ) -> float:
-        """log of volumes e^(-gamma L), as the kernel has it."""
+        """log of volumes e^(-gamma L), as the kernel has it, for outputs of norm 1."""
         (start, size), (h, k, height, slope), d, d_v = ends, at, self.queries, self.outputs
-        norm, wider, bounded = as_float(self.norm), size + h, self.reach is not None
+        norm, wider, bounded = 1.0, size + h, self.reach is not None
         drift, highest = eps, slope * math.exp(min(wider * within, _FARTHEST))
         if bounded:
             highest *= max(norm * (1 + k) * (within + size) + height - eps, 0.0)

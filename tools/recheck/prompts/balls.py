@@ -60,6 +60,8 @@ def over_ball(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     problem = Problem(law.d, min(law.d, len(U[0])), len(V), iv(eps), iv(nu), within, gaussian)
     total = L * chi_tail(law.d, within) if gaussian else iv(0)
     for to, *numbers in rows:
+        # An empty shell would have a negative volume.
+        at_most(start, to, "shells: each ends beyond where it begins")
         least = square(start) / 2 if gaussian else iv(0) if shape is None else low(shape, start)
         shell = Shell(start, iv(to), least, *map(iv, numbers))
         if gaussian and onwards:

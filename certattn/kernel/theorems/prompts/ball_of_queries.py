@@ -151,6 +151,9 @@ class OverBall:
         for stated in self.hint[SHELLS]:
             numbers = [arb(stated[field]) for field in (TILTS, OUTPUTS, HEIGHTS, LAMBDA)]
             shell = Shell(start, arb(stated[TO]), spread.least_log_mgf(start), *numbers)
+            # The volume of an empty shell would be negative.
+            if not shell.to > shell.start:
+                raise NoBound(f"{stated.at.path} ends before the tilts of the ball begin; expected a larger to")
             exponent = -setting.rate(shell) * prompt.length
             if not exponent < MOST:
                 raise NoBound(f"{stated.at.path} proves nothing; expected a smaller lambda, or another number within")
