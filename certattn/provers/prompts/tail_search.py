@@ -89,7 +89,7 @@ def smallest_length(log_bound: LogBound, log_delta: float, start: float = 100.0,
     found = passing(log_bound, log_delta, start, 1.0, float(most))
     if found is None:
         raise NotProvedError(
-            f"no length up to {most:.0e} could be proved to have that probability; expected a larger threshold or probability"
+            f"that probability is proved for no length up to {most:.0e}: expected a larger threshold or probability"
         )
     length = math.ceil(found * (1 - _PRECISION))
     return length if log_bound(float(length)) <= log_delta else math.ceil(found)
