@@ -171,7 +171,7 @@ def output_mean_square(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         method = one_of("exact" if hint["method"] is None else hint["method"], "method", "exact", "integral")
         if given["tilt"] is not None or given["query"] is not None or law.kind != "gaussian":
             raise Rejected("given.queries: for Gaussian tokens, without a query or tilt")
-        witness_of(w, "from" if method == "exact" else "", "method")
+        witness_of(w, "", "method from" if method == "exact" else "method")
         if asserts["mean"] is not None or asserts["collision"] is not None:
             raise NotProved("of random queries nothing but the mean square is proved")
         if method == "exact" and onwards and hint["from"] is None:
