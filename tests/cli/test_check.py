@@ -286,7 +286,7 @@ def test_what_is_no_certificate_is_malformed_in_words(certattn_run: Run, folder:
     with open(folder / "huge.yaml", "wb") as file:
         file.truncate(2**30)
     names = sorted(path.name for path in folder.iterdir())
-    done = certattn_run("check", *names, "missing.yaml", "--timeout", "10", "--memory", "1G")
+    done = certattn_run("check", *names, "missing.yaml", "--timeout", "60", "--memory", "1G")
     assert done.status == 2
     assert [line for line in done.out.splitlines() if line.startswith("malformed")] == [
         f"malformed  {name}" for name in [*names, "missing.yaml"]

@@ -97,14 +97,15 @@ def _at_parameters(covariance: Array, given: Any, asserts: Any, witness: Any, fo
     require(asserts["gap"] != {}, "no bound")
     require_record(witness, "witness", set())
     found = gap(covariance, A, float(read_number(given["parameters"]["b"])), length)
-    error = 1e-3 * abs(found) + 1e-9
+    # A rule of fixed nodes; stated bounds may be nearer to the value than that.
+    error = 2e-5 * abs(found) + 1e-9
     outside = inside = 0.0
     for side, text in asserts["gap"].items():
         distance = (found - float(read_number(text))) * (1 if side == "at_most" else -1)
         outside, inside = max(outside, distance), max(inside, distance + 2 * error)
     if outside > error:
         return Judgement(Truth.FALSE, outside, "the gap")
-    return Judgement(Truth.OPEN if inside > error else Truth.TRUE, 0.0, "the gap")
+    return Judgement(Truth.EQUAL if inside > error else Truth.TRUE, 0.0, "the gap")
 
 
 def _increasing(nodes: Any, least: int) -> None:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, arb_mat, arb_poly, arb_series, ctx, fmpq, fmpq_mat
+from flint import arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -263,6 +263,9 @@ def _over_gammas(coefficients: Sequence[arb], shape: fmpq) -> arb_poly:
 
 def _exponential(coefficients: Sequence[arb]) -> list[arb]:
     """Of a power series, to as many terms."""
+    # Here alone: derivations read the formulas of this module with symbols, which have no power series.
+    from flint import arb_series
+
     cap, ctx.cap = ctx.cap, len(coefficients)
     try:
         return list(arb_series(coefficients, prec=len(coefficients)).exp().coeffs())

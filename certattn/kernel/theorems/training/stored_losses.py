@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flint import arb, fmpq
 
-from certattn.fast import context_losses as fast
+from certattn.fast import prompt_losses as fast
 from certattn.fast.balls import rounded
 from certattn.fast.rows import gathered
 from certattn.fast.units import Floats

@@ -60,12 +60,12 @@ def zero(*arguments: Any) -> Any:
     return arb(0)
 
 
-def unshifted(form: Any) -> Any:
-    """Without the part of a quadratic form that is linear in what varies."""
+def narrowed(form: Any) -> Any:
+    """Without the part of a quadratic form that is quadratic in what varies."""
 
     def found(self: Any, average: QueryAverage) -> Any:
         whole = form(self, average)
-        return replace(whole, linear=0 * whole.linear)
+        return replace(whole, square=0 * whole.square)
 
     return found
 
@@ -78,7 +78,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "any t will do": (BOUNDS, "Obligation", unless("t"), cases.GENERAL),
     "upper bounds over queries are not looked at": (BOUNDS, "Obligation", unless("at_most"), cases.OVER_QUERIES),
     "lower bounds over queries are not looked at": (BOUNDS, "Obligation", unless("at_least"), cases.OVER_QUERIES),
-    "no shift of the queries": (ScoreVariance, "form", unshifted(ScoreVariance.form), cases.OVER_QUERIES),
+    "no spread of the queries": (ScoreVariance, "form", narrowed(ScoreVariance.form), cases.OVER_QUERIES),
     "no kappa beside q": (weight_averages, "weights", lambda L, v, bits: (weights(L, v, bits)[0], arb(0)),
                           cases.OVER_QUERIES),
     "ranges as long as they are": (output_mean_square, "worst", lambda starts, at, falling: falling(starts[-1]),

@@ -13,6 +13,7 @@ from sabotage import Sabotage, always, believed, noticed
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics import selection_landscape
+from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.theorems.selection import direction_theorems, selection_direction
 from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
 from certattn.kernel.theorems.selection.mathematics import global_selection
@@ -37,7 +38,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "a steep slope": (GlobalBasin, "slope", always(arb(10) ** 9)),
     "no excess after a time": (global_selection, "excess_after", lambda *point: arb(0.001)),
     "a rate of 0": (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
-    "steps that go nowhere": (selection_landscape.GradientStep, "of", lambda self, point: point),
+    "steps that go nowhere": (selection_landscape.GradientStep, "of", lambda self, point: around(point)),
 }
 
 test_a_sabotaged_kernel_fails = noticed(CASES, SABOTAGE)

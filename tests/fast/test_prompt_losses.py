@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from certattn.fast.context_losses import Eigenvalues, PromptLoss, Prompts, grouped
+from certattn.fast.prompt_losses import Eigenvalues, PromptLoss, Prompts, grouped
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
