@@ -236,6 +236,16 @@ class ContextLoss:
 
     def curvatures(self, around: Trained, radius: arb) -> Curvatures:
         """The largest eigenvalue of the squares' average, and the average of the s_n."""
+        most, rest, rows = self.sums(around, radius)
+        if min(len(rows), len(rows[0])) <= _MOST_ROWS:
+            J = arb_mat(rows)
+            square = J * J.transpose() if len(rows) <= len(rows[0]) else J.transpose() * J
+            # Over a wide ball the average may be less.
+            most = most.min(largest_eigenvalue(square, ctx.prec))
+        return Curvatures((most + rest) * self.share, rest * self.share)
+
+    def sums(self, around: Trained, radius: arb) -> tuple[arb, arb, list[list[arb]]]:
+        """Over the prompts: of bounds of the squares, and of the s_n; and the rows of J."""
         rest = arb(0)
         V = inflated_matrix(around.V, radius)
         most = arb(0)
@@ -249,12 +259,7 @@ class ContextLoss:
             rest += _norm(residual) * _norm(moments.slope) * length + _norm(bend) * _square(length)
             most += _square(_norm(moments.mean)) + _square(_norm(V * moments.slope) * length)
             rows += _changes(moments, V, task.query)
-        if min(len(rows), len(rows[0])) <= _MOST_ROWS:
-            J = arb_mat(rows)
-            square = J * J.transpose() if len(rows) <= len(rows[0]) else J.transpose() * J
-            # Over a wide ball the average may be less.
-            most = most.min(largest_eigenvalue(square, ctx.prec))
-        return Curvatures((most + rest) * self.share, rest * self.share)
+        return most, rest, rows
 
     @cached_property
     def share(self) -> arb:
