@@ -45,6 +45,7 @@ from certattn.kernel.decide.obligation import Tier
 from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Count, Field, Listing, Values
+from certattn.kernel.given.prompts import DEFAULT, NO_DOUBLES
 from certattn.kernel.mathematics.balls import l2_norm, row_of_balls
 from certattn.kernel.mathematics.enclosure import inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -350,9 +351,6 @@ class StatedPrompts:
     @property
     def tiers(self) -> list[Tier]:
         """Binary64 where the tokens stand in array files of doubles."""
-        # Here alone: derivations read the formulas of this module with symbols, which have no binary64.
-        from certattn.kernel.given.prompts import DEFAULT, NO_DOUBLES
-
         arrays = [self.given[field].stored for field in (TOKENS, LABELS) if field in self.given]
         return [DEFAULT] if all(array is not None and array.dtype not in NO_DOUBLES for array in arrays) else []
 
