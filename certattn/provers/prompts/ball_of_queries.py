@@ -146,31 +146,31 @@ class OverBall:
     ) -> float:
         """log of volumes e^(-gamma L), as the kernel has it, for outputs of norm 1."""
         (start, size), (h, k, height, slope), d, d_v = ends, at, self.queries, self.outputs
-        norm, wider, bounded = 1.0, size + h, self.reach is not None
+        wider, bounded = size + h, self.reach is not None
         drift, highest = eps, slope * math.exp(min(wider * within, _FARTHEST))
         if bounded:
-            highest *= max(norm * (1 + k) * (within + size) + height - eps, 0.0)
+            highest *= max((1 + k) * (within + size) + height - eps, 0.0)
         else:
-            room, gap, more = within - size, within - wider, norm * (1 + k) * h + height - eps
-            if gap <= 0 or norm * (1 + k) * (gap - 1 / gap) + more <= 0:
+            room, gap, more = within - size, within - wider, (1 + k) * h + height - eps
+            if gap <= 0 or (1 + k) * (gap - 1 / gap) + more <= 0:
                 return _WORST
             drift = eps * (1 - _chi_tail(self.dimension, room))
-            drift -= norm * _chi_mean(self.dimension) * _chi_tail(self.dimension + 1, room)
-            highest *= norm * (1 + k) * gap + more
-            far = gap + more / (norm * (1 + k))
+            drift -= _chi_mean(self.dimension) * _chi_tail(self.dimension + 1, room)
+            highest *= (1 + k) * gap + more
+            far = gap + more / (1 + k)
             if self.onwards_too and (far <= 0 or within / 2 <= wider + 1 / far or within**2 < 2 * (self.dimension - 2)):
                 return _WORST
         if drift <= 0 or highest >= HIGHEST:
             return _WORST
-        about = (_P - 1) * size * norm - eps
-        x = (about + np.sqrt(about**2 + 4 * _P * norm**2)) / 2
-        first, second = _P * (_P - 1) * size * norm / x, (_P * norm / x) ** 2 / 2
-        factors = (h * _P**2 * (size + norm * (1 + k) / x)) ** 2 / (2 * (d + 2)) + (_P * h) ** 2 / 2
+        about = (_P - 1) * size - eps
+        x = (about + np.sqrt(about**2 + 4 * _P)) / 2
+        first, second = _P * (_P - 1) * size / x, (_P / x) ** 2 / 2
+        factors = (h * _P**2 * (size + (1 + k) / x)) ** 2 / (2 * (d + 2)) + (_P * h) ** 2 / 2
         factors += first * (1 + k**2 / 2) + second * (1 + k**2) + (k * (first + 2 * second)) ** 2 / (2 * (d_v + 2))
         factors += (_P * height / x) ** 2 / 6 - _P * (1 + eps / x) + _P * np.log(slope * x)
         far = size + 2 * h
-        mean_square = norm**2 * (1 + far**2) + 2 * eps * norm * far + eps**2 + height**2 / 3
-        mean_square += norm**2 * k**2 / (d_v + 2) * (min(self.dimension, d_v) + far**2)
+        mean_square = 1 + far**2 + 2 * eps * far + eps**2 + height**2 / 3
+        mean_square += k**2 / (d_v + 2) * (min(self.dimension, d_v) + far**2)
         factors[0] = math.log(slope**2 * mean_square) + 2 * h**2 + 8 * (h * size) ** 2 / (d + 2)
         powers = highest ** np.arange(TERMS)
         rest = np.array([np.sum(powers / _FACTORIALS[p : p + TERMS]) for p in _P])
@@ -186,7 +186,7 @@ class OverBall:
         outer, inner = d * math.log((size + h) / h), d * math.log((self.around + h) / h)
         if start > h:
             outer += math.log1p(-(((start - h) / (size + h)) ** d))
-        volumes = min(outer, inner) + d_v * math.log((1 + k) / k) + math.log1p(norm * (1 + k) * h / height)
+        volumes = min(outer, inner) + d_v * math.log((1 + k) / k) + math.log1p((1 + k) * h / height)
         return float(min(volumes - np.max(np.minimum(*rates)) * length, _WORST / 2))
 
 

@@ -95,7 +95,7 @@ def _enclosing(law: Law[fmpq]) -> Ball | None:
         return None
     if isinstance(law, Shifted):
         within = _enclosing(law.law)
-        return None if within is None else (list(law.centre), within[1])
+        return None if within is None else ([a + b for a, b in zip(law.centre, within[0], strict=True)], within[1])
     if isinstance(law, Atoms):
         weighted = zip(law.weights, law.points, strict=True)
         rows = [[w * entry for entry in point] for w, point in weighted]
