@@ -22,7 +22,6 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.laws import (
-    MOST_EXPONENT,
     Atoms,
     Box,
     Gaussian,
@@ -54,6 +53,8 @@ WEIGHTS = Field(
 COMPONENT_WEIGHT = Field("weight", Rational(above=0), "probability of the component")
 
 _MOST_DIMENSIONS = 10000
+# Of the exponents of a truncated Gaussian: beyond, nothing of it is enclosed (`mathematics/truncated_normals`).
+_MOST_EXPONENT = 1 << 15
 
 GAUSSIAN = Record(MEAN, COVARIANCE)
 
@@ -157,10 +158,10 @@ def _truncated(values: Values) -> Law[fmpq]:
     law = truncated_gaussian(means, variances, lower, upper)
     assert isinstance(law.law, TruncatedGaussian)
     for index, exponents in enumerate(zip(law.law.curvatures, law.law.slopes, strict=True)):
-        if (max(map(abs, exponents)) <= MOST_EXPONENT) is not True:
+        if (max(map(abs, exponents)) <= _MOST_EXPONENT) is not True:
             expected = (
                 "an interval of c standard deviations to each side of its middle, which is m of them off the mean, "
-                f"with c^2 and c m at most {MOST_EXPONENT}: beyond, nothing of this law is enclosed"
+                f"with c^2 and c m at most {_MOST_EXPONENT}: beyond, nothing of this law is enclosed"
             )
             raise values.at.malformed(expected, f"a wider one, or one farther out, at index {index}")
     return law

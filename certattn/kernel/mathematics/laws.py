@@ -127,10 +127,6 @@ class Radial(Generic[N]):
         return Radial(lift(self.squared_radius), self.dimension, self.solid)
 
 
-# Of k and of |l + c a|: beyond, nothing of a truncated Gaussian is enclosed, a few terms for every unit.
-MOST_EXPONENT = 1 << 15
-
-
 @dataclass(frozen=True)
 class TruncatedGaussian(Generic[N]):
     """x_j = c_j y_j, independent, of densities in proportion to e^{-k_j y^2/2 + l_j y} on [-1, 1].

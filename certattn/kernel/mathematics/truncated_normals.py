@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from flint import arb, ctx
 
-from certattn.kernel.mathematics.laws import MOST_EXPONENT
 from certattn.kernel.methods import method
+
+# Of k and of |l|, beyond which the sums are no longer worth the wait: a few terms for every unit. Laws beyond it are
+# refused where they are read; a tilt adds to l.
+_LARGEST = 1 << 15
 
 
 @method
 def truncated_normal_moments(k: arb, l: arb, top: int) -> list[arb]:  # noqa: E741 - the names of the formulas
     """I_0, ..., I_top; nan where k or |l| is too large, or has no bound."""
-    if (k <= MOST_EXPONENT) is not True or (abs(l) <= MOST_EXPONENT) is not True:
+    if (k <= _LARGEST) is not True or (abs(l) <= _LARGEST) is not True:
         return [arb.nan()] * (top + 1)
     # Any number of terms from |l| on is sound; these leave about 2^(-precision) of the sum.
     terms = (3 * _ceiling(abs(l)) + ctx.prec) // 2 + 2
