@@ -53,7 +53,13 @@ def _examples(claim: str) -> Iterator[Path]:
 NOT_ALWAYS = {"certattn.kernel.document.bit_patterns"}
 
 
-@pytest.mark.parametrize("claim", CHAPTER_OF)
+# All of their gallery is checked in search of methods, which takes seconds.
+HEAVY = {"cache-error", "gradient-tail", "output-deviation", "output-mean-square", "output-tail"}
+
+
+@pytest.mark.parametrize(
+    "claim", [pytest.param(each, marks=[pytest.mark.heavy] if each in HEAVY else []) for each in CHAPTER_OF]
+)
 def test_what_a_check_imports_is_listed(claim: str) -> None:
     for path in _examples(claim):
         command = [sys.executable, "-c", CHECK, str(path)]
