@@ -79,7 +79,9 @@ def test_every_record_has_a_name_of_its_own_and_somebody_to_ask() -> None:
     assert all(environment.how for environment in NAMES.values())
 
 
-@pytest.mark.parametrize("how", ["api", "command", "isolated", "recheck"])
+@pytest.mark.parametrize(
+    "how", ["api", *(pytest.param(how, marks=pytest.mark.heavy) for how in ("command", "isolated", "recheck"))]
+)
 def test_no_probe_is_satisfied_by_the_clean_environment(program: ModuleType, matrix: Any, how: str) -> None:
     """So that a record whose means do nothing any more is an error, and not one more row that is the same."""
     clean = matrix.clean(how)
