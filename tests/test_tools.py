@@ -48,6 +48,7 @@ def test_bench_large_file_streams_the_mean_that_numpy_gives_at_once(tool: Tool, 
     assert np.allclose(bench.stream(tmp_path / "tokens.npy"), weights @ tokens / weights.sum(), rtol=0, atol=1e-13)
 
 
+@pytest.mark.heavy
 def test_bench_concentration_compares_bounds_with_simulated_quantiles(
     tool: Tool, capsys: pytest.CaptureFixture[str]
 ) -> None:

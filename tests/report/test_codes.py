@@ -87,6 +87,7 @@ def test_every_obligation_of_every_certificate_has_a_text(named: Names) -> None:
     assert missing == {}
 
 
+@pytest.mark.heavy
 def test_no_text_is_about_nothing(named: Names) -> None:
     seen = {entries(claim)[plain(name)].key for claim, names in named.items() for name in names}
     assert {entry.key for _, entry in EVERY} - seen == set()
@@ -95,6 +96,7 @@ def test_no_text_is_about_nothing(named: Names) -> None:
     assert files == set(CLAIMS)
 
 
+@pytest.mark.heavy
 def test_names_have_their_indices_where_the_texts_have_them(named: Names) -> None:
     for claim, names in named.items():
         for name in names:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
@@ -46,6 +48,14 @@ def doubles(found: ExactMatrix) -> np.ndarray:
     return np.array([[float(int(x.p)) / float(int(x.q)) for x in row] for row in found.to_rows()])
 
 
+@cache
+def at_knots(length: int) -> tuple[np.ndarray, list[float], list[float]]:
+    """Variances of scores; q and kappa there."""
+    knots = np.concatenate([np.linspace(0, 4, 41), np.linspace(4.25, 40, 80)])
+    known = [PowerSums(length, fmpq(int(x * 2**20), 2**20), 4, 32) for x in knots]
+    return knots, [float(p.mean(2)) for p in known], [float(p.mean(3) - p.mean(2, 2)) for p in known]
+
+
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("length", [2, 50])
 def test_against_drawn_queries(name: str, length: int) -> None:
@@ -59,10 +69,8 @@ def test_against_drawn_queries(name: str, length: int) -> None:
     levels, frame = np.linalg.eigh(doubles(f.covariance))
     z = rng.normal(size=(400_000, 2)) @ (frame * np.sqrt(np.maximum(levels, 0))).T + doubles(f.mean)
     v = np.einsum("ni,ij,nj->n", z, doubles(f.N), z)
-    knots = np.concatenate([np.linspace(0, 4, 41), np.linspace(4.25, 40, 80)])
-    known = [PowerSums(length, fmpq(int(x * 2**20), 2**20), 4, 32) for x in knots]
-    q = np.interp(v, knots, [float(p.mean(2)) for p in known])
-    kappa = np.interp(v, knots, [float(p.mean(3) - p.mean(2, 2)) for p in known])
+    knots, squares, cubes = at_knots(length)
+    q, kappa = np.interp(v, knots, squares), np.interp(v, knots, cubes)
     sample = q * (0.5 + np.einsum("ni,ij,nj->n", z, doubles(f.B), z)) + kappa * (
         -1 + np.einsum("ni,ij,nj->n", z, doubles(g.B), z)
     )

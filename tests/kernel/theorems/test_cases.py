@@ -17,12 +17,52 @@ from certattn.kernel.document.certificate import loads
 from certattn.statements.reports import Report
 
 FAMILIES = every_family()
+# Those whose cases take more than a second together: of these one case in eight is light.
+SLOW = {
+    "cache-error: a ball of queries",
+    "cache-error: two batches of grouped heads with caches in eight and in four bits",
+    "flow-trajectory: a balanced start on the line",
+    "flow-trajectory: a start in the plane",
+    "gradient-tail: the gradient in U by the fourth moment of its norm",
+    "gradient-tail: the gradient in V by the sixth moment of its norm at a few lengths",
+    "output-mean-square: Gaussian tokens, every length from one on by exact numbers at a few",
+    "output-mean-square: averaged over queries, by an integral",
+    "output-mean-square: averaged over queries, exactly",
+    "output-mean-square: averaged over queries, for every length from one on",
+    "output-tail: a norm by its eighth moment",
+    "output-tail: a norm by its eighth moment at a few lengths",
+    "output-tail: the probability itself, from both sides",
+    "risk-transfer: given prompts",
+    "risk-transfer: one dimension",
+    "selection-direction: the second token of three, after a thousand steps",
+    "training-convergence: the flow from an enclosed time on",
+}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: f"{family.claim}: {family.title}")
+def in_full(family: Family) -> str:
+    return f"{family.claim}: {family.title}"
+
+
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=[pytest.mark.heavy] if in_full(each) in SLOW else []) for each in FAMILIES],
+    ids=map(in_full, FAMILIES),
+)
 def test_the_cases_of_a_family(family: Family, arrays: Path) -> None:
     wrong = [line for case in family.cases() for line in faults(case, arrays)]
     assert not wrong, "\n".join(["", *wrong])
+
+
+@pytest.mark.parametrize("family", [each for each in FAMILIES if in_full(each) in SLOW], ids=in_full)
+def test_some_cases_of_a_slow_family(family: Family, arrays: Path) -> None:
+    some = list(family.cases())[::8]
+    assert {case.verdict is ACCEPT for case in some} == {True, False}
+    wrong = [line for case in some for line in faults(case, arrays)]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_what_is_said_to_be_slow_is_there() -> None:
+    assert SLOW - set(map(in_full, FAMILIES)) == set()
 
 
 def faults(case: Case, folder: Path) -> Iterator[str]:
@@ -79,7 +119,7 @@ def test_nothing_is_lost_of_the_corpus() -> None:
 STORED = [each for each in FAMILIES if any("sha256" in case.text for case in each.cases() if case.verdict is ACCEPT)]
 
 
-@pytest.mark.parametrize("family", STORED, ids=lambda family: f"{family.claim}: {family.title}")
+@pytest.mark.parametrize("family", STORED, ids=in_full)
 def test_every_array_that_is_named_is_read(family: Family, arrays: Path) -> None:
     """Whatever is asserted: a sentence that speaks of a file is about what is in it, and no other file verifies it."""
     for case in family.cases():

@@ -313,7 +313,7 @@ def test_a_length_that_is_found_is_one_from_which_on_it_holds(lengths: str | Non
         assert made["witness"]["directions"][0]["rule"] == "by-length"
 
 
-@pytest.mark.parametrize("stated", ["2000", {"at_least": "2000"}])
+@pytest.mark.parametrize("stated", ["2000", pytest.param({"at_least": "2000"}, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_a_stated_length_may_be_one_from_which_on_it_holds(stated: Any, norm: str, tmp_path: Path) -> None:
     law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}

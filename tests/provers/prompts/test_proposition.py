@@ -104,10 +104,13 @@ BY_MATRICES = {"class": {**CLASS, "sigma": "3/2"}, "U": [["1/4", "0"], ["1/8", "
     [
         BY_NORMS,
         BY_MATRICES,
-        {**BY_NORMS, "scale": "1/sqrt(2)"},
-        {"class": {**CLASS, "query_sigma": "1/3"}},
-        {"class": {**CLASS, "dimension": "64", "query_dimension": "32"}, "norms": {"U": "1/8", "V": "2"}},
-        {"class": CLASS, "K": [["0", "0"]], "Q": [["1", "1"]]},
+        pytest.param({**BY_NORMS, "scale": "1/sqrt(2)"}, marks=pytest.mark.heavy),
+        pytest.param({"class": {**CLASS, "query_sigma": "1/3"}}, marks=pytest.mark.heavy),
+        pytest.param(
+            {"class": {**CLASS, "dimension": "64", "query_dimension": "32"}, "norms": {"U": "1/8", "V": "2"}},
+            marks=pytest.mark.heavy,
+        ),
+        pytest.param({"class": CLASS, "K": [["0", "0"]], "Q": [["1", "1"]]}, marks=pytest.mark.heavy),
     ],
     ids=["norms", "matrices", "scale", "identity", "many dimensions", "no scores"],
 )

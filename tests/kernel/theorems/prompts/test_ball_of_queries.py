@@ -308,7 +308,9 @@ def test_no_more_prompts_are_far_than_is_proved(name: str, length: int, tmp_path
     assert eps <= (20 if prompt.law.kind == "mixture" else 10) * np.quantile(far, 0.9)
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[] if each == "an interval" else [pytest.mark.heavy]) for each in LAWS]
+)
 def test_every_length_from_the_least_on(name: str, tmp_path: Path) -> None:
     asked = {"given": LAWS[name], "norm": "linf", "exceeds": "0.7", "probability": "0.05"}
     found = certattn.generate("output-tail", tmp_path / "ball.yaml", **asked)

@@ -90,7 +90,14 @@ def test_the_bound_is_that_of_the_page(length: int, squares: list[float], A2: fl
     assert bound(few, squares, A2, b2) == pytest.approx(again, rel=1e-5)
 
 
-@pytest.mark.parametrize(("squares", "A2", "b2"), [([1.0], 1.0, 1.0), ([1.0, 1.0], 1.4, 1.4), ([0.7, 1.0], 1.0, 2.0)])
+@pytest.mark.parametrize(
+    ("squares", "A2", "b2"),
+    [
+        ([0.7, 1.0], 1.0, 2.0),
+        pytest.param([1.0], 1.0, 1.0, marks=pytest.mark.heavy),
+        pytest.param([1.0, 1.0], 1.4, 1.4, marks=pytest.mark.heavy),
+    ],
+)
 def test_no_gap_in_the_ball_is_above_the_bound(squares: list[float], A2: float, b2: float) -> None:
     """At the length and at longer ones, for parameters on the sphere and inside of it."""
     most = bound(made(20, squares, A2, b2), squares, A2, b2)
