@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from operator import mul
 from typing import Any
 
-from algebra import pivots
+from algebra import pivots, semidefinite
 from arrays import Matrix, matrix, vector
 from decisions import at_most, bounds, close, same, within
 from fields import fields, items, listed, one_of, optional, refuse, some, starting_bits, witness_of
@@ -31,7 +31,7 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     refuse(transposed(S) != S, "given.covariance: not symmetric")
     inverse = pivots(S, identity(d), "given.covariance")[1]
     A, b = matrix(at["A"], "parameters.A", d, d), rational(at["b"], "parameters.b")
-    asserts = some(a, "asserts", "risk gradient invariant second_derivative stationary predictions endpoint")
+    asserts = some(a, "asserts", "risk gradient invariant second_derivative stationary predictions endpoint shift")
     SA = matmul(S, A)
     E = less_unit(scaled(b, SA))
     K = matmul(S, matmul(E, S))
@@ -69,6 +69,16 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         close(end, rational(f["b"], "endpoint.b"), radius, "endpoint.b")
         for x, y in zip(flat(inverse), flat(matrix(f["A"], "endpoint.A", d, d)), strict=True):
             close(x / end, y, radius, "endpoint.A")
+    if asserts["shift"] is not None:
+        f = fields(asserts["shift"], "shift", "risk", "tokens query tasks")
+        refuse(len(asserts["shift"]) < 2, "shift: nothing is shifted")
+        laws = {"tokens": S, "query": S, "tasks": identity(d)}
+        for k in filter(lambda k: f[k] is not None, laws):
+            laws[k] = matrix(f[k], f"shift.{k}", d, d)
+            semidefinite(laws[k], f"shift.{k}")
+        F = less_unit(scaled(b, matmul(laws["tokens"], A)))
+        twice = frobenius(matmul(laws["tasks"], F), matmul(F, laws["query"]))
+        same(rational(f["risk"], "shift.risk") * 2, twice, "shift")
 
 
 def bayes(delta: Any, t: Any) -> I:
