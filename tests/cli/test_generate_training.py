@@ -51,7 +51,7 @@ test_what_cannot_be_stated_is_said = refuses(
         ([POINT.replace("5/4]]\n", "1/4]]\n")], "task.yaml: covariance"),
         ([POINT.replace("b: 1", "c: 1")], "task.yaml: parameters"),
         ([POINT.replace("[-1/2, 1]]", "[-1/2, 1], [0, 0]]")], "task.yaml: parameters.A"),
-        ([POINT, "--shift", "indefinite.yaml"], "indefinite.yaml:1: query"),
+        ([POINT, "--shift", "indefinite.yaml"], "indefinite.yaml:2: query"),
         ([POINT, "--shift", "line.yaml"], "line.yaml:1: tasks"),
     ],
     "shifts",

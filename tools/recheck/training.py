@@ -17,7 +17,8 @@ from intervals import I, absolute, iv, root, square, summed
 from laws import Law, series
 from matrices import around, combined, flat, frobenius, identity, less_unit, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, Rejected
-from scalars import natural, positive, rational
+from prompts.observed import average_wealth, products
+from scalars import natural, positive, probability, rational
 from softmax import means
 from vectors import dot, integers, minus
 
@@ -81,6 +82,51 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         same(rational(f["risk"], "shift.risk") * 2, twice, "shift")
 
 
+def held_out_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/training/held-out-risk.md"""
+    witness_of(w)
+    given = fields(g, "given", "parameters tokens labels queries targets probability", "lengths largest")
+    at, tokens, queries = given["parameters"], matrix(given["tokens"], "tokens"), matrix(given["queries"], "queries")
+    f, n, d = fields(at, "parameters", "A b"), len(queries), len(tokens[0])
+    A, b, share = matrix(f["A"], "A", d, d), rational(f["b"], "b"), probability(given["probability"], "probability") / 2
+    refuse(len(queries[0]) != d, "given.queries: another dimension than the tokens")
+    labels, targets = (matrix(given[k], k, m, 1) for k, m in (("labels", len(tokens)), ("targets", n)))
+    losses, start = [], 0
+    for q, t, size in zip(queries, flat(targets), prompt_lengths(given["lengths"], len(tokens), n), strict=True):
+        rows = slice(start, start + size)
+        (scores,) = products([times(A, q)], tokens[rows])
+        (values,), unit = integers([flat(labels[rows])])
+        (mean,) = means([exp(iv(x - max(scores))) for x in scores], [values], unit)
+        losses.append(square(iv(mean * b) - t) / 2)
+        start += size
+    asserts = some(a, "asserts", "at_least at_most")
+    if given["largest"] is not None:
+        largest = positive(given["largest"], "largest")
+        at_most(max(map(abs, flat(labels) + flat(targets))), largest, "largest")
+        most = ((abs(b) + 1) * largest) ** 2 / 2
+    if asserts["at_least"] is not None:
+        not_below(losses, rational(asserts["at_least"], "at_least"), share, "at_least")
+    if asserts["at_most"] is not None:
+        refuse(given["largest"] is None, "at_most: there is no largest loss")
+        not_below([iv(most) - x for x in losses], most - rational(asserts["at_most"], "at_most"), share, "at_most")
+
+
+def not_below(numbers: list[I], mean: Fraction, share: Fraction, what: str) -> None:
+    """Prove that numbers >= 0 of an average mean of at most this would look so with probability `share` at most."""
+    if mean > 0:
+        at_most(1 / share, average_wealth([x / mean - 1 for x in numbers]), what)
+
+
+def prompt_lengths(node: Any, tokens: int, n: int) -> list[int]:
+    """As stated, or all alike."""
+    if node is None:
+        refuse(tokens % n, "given.lengths: needed where prompts are not equally long")
+        return [tokens // n] * n
+    lengths = [natural(x, "lengths", 1) for x in listed(node, "lengths")]
+    refuse(len(lengths) != n or sum(lengths) != tokens, "given.lengths: they do not fit")
+    return lengths
+
+
 def bayes(delta: Any, t: Any) -> I:
     """b > 0 with b^4 + delta b^2 = t: by the root of whichever sign does not cancel."""
     r = root(delta * delta + 4 * t)
@@ -117,12 +163,7 @@ def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     targets = matrix(given["targets"], "targets", n)
     start = fields(given["start"], "start", "A b" if model == "regression" else "U V")
     eta, steps = positive(given["step"], "step"), natural(given["steps"], "steps", 1, 100_000)
-    if given["lengths"] is None:
-        refuse(len(tokens) % n, "given.lengths: needed where prompts are not equally long")
-        lengths = [len(tokens) // n] * n
-    else:
-        lengths = [natural(x, "lengths", 1) for x in listed(given["lengths"], "lengths")]
-    refuse(len(lengths) != n or sum(lengths) != len(tokens), "given.lengths: they do not fit")
+    lengths = prompt_lengths(given["lengths"], len(tokens), n)
     laws: list[Law] = []
     S: Matrix = []
 
