@@ -99,7 +99,7 @@ def loss(b: fmpq, beyond: arb, mean: fmpq, target: fmpq) -> arb:
 
 
 def p_value(numbers: Sequence[arb], mean: fmpq) -> arb:
-    """1 / M(mean), or 1, for numbers >= 0, whose mean is above what is not above 0.
+    """1 / M(mean), or 1, for numbers >= 0; 0 where mean <= 0, as no mean of theirs is below that.
 
     It bounds the probability that independent ones, whose means are at most that on average, would look like this.
     """

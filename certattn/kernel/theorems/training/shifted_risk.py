@@ -45,17 +45,9 @@ def read_shift(stated: Values, covariance: ExactMatrix) -> Shift:
     identity = ExactMatrix.identity(covariance.rows)
 
     def read(field: Field[MatrixInput], trained: ExactMatrix) -> ExactMatrix:
-        return _covariance(stated[field], covariance.rows) if field in stated else trained
+        if field not in stated:
+            return trained
+        stated[field].require_shape(*covariance.shape, "like the covariance")
+        return stated[field].load_semidefinite()
 
     return Shift(read(TOKENS, covariance), read(QUERY, covariance), read(TASKS, identity), identity)
-
-
-def _covariance(stated: MatrixInput, size: int) -> ExactMatrix:
-    """Proved to be positive semidefinite exactly. Raises MalformedError."""
-    stated.require_shape(size, size, "like the covariance")
-    found = stated.load()
-    if found.is_symmetric() is not True:
-        raise stated.node.malformed("a symmetric covariance", "a matrix that is not symmetric")
-    if found.is_positive_semidefinite() is not True:
-        raise stated.node.malformed("a positive semidefinite covariance", "a matrix with a negative eigenvalue")
-    return found
