@@ -55,5 +55,6 @@ def write(folder: Path) -> None:
     for name, (drawn, given, note) in instances().items():
         path = folder / "data" / f"{name}.npz"
         arrays = {field: getattr(drawn, field) for field in ("tokens", "labels", "queries", "targets")}
-        np.savez(path, **{field: array.astype(np.float32) for field, array in arrays.items()})
+        exact = np.float32 if name.startswith("gaussian") else np.int8
+        np.savez(path, **{field: array.astype(exact) for field, array in arrays.items()})
         certattn.generate("held-out-risk", folder / f"{name}.yaml", given=given, source=path, note=note)

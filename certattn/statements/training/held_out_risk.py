@@ -28,7 +28,7 @@ def statement(stated: StatedRisk) -> Statement:
     confidence, chance = describe(1 - given[PROBABILITY]), describe(given[PROBABILITY])
     where = " and ".join(f"{words} {describe(asserts[end])}" for end, words, _ in ends if end in asserts)
     bounded = (
-        f", whose labels and targets have absolute values of at most {describe(given[LARGEST])} with certainty"
+        f", labels and targets have absolute values of at most {describe(given[LARGEST])} with certainty"
         if LARGEST in given
         else ""
     )
@@ -41,9 +41,9 @@ def statement(stated: StatedRisk) -> Statement:
         f"{parameters_words(given[AT])} is {where}, where p is the softmax of <x_i, A x> over the tokens x_i of a "
         "prompt with labels y_i, for its query x and target t; if prompts have different laws, R is the average over "
         f"them. Observed: {prompts_words(stated.held_out.prompts)}. Assumed, and no part of the proof: "
-        f"{'the prompt is' if alone else 'the prompts are'} drawn independently, of laws of whatever kind within a "
-        f"prompt{bounded}, and {chosen} were chosen without looking at them. Proved: {rule} of a rule that is fixed "
-        f"beforehand, and over the drawing of the prompts that rule fails with probability at most {chance}."
+        f"{'the prompt is' if alone else 'the prompts are'} drawn independently (within a prompt anything may depend "
+        f"on anything){bounded}, and {chosen} were chosen without looking at them. Proved: {rule} of a rule that is "
+        f"fixed beforehand, and over the drawing of the prompts that rule fails with probability at most {chance}."
     )
     latex = rf"\text{{at confidence }} {confidence}: \quad " + r",\quad ".join(
         rf"\tfrac12 \mathbb E \bigl( b \textstyle\sum_i p_i y_i - t \bigr)^2 {relation} {describe(asserts[end])}"
