@@ -90,7 +90,7 @@ def generate(
     ...     tokens=tokens, labels=tokens, queries=tasks, targets=tasks,
     ... )
     >>> {name: float(number) for name, number in certificate.numbers.items()}
-    {'at_least': 0.0033, 'at_most': 0.127}
+    {'at_least': 0.003447, 'at_most': 0.153}
     """
     require_place(out, source)
     require_within(1, 12, digits, "digits")
