@@ -70,6 +70,7 @@ FILES = {
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
     "scores.yaml": "beta: 1/2\neta: 1\nlambda: 1\nd: 100\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
+    "held-out.yaml": "parameters: {A: [[1]], b: 1}\nlargest: 8\nprobability: 1/4\n",
     "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
     "kernel.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\noutput: [[1.622]]\nscale: 1\n",
     "cached.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0], [1, 1]]\nvalues: [[1], [2], [3]]\nscale: 1\n"
@@ -86,6 +87,7 @@ COMMANDS = {
     "flow-trajectory": ["training.yaml --time 1/2 --radius 1e-9", "training.yaml --within 0.1 --points 2 --tube"],
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
+    "held-out-risk": ["held-out.yaml --arrays held-out.npz"],
     "infinite-prompt-operator": ["alone.yaml"],
     "linearization": [
         "tokens.npz --array queries=tokens --array keys=tokens --beta 1 --unit 1/2 --hint float64",
@@ -130,6 +132,8 @@ def folder(tmp_path: Path) -> Path:
     np.savez(tmp_path / "head.npz", keys=rng.normal(size=(6, 2)), values=rng.normal(size=(6, 3)), queries=np.eye(2))
     heads = {name: rng.normal(size=(2, 3, 2)) for name in ("queries", "keys", "values", "output")}
     np.savez(tmp_path / "kernel.npz", **heads)
+    columns = {"tokens": 12, "labels": 12, "queries": 4, "targets": 4}
+    np.savez(tmp_path / "held-out.npz", **{name: rng.uniform(-1, 1, size=(n, 1)) for name, n in columns.items()})
     np.savez(tmp_path / "tokens.npz", tokens=rng.normal(size=(50, 1)) / 2, queries=np.ones((1, 1)))
     return tmp_path
 

@@ -249,6 +249,8 @@ def _kinds(claim: str, section: str) -> list[Kind[Any]]:
             kinds = fields_of(kinds)[name]
         return kinds
     outer = fields_of([theorem.asserts])
+    if first in outer:
+        return outer[first]
     return next((inner[first] for kinds in outer.values() if first in (inner := fields_of(kinds))), [])
 
 

@@ -68,17 +68,21 @@ def require_place(out: Path, *inputs: str | Path | None) -> None:
 
 
 @contextmanager
-def not_yet_written(out: Path) -> Iterator[None]:
+def not_yet_written(out: Path, section: str = "given") -> Iterator[None]:
     """Errors in a draft are no errors in a line of the file `out`, which is not there or holds something else.
 
-    Errors in another file, such as one with arrays, keep their place.
+    What stands under its given may be another input, `section`. Errors in another file, such as one with arrays, keep
+    their place.
     """
     try:
         yield
     except MalformedError as error:
         if error.place.file != str(out):
             raise
-        place = Place(f"{out} (not written)", 0, error.place.path)
+        path = error.place.path
+        if path.startswith("given"):
+            path = section + path.removeprefix("given")
+        place = Place(f"{out} (not written)", 0, path)
         raise MalformedError(place, error.found, error.expected, error.hint) from None
 
 
@@ -98,14 +102,14 @@ class Draft:
     note : a line for the certificate's readers, kept under `provenance`.
     """
 
-    def __init__(self, claim: _Claim, out: Path, given: Plain, note: Any = "") -> None:
+    def __init__(self, claim: _Claim, out: Path, given: Plain, note: Any = "", section: str = "given") -> None:
         require_place(out)
         self.claim, self.out, self.given = claim, out, given
-        self._note = exact_text(note, "note")
+        self._note, self._section = exact_text(note, "note"), section
 
-    def about(self, given: Plain) -> Draft:
-        """The same of something else that is given."""
-        return Draft(self.claim, self.out, given, self._note)
+    def about(self, given: Plain, section: str = "given") -> Draft:
+        """The same of something else that is given, or of an input that is read in its place."""
+        return Draft(self.claim, self.out, given, self._note, section)
 
     def text(self, asserts: Mapping[str, Plain] = {}, witness: Mapping[str, Plain] = {}) -> str:
         return to_text(self._document(asserts, witness))
@@ -117,7 +121,7 @@ class Draft:
         witness: Mapping[str, Plain] = {},
     ) -> T:
         """What a reader of the kernel makes of it, with these asserts. Raises MalformedError."""
-        with not_yet_written(self.out):
+        with not_yet_written(self.out, self._section):
             return reader(loads(self.text(asserts, witness), self.out))
 
     def write(self, asserts: Mapping[str, Plain], witness: Mapping[str, Plain] = {}) -> Certificate:

@@ -26,6 +26,10 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "flow-trajectory": ("training.flow_plot", "the tube around the path, and the risk between its bounds"),
     "gradient-mean-square": ("bound_curves", "the bound against the length of the prompt"),
     "gradient-tail": ("bound_curves", "the probability against the length of the prompt"),
+    "held-out-risk": (
+        "training.held_out_plot",
+        "the mean loss by the number of prompts, and the certified ends",
+    ),
     "infinite-prompt-operator": (
         "prompts.operator_plot",
         "the affine map as a table of colours, or the stated outputs",

@@ -15,12 +15,20 @@ def direction(folder: Path) -> None:
     (folder / "direction.yaml").write_text("A: [[1, 0], [0, 0]]\nb: 1\n")
 
 
+@pytest.fixture
+def shifts(folder: Path) -> None:
+    (folder / "test.yaml").write_text("tokens: [[2, 0], [0, 1]]\n")
+    (folder / "indefinite.yaml").write_text("query:\n- [1, 2]\n- [2, 1]\n")
+    (folder / "line.yaml").write_text("tasks: [[1]]\n")
+
+
 test_what_is_stated_verifies = states(
     "regression-risk",
     [
         ([POINT], "b Sigma A = I"),
         ([POINT, "--predict", "1, 0; 2, -1/2"], "the prediction at w = (1, 0), x = (2, -0.5) is 2"),
         ([POINT, "--along", "direction.yaml"], "the second derivative of R along H = ((1, 0), (0, 0)), h = 1 is 6"),
+        ([POINT, "--shift", "test.yaml"], "<w, x>)^2 is 1.125"),
         ([POINT, "--state", "endpoint", "--radius", "1e-300"], "up to 1e-300 in every entry"),
         ([POINT.replace("b: 1", "b: -1/3"), "--state", "gradient", "--state", "risk"], "and dR/db ="),
         ([POINT.replace("b: 1", "b: -1/3")], "b* negative"),
@@ -28,6 +36,7 @@ test_what_is_stated_verifies = states(
         (["covariance: [[1/4]]\nparameters: {A: [[4]], b: 4}\n", "--note", "d = 1"], "R = 1.125"),
     ],
     "direction",
+    "shifts",
 )
 
 
@@ -42,6 +51,9 @@ test_what_cannot_be_stated_is_said = refuses(
         ([POINT.replace("5/4]]\n", "1/4]]\n")], "task.yaml: covariance"),
         ([POINT.replace("b: 1", "c: 1")], "task.yaml: parameters"),
         ([POINT.replace("[-1/2, 1]]", "[-1/2, 1], [0, 0]]")], "task.yaml: parameters.A"),
+        ([POINT, "--shift", "indefinite.yaml"], "indefinite.yaml:2: query"),
+        ([POINT, "--shift", "line.yaml"], "line.yaml:1: tasks"),
     ],
+    "shifts",
     status=2,
 )

@@ -116,6 +116,7 @@ EACH = {
     "attention-error": "two-tokens", "binary64-exponential": "exponential", "cache-error": "three-tokens",
     "descent-trajectory": "plane", "equivalent-law": "square", "finite-moments": "size-100",
     "flow-trajectory": "isotropic", "gradient-mean-square": "box", "gradient-tail": "box",
+    "held-out-risk": "two-lengths",
     "infinite-prompt-operator": "atoms", "joint-max-margin": "random-relaxed", "linearization": "three-tokens",
     "max-margin": "drawn-d16", "normalizer-bound": "warm-1000", "not-marchenko-pastur": "cool",
     "output-deviation": "gaussian-prompt", "output-mean-square": "queries-onwards", "output-tail": "box",

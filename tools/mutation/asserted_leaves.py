@@ -89,6 +89,7 @@ SOMETIMES: dict[tuple[str, str], str] = {
     ("softmax-mean", "eigenvalues.of?"): "values are meant where nothing is said",
     ("token-optimality", "not_locally_optimal.*.because.input"): "two neighbours with the same scores and slacks",
     ("token-optimality", "not_locally_optimal.*.indices.*"): "the other token cannot be separated either",
+    ("training-convergence", "limit.shift.query.*.*"): "the limit is right at every query of the tokens of training",
     ("training-convergence", "from?"): "0 is meant where nothing is said",
 }
 # Leaves that no obligation shows: the reader holds them against the rest of the file, and refuses what does not fit.

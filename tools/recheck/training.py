@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from operator import mul
 from typing import Any
 
-from algebra import pivots
+from algebra import pivots, semidefinite
 from arrays import Matrix, matrix, vector
 from decisions import at_most, bounds, close, same, within
 from fields import fields, items, listed, one_of, optional, refuse, some, starting_bits, witness_of
@@ -17,7 +17,8 @@ from intervals import I, absolute, iv, root, square, summed
 from laws import Law, series
 from matrices import around, combined, flat, frobenius, identity, less_unit, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, Rejected
-from scalars import natural, positive, rational
+from prompts.observed import average_wealth, products
+from scalars import natural, positive, probability, rational
 from softmax import means
 from vectors import dot, integers, minus
 
@@ -31,7 +32,7 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     refuse(transposed(S) != S, "given.covariance: not symmetric")
     inverse = pivots(S, identity(d), "given.covariance")[1]
     A, b = matrix(at["A"], "parameters.A", d, d), rational(at["b"], "parameters.b")
-    asserts = some(a, "asserts", "risk gradient invariant second_derivative stationary predictions endpoint")
+    asserts = some(a, "asserts", "risk gradient invariant second_derivative stationary predictions endpoint shift")
     SA = matmul(S, A)
     E = less_unit(scaled(b, SA))
     K = matmul(S, matmul(E, S))
@@ -69,6 +70,61 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         close(end, rational(f["b"], "endpoint.b"), radius, "endpoint.b")
         for x, y in zip(flat(inverse), flat(matrix(f["A"], "endpoint.A", d, d)), strict=True):
             close(x / end, y, radius, "endpoint.A")
+    if asserts["shift"] is not None:
+        f = fields(asserts["shift"], "shift", "risk", "tokens query tasks")
+        refuse(len(asserts["shift"]) < 2, "shift: nothing is shifted")
+        laws = {"tokens": S, "query": S, "tasks": identity(d)}
+        for k in filter(lambda k: f[k] is not None, laws):
+            laws[k] = matrix(f[k], f"shift.{k}", d, d)
+            semidefinite(laws[k], f"shift.{k}")
+        F = less_unit(scaled(b, matmul(laws["tokens"], A)))
+        twice = frobenius(matmul(laws["tasks"], F), matmul(F, laws["query"]))
+        same(rational(f["risk"], "shift.risk") * 2, twice, "shift")
+
+
+def held_out_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/training/held-out-risk.md"""
+    witness_of(w)
+    given = fields(g, "given", "parameters tokens labels queries targets probability", "lengths largest")
+    at, tokens, queries = given["parameters"], matrix(given["tokens"], "tokens"), matrix(given["queries"], "queries")
+    f, n, d = fields(at, "parameters", "A b"), len(queries), len(tokens[0])
+    A, b, share = matrix(f["A"], "A", d, d), rational(f["b"], "b"), probability(given["probability"], "probability") / 2
+    refuse(len(queries[0]) != d, "given.queries: another dimension than the tokens")
+    labels, targets = (matrix(given[k], k, m, 1) for k, m in (("labels", len(tokens)), ("targets", n)))
+    losses, start = [], 0
+    for q, t, size in zip(queries, flat(targets), prompt_lengths(given["lengths"], len(tokens), n), strict=True):
+        rows = slice(start, start + size)
+        (scores,) = products([times(A, q)], tokens[rows])
+        (values,), unit = integers([flat(labels[rows])])
+        (mean,) = means([exp(iv(x - max(scores))) for x in scores], [values], unit)
+        losses.append(square(iv(mean * b) - t) / 2)
+        start += size
+    asserts = some(a, "asserts", "at_least at_most")
+    if given["largest"] is not None:
+        largest = positive(given["largest"], "largest")
+        at_most(max(map(abs, flat(labels) + flat(targets))), largest, "largest")
+        most = ((abs(b) + 1) * largest) ** 2 / 2
+    if asserts["at_least"] is not None:
+        not_below(losses, rational(asserts["at_least"], "at_least"), share, "at_least")
+    if asserts["at_most"] is not None:
+        refuse(given["largest"] is None, "at_most: there is no largest loss")
+        not_below([iv(most) - x for x in losses], most - rational(asserts["at_most"], "at_most"), share, "at_most")
+
+
+def not_below(numbers: list[I], mean: Fraction, share: Fraction, what: str) -> None:
+    """Prove that numbers >= 0 of an average mean of at most this would look so with probability `share` at most."""
+    if mean > 0:
+        at_most(1 / share, average_wealth([x / mean - 1 for x in numbers]), what)
+
+
+def prompt_lengths(node: Any, tokens: int, n: int) -> list[int]:
+    """As stated, or all alike."""
+    if node is None:
+        refuse(tokens % n, "given.lengths: needed where prompts are not equally long")
+        return [tokens // n] * n
+    lengths = [natural(x, "lengths", 1) for x in listed(node, "lengths")]
+    refuse(len(lengths) != n or sum(lengths) != tokens, "given.lengths: they do not fit")
+    return lengths
 
 
 def bayes(delta: Any, t: Any) -> I:
@@ -107,12 +163,7 @@ def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     targets = matrix(given["targets"], "targets", n)
     start = fields(given["start"], "start", "A b" if model == "regression" else "U V")
     eta, steps = positive(given["step"], "step"), natural(given["steps"], "steps", 1, 100_000)
-    if given["lengths"] is None:
-        refuse(len(tokens) % n, "given.lengths: needed where prompts are not equally long")
-        lengths = [len(tokens) // n] * n
-    else:
-        lengths = [natural(x, "lengths", 1) for x in listed(given["lengths"], "lengths")]
-    refuse(len(lengths) != n or sum(lengths) != len(tokens), "given.lengths: they do not fit")
+    lengths = prompt_lengths(given["lengths"], len(tokens), n)
     laws: list[Law] = []
     S: Matrix = []
 

@@ -23,6 +23,7 @@ from tools.truth.equivalent_law import judge_equivalent
 from tools.truth.exponential import judge_exponential
 from tools.truth.flow_trajectory import judge_flow
 from tools.truth.gaussian_equivalence import judge_normaliser, judge_universality
+from tools.truth.held_out_risk import judge_held_out
 from tools.truth.joint_max_margin import judge_joint
 from tools.truth.judgement import Comparison, Judgement, Truth, judge_all
 from tools.truth.linearization import judge_linearization
@@ -67,6 +68,7 @@ JUDGES: dict[str, Judge] = {
     "flow-trajectory": judge_flow,
     "gradient-mean-square": gradient.judge_mean_square,
     "gradient-tail": gradient.judge_tail,
+    "held-out-risk": judge_held_out,
     "infinite-prompt-operator": _all_of(operator_comparisons),
     "joint-max-margin": judge_joint,
     "linearization": judge_linearization,

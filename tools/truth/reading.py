@@ -195,13 +195,18 @@ def split(rows: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
-def read_covariance(node: Any, folder: Path) -> Table:
-    """A symmetric matrix whose leading minors, the products of pivots, are positive."""
+def read_covariance(node: Any, folder: Path, singular: bool = False) -> Table:
+    """A symmetric matrix whose leading minors, the products of pivots, are positive.
+
+    `singular`: or that has pivots of 0, beside which only zeros are.
+    """
     matrix = read_table(node, folder)
     require(len(matrix) == len(matrix[0]), "a covariance that is not square")
     require(matrix == transposed(matrix), "a covariance that is not symmetric")
     rows = [list(row) for row in matrix]
     for i, row in enumerate(rows):
+        if singular and not any(row[i:]):
+            continue
         require(row[i] > 0, "a covariance that is not positive definite")
         for j in range(i + 1, len(rows)):
             factor = rows[j][i] / row[i]

@@ -33,7 +33,7 @@ from tools.truth.reading import (
 )
 
 Risk = Callable[[Table, Fraction], Fraction]
-_KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint"}
+_KEYS = {"risk", "gradient", "invariant", "second_derivative", "stationary", "predictions", "endpoint", "shift"}
 
 
 def judge_risk(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -113,7 +113,26 @@ def _identities(covariance: Table, A: Table, b: Fraction, asserts: Any, folder: 
         require(len(w) == len(x) == size, "w or x of another dimension")
         truth = b * dot(w, times(covariance, times(A, x)))
         found.append((f"predictions[{index}]", read_number(stated["value"]), truth))
+    if "shift" in asserts:
+        product = [[b * entry for entry in row] for row in A]
+        found.append(("shift", *shifted(asserts["shift"], covariance, product, folder)))
     return found
+
+
+def shifted(stated: Any, covariance: Table, product: Table, folder: Path) -> tuple[Fraction, Fraction]:
+    """The stated risk at test time, and 1/2 E (w'z)^2 with z = F x: sum_ij of W_ij E z_i z_j, at bA."""
+    require_record(stated, "shift", {"risk"}, {"tokens", "query", "tasks"})
+    require(len(stated) > 1, "nothing is shifted")
+    size = range(len(covariance))
+    laws = {"tokens": covariance, "query": covariance, "tasks": identity_matrix(len(covariance))}
+    for name in laws.keys() & stated.keys():
+        laws[name] = read_covariance(stated[name], folder, singular=True)
+        require(len(laws[name]) == len(covariance), "a covariance of another size")
+    tokens, query, tasks = laws.values()
+    rows = [[dot(tokens[i], [product[k][j] for k in size]) - (i == j) for j in size] for i in size]
+    images = [times(query, row) for row in rows]
+    risk = sum((tasks[i][j] * dot(rows[i], images[j]) for i in size for j in size), Fraction(0)) / 2
+    return read_number(stated["risk"]), risk
 
 
 def _is_saddle(risk: Risk, A: Table, b: Fraction) -> bool:

@@ -16,6 +16,7 @@ from mpmath import mp
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.reading import (
+    identity_matrix,
     read_count,
     read_covariance,
     read_items,
@@ -23,8 +24,11 @@ from tools.truth.reading import (
     read_table,
     require,
     require_record,
+    solved,
     to_real,
+    transposed,
 )
+from tools.truth.regression_risk import shifted
 
 Array = np.ndarray[Any, Any]
 
@@ -148,7 +152,7 @@ class _Limit:
     """What is stated of the limit."""
 
     def __init__(self, stated: Any, task: _Task, folder: Path) -> None:
-        require_record(stated, "limit", {"sign"}, {"A", "b", "radius", "invariant"})
+        require_record(stated, "limit", {"sign"}, {"A", "b", "radius", "invariant", "shift"})
         require(stated["sign"] in ("positive", "negative"), "the sign")
         self.sign = 1 if stated["sign"] == "positive" else -1
         named = [name in stated for name in ("A", "b", "radius")]
@@ -163,6 +167,12 @@ class _Limit:
             require_record(stated["invariant"], "invariant", {"lower", "upper"})
             self.invariant = read_number(stated["invariant"]["lower"]), read_number(stated["invariant"]["upper"])
             require(self.invariant[0] <= self.invariant[1], "bounds")
+
+        self.shift = None
+        if "shift" in stated:
+            columns = [solved(task.exact, unit) for unit in identity_matrix(len(task.exact))]
+            inverse = transposed([column for column in columns if column is not None])
+            self.shift = shifted(stated["shift"], task.exact, inverse, folder)
 
     def off(self, task: _Task, invariant: Any) -> Any:
         """How far the stated point is from the Bayes point with this invariant."""
@@ -183,6 +193,8 @@ def _doubts(
     found = [("R at the start", task.first_risk() > bound) for time, bound in bounds if time == 0]
     if limit is not None and begins == 0:
         found.append(("sign", task.b * limit.sign <= 0))
+    if limit is not None and limit.shift is not None:
+        found.append(("the risk at test time", limit.shift[0] != limit.shift[1]))
     if not task.discrete and limit is not None:
         with mp.workdps(_DIGITS):
             if limit.point is not None:

@@ -66,6 +66,15 @@ class MatrixInput:
         """The exact numbers. Raises MalformedError if the array file is not as stated."""
         return self._load()
 
+    def load_semidefinite(self) -> ExactMatrix:
+        """The same of a covariance, proved to be symmetric and positive semidefinite exactly. Raises MalformedError."""
+        found = self.load()
+        if found.is_symmetric() is not True:
+            raise self.node.malformed("a symmetric covariance", "a matrix that is not symmetric")
+        if found.is_positive_semidefinite() is not True:
+            raise self.node.malformed("a positive semidefinite covariance", "a matrix with a negative eigenvalue")
+        return found
+
     def words(self) -> str:
         """The numbers where few are written out, else shape and source."""
         return self.source if self.written_out else f"{self._size()} from {self.source}"

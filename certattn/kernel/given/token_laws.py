@@ -114,12 +114,7 @@ def read_gaussian(values: Values) -> Gaussian[fmpq]:
     """N(mean, covariance); the covariance proved positive semidefinite exactly."""
     mean, stated = values[MEAN], values[COVARIANCE]
     stated.require_shape(mean.shape[1], mean.shape[1], "for that mean")
-    covariance = stated.load()
-    if covariance.is_symmetric() is not True:
-        raise stated.node.malformed("a symmetric covariance", "a matrix that is not symmetric")
-    if covariance.is_positive_semidefinite() is not True:
-        raise stated.node.malformed("a positive semidefinite covariance", "a matrix with a negative eigenvalue")
-    return Gaussian(mean.load().row(0), covariance.to_rows())
+    return Gaussian(mean.load().row(0), stated.load_semidefinite().to_rows())
 
 
 def _sizes(values: Values) -> list[fmpq]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb, fmpq
 
-from certattn.kernel.theorems.prompts.observed_prompt import bets
+from certattn.kernel.mathematics.betting import bets
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

@@ -37,14 +37,17 @@ from certattn.kernel.theorems.training.regression_risk import (
     SECOND_DERIVATIVE,
     THEOREM,
 )
+from certattn.kernel.theorems.training.shifted_risk import SHIFT
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_state
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_states
 from certattn.provers.output import Draft, text_rows
 from certattn.provers.rounding import decimal_exponent, nearest, precisions
+from certattn.provers.training.shifts import TEST_TIME, stated_shift
 
 RADIUS = "1e-15"
-# What `generate` states by itself where it holds; the others need a direction, or w and x.
-STATED = tuple(name for name in ASSERTS.fields if name not in (SECOND_DERIVATIVE.name, PREDICTIONS.name))
+# What `generate` states by itself where it holds; the others need a direction, w and x, or the laws at test time.
+_ASKED = (SECOND_DERIVATIVE.name, PREDICTIONS.name, SHIFT.name)
+STATED = tuple(name for name in ASSERTS.fields if name not in _ASKED)
 # Of larger matrices the gradient and the endpoint are stated only where they are asked for.
 _MOST_ROWS = 8
 _BITS = 256
@@ -104,6 +107,7 @@ def generate(
     along: dict[str, Any] | None = None,
     predictions: Sequence[tuple[Sequence[Number], Sequence[Number]]] = (),
     radius: Number = RADIUS,
+    shift: dict[str, Any] | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `regression-risk` to `out` and return it.
@@ -124,6 +128,8 @@ def generate(
         Pairs of w and a query, each a list of exact numbers, at which to state the prediction.
     radius : exact number
         Half-width of the stated endpoint.
+    shift : mapping, optional
+        Covariances `tokens`, `query` or `tasks` at test time, where they are not those of training: exact numbers.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -157,11 +163,13 @@ def generate(
     point = _Point(*draft.read(lambda written: read_task(GIVEN.read(written.given, written.reading), AT)))
     asserts = {name: _stated(point, name, half_width) for name in _wanted(point, states)}
     if along is not None:
-        direction = draft.about(exact(along, "along")).read(partial(_direction, point))
+        direction = draft.about(exact(along, "along"), "along").read(partial(_direction, point))
         asserts["second_derivative"] = point.second_derivative(direction)
     if predictions:
         pairs = [(exact(w, "w"), exact(query, "query")) for w, query in predictions]
         asserts["predictions"] = [point.prediction(w, query) for w, query in pairs]
+    if shift is not None:
+        asserts[SHIFT.name] = stated_shift(draft, shift, point.covariance, point.at.A.scaled(point.at.b))
     return draft.write({name: asserts[name] for name in ASSERTS.fields if name in asserts})
 
 
@@ -228,4 +236,5 @@ COMMAND = Command(
     ),
     Option("--along", "State the second derivative along this direction.", Yaml("along"), "DIRECTION"),
     Option("--radius", "Half-width of the endpoint."),
+    TEST_TIME,
 )

@@ -18,7 +18,8 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.regression import Parameters, bayes_point, exact_regression
+from certattn.kernel.theorems.training.regression import Parameters, bayes_point, exact_regression, inverse
+from certattn.kernel.theorems.training.shifted_risk import SHIFT
 from certattn.kernel.theorems.training.training_convergence import (
     ASSERTS,
     THEOREM,
@@ -41,6 +42,7 @@ from certattn.provers.rounding import (
     round_up,
     upper_rational,
 )
+from certattn.provers.training.shifts import TEST_TIME, stated_shift
 from certattn.provers.training.training_inputs import scaled_start
 from certattn.provers.training.training_runs import FloatRun, Point, first_where
 from certattn.statements.digits import show
@@ -68,6 +70,7 @@ def generate(
     risks: Sequence[Number] = (),
     numbers: bool | None = None,
     most_steps: int = MOST_STEPS,
+    shift: dict[str, Any] | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `training-convergence` to `out` and return it.
@@ -90,6 +93,9 @@ def generate(
         Whether to state the limit in numbers; if left out, for matrices up to 8 x 8.
     most_steps : int
         How far "auto" looks.
+    shift : mapping, optional
+        Covariances `tokens`, `query` or `tasks` at test time, where they are not those of training: exact numbers. The
+        risk of the limit there is stated.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -130,7 +136,12 @@ def generate(
         stated = [exact_rational(time, "risks") for time in risks]
         late = wanted.enclosed != wanted.begins
         witness: dict[str, Plain] = {"enclosed": format_rational(wanted.enclosed)} if late else {}
-        return draft.write(finder.asserts(wanted, stated, numbers), witness)
+        asserts = finder.asserts(wanted, stated, numbers)
+        if shift is not None:
+            covariance, limit = finder.covariance, asserts["limit"]
+            assert isinstance(limit, dict)
+            limit[SHIFT.name] = stated_shift(draft, shift, covariance, inverse(covariance))
+        return draft.write(asserts, witness)
 
 
 def _given(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Plain]]:
@@ -177,6 +188,10 @@ class _Finder:
         self._draft = draft
         self._problem = draft.read(THEOREM.read, _ANY)
         self._most_steps = most_steps
+
+    @property
+    def covariance(self) -> ExactMatrix:
+        return self._problem.covariance
 
     # -- where to begin
 
@@ -354,5 +369,6 @@ COMMAND = Command(
     Option("--risk-at", "A time or step at which to bound the risk.", metavar="TIME", sets="risks", many=True),
     Option("--numbers/--no-numbers", "State the limit in numbers; by default up to 8 x 8.", bool),
     Option("--most-steps", "How far --from auto looks.", int, "K"),
+    TEST_TIME,
     to_plot("Draw the risk of the run and what is certified."),
 )

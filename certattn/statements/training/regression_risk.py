@@ -29,7 +29,9 @@ from certattn.kernel.theorems.training.regression_risk import (
     TRACE,
     RiskAtPoint,
 )
-from certattn.statements.training.given import parameters_words
+from certattn.kernel.theorems.training.shifted_risk import RISK as SHIFTED_RISK
+from certattn.kernel.theorems.training.shifted_risk import SHIFT
+from certattn.statements.training.given import SHIFT_LATEX, SHIFT_SENTENCE, parameters_words, shift_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SHOWN = 4
@@ -45,6 +47,7 @@ _SENTENCES = {
     "endpoint.A": "|A* - A| <= radius in every entry",
     "endpoint.b": "|b* - b| <= radius",
     "endpoint.trace": "trace = tr(Sigma^-2)",
+    "shift": f"{SHIFT_SENTENCE}, F = b T A - I",
 }
 _STATIONARY_WORDS = {
     BAYES: "b Sigma A = I, so <w, x> is predicted for every w and x, and R = 0",
@@ -58,6 +61,7 @@ _LATEX: dict[Field[Any], str] = {
     STATIONARY: "",
     PREDICTIONS: r"b\, w_i^\top \Sigma A x_i = v_i",
     ENDPOINT: r"A_* = \Sigma^{-1} / b_*, \quad b_*^4 + \delta b_*^2 = \operatorname{tr} \Sigma^{-2}",
+    SHIFT: rf"{SHIFT_LATEX} = NUMBER, \quad F = b T A - I",
 }
 _STATIONARY_LATEX = {BAYES: r"b \Sigma A = I", SADDLE: r"b = 0, \quad \operatorname{tr}(\Sigma^2 A) = 0"}
 
@@ -72,11 +76,15 @@ def statement(stated: RiskAtPoint) -> Statement:
     latex = [
         _STATIONARY_LATEX[asserts[STATIONARY]]
         if field is STATIONARY
-        else shown.replace("NUMBER", describe(asserts[field]) if "NUMBER" in shown else "")
+        else shown.replace("NUMBER", _number(asserts, field) if "NUMBER" in shown else "")
         for field, shown in _LATEX.items()
         if field in asserts
     ]
     return Statement(f"{head} {'; '.join(_asserted_words(asserts, stated.at))}.", r",\qquad ".join(latex))
+
+
+def _number(asserts: Values, field: Field[Any]) -> str:
+    return describe(asserts[SHIFT][SHIFTED_RISK] if field is SHIFT else asserts[field])
 
 
 def _asserted_words(asserts: Values, at: Parameters) -> list[str]:
@@ -101,6 +109,8 @@ def _asserted_words(asserts: Values, at: Parameters) -> list[str]:
         words.append(f"{len(predictions) - _SHOWN} more predictions are as stated")
     if ENDPOINT in asserts:
         words += _endpoint_words(asserts[ENDPOINT], at)
+    if SHIFT in asserts:
+        words.append(shift_words(asserts[SHIFT]))
     return words
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.regression import COVARIANCE, LOWER, START, UPPER, exact_regression
+from certattn.kernel.theorems.training.shifted_risk import RISK as SHIFTED_RISK
+from certattn.kernel.theorems.training.shifted_risk import SHIFT
 from certattn.kernel.theorems.training.training_convergence import (
     AT,
     AT_MOST,
@@ -19,13 +21,14 @@ from certattn.kernel.theorems.training.training_convergence import (
     SIGNS,
     StatedTraining,
 )
-from certattn.statements.training.given import parameters_words
+from certattn.statements.training.given import SHIFT_LATEX, SHIFT_SENTENCE, parameters_words, shift_words
 from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
     "enclosed": "the time witness.enclosed until which the run is enclosed, against asserts.from",
     "rate": "the rate that is proved",
     "length": "the bound on the length",
+    "limit.shift": f"{SHIFT_SENTENCE}, F = T Sigma^-1 - I",
 }
 
 
@@ -57,6 +60,9 @@ def statement(stated: StatedTraining) -> Statement:
     if LIMIT in asserts:
         words += _limit_words(stated, asserts[LIMIT])
         latex.append(r"\theta \to (\Sigma^{-1}/b_\infty, b_\infty)")
+        if SHIFT in asserts[LIMIT]:
+            shifted = describe(asserts[LIMIT][SHIFT][SHIFTED_RISK])
+            latex.append(rf"{SHIFT_LATEX} = {shifted}, \quad F = T \Sigma^{{-1}} - I")
     words += [f"R <= {describe(one[AT_MOST])} at {time} = {describe(one[AT])}" for one in asserts.items(RISKS)]
     return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
 
@@ -84,6 +90,8 @@ def _limit_words(stated: StatedTraining, limit: Values) -> list[str]:
         found.append(
             f"this point is within {describe(limit[RADIUS])} of {parameters_words(limit)} (Euclidean distance)"
         )
+    if SHIFT in limit:
+        found.append(f"in the limit, over the infinite prompt and {shift_words(limit[SHIFT])}")
     return found
 
 

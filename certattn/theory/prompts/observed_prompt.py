@@ -45,7 +45,7 @@ def check_wealth(kernel: Kernel) -> Iterator[Check]:
     root = kernel.supports.Extreme(SymbolicNumber(0), SymbolicNumber(t**2))
     ball = kernel.observed_prompt.p_value([SymbolicNumber(w)], [SymbolicNumber(y)], SymbolicNumber(r), root)
     yield equal("an end of a ball, y- = -t", _uncapped(ball), 1 + w * (y - r) / (r + t))
-    counts = [len(kernel.observed_prompt.bets(length)) for length in (1, 8, 9, 32, 33, 128, 129, 10_000)]
+    counts = [len(kernel.betting.bets(length)) for length in (1, 8, 9, 32, 33, 128, 129, 10_000)]
     yield Check("the number of stakes, by the length", counts == [1, 1, 2, 2, 3, 3, 4, 7])
 
 

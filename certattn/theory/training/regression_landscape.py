@@ -60,6 +60,26 @@ def check_risk(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"diagonal, d = {d}", plain(task.regression.risk(task.at)), wanted)
 
 
+def check_shift(kernel: Kernel) -> Iterator[Check]:
+    """The risk at test time for T = BB', Q = CC' and W = DD', and what it is where nothing is shifted."""
+    for d in (1, 2):
+        B, C, D, A, b = (*(matrix(name, d, d) for name in ("B", "C", "D", "a")), real("b"))
+        g, h = vector("g", d), vector("h", d)
+        x, w = C * column(g), D * column(h)
+        root = B.col_join(w.T * B)
+        law = gaussian(kernel, [sympy.Integer(0)] * (d + 1), root * root.T)
+        U, V = sympy.diag(A, sympy.zeros(1, 1)), sympy.Matrix([[0] * d + [b]])
+        operator = kernel.operator.Operator(law, kernel.exact(U), kernel.exact(V), SymbolicNumber(1)).affine()
+        error = sympy.Matrix(entries(operator.matrix))[0, :d] * x - w.T * x
+        covariances = [kernel.exact(M * M.T) for M in (B, C, D)]
+        found = kernel.shifted_risk.Shift(*covariances, kernel.exact(sympy.eye(d))).risk(kernel.exact(b * A))
+        yield equal(f"1/2 tr(W F Q F'), d = {d}", plain(found), normal_mean(error[0] ** 2, g + h) / 2)
+        task = general_task(kernel, d)
+        Sigma, unit = kernel.exact(task.covariance), kernel.exact(sympy.eye(d))
+        same = kernel.shifted_risk.Shift(Sigma, Sigma, unit, unit).risk(kernel.exact(task.b * task.A))
+        yield equal(f"nothing is shifted, d = {d}", plain(same), plain(task.regression.risk(task.at)))
+
+
 def check_gradient(kernel: Kernel) -> Iterator[Check]:
     """The kernel's gradient and second derivative, by differentiation."""
     t = real("t")

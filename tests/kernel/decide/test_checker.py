@@ -500,6 +500,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "flow-trajectory",
         "gradient-mean-square",
         "gradient-tail",
+        "held-out-risk",
         "infinite-prompt-operator",
         "joint-max-margin",
         "linearization",

@@ -39,6 +39,7 @@ from certattn.kernel.document.schema import Choice, Count, EitherKey, Field, Rat
 from certattn.kernel.given.bounds import Probability
 from certattn.kernel.given.prompts import StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import NORMS, row_of_balls, scale_ball
+from certattn.kernel.mathematics.betting import bets, wealth
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real
 from certattn.kernel.theorems.prompts.mathematics.supports import BoxRegion, Extreme
@@ -200,14 +201,6 @@ def _regions(given: ObservedPrompt) -> Support:
 Rule = Callable[[Sequence[arb], Sequence[arb], fmpq, Extreme], arb]
 
 
-def bets(length: int) -> list[fmpq]:
-    """c = 1, 1/2, ..., 2^-(K-1) with the least K for which 8 4^(K-1) >= length: of the length alone."""
-    found = [fmpq(1)]
-    while 8 * 4 ** (len(found) - 1) < length:
-        found.append(found[-1] / 2)
-    return found
-
-
 def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Extreme) -> arb:
     """1 / M(end), or 1, for outputs that are at least y- = -most: 0 where end <= y-, below which there is no output.
 
@@ -219,7 +212,7 @@ def p_value(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, most: Ext
     if (above > 0) is not True:
         # Not known to this precision: any probability.
         return arb(0).union(arb(1))
-    return 1 / _wealth(_gains(weights, outputs, end, above)).max(arb(1))
+    return 1 / wealth(_gains(weights, outputs, end, above)).max(arb(1))
 
 
 def other_p_value(
@@ -239,7 +232,7 @@ def other_p_value(
     rates, best = [4 * bet for bet in bets(16 * length)], arb(0)
     for rate in map(arb, rates):
         room = rate.exp() - kappa
-        best = best.max(_wealth([(kappa - (-rate * gain).exp()) / room for gain in gains]))
+        best = best.max(wealth([(kappa - (-rate * gain).exp()) / room for gain in gains]))
     return len(rates) / best.max(arb(len(rates)))
 
 
@@ -252,17 +245,6 @@ def _gains(weights: Sequence[arb], outputs: Sequence[arb], end: fmpq, above: arb
     """g_i = w_i (y_i - end) / (end - y-), each at least -1."""
     exact = arb(end)
     return [w * (y - exact) / above for w, y in zip(weights, outputs, strict=True)]
-
-
-def _wealth(gains: Sequence[arb]) -> arb:
-    """The average over all bets c of the products of 1 + c g_i."""
-    stakes, total = [arb(stake) for stake in bets(len(gains))], arb(0)
-    for stake in stakes:
-        wealth = arb(1)
-        for gain in gains:
-            wealth *= 1 + stake * gain
-        total += wealth
-    return total / len(stakes)
 
 
 @dataclass(frozen=True)

@@ -188,10 +188,16 @@ def bayes_point(covariance: ExactMatrix, invariant: fmpq, positive: bool) -> Par
     return Parameters(inverse.scaled(1 / b), b)
 
 
+def inverse(covariance: ExactMatrix) -> ExactMatrix:
+    """Sigma^-1, exactly."""
+    numerators, denominator = fmpq_mat(covariance.numerators).inv().numer_denom()
+    return ExactMatrix(numerators * covariance.denominator, denominator)
+
+
 def inverse_squares(covariance: ExactMatrix) -> fmpq:
     """tr(Sigma^-2) of a symmetric Sigma, exactly."""
-    inverse = fmpq_mat(covariance.numerators).inv()
-    return sum((entry * entry for entry in inverse.entries()), fmpq(0)) * covariance.denominator**2
+    inverted = inverse(covariance)
+    return inverted.inner(inverted)
 
 
 def is_positive_definite(matrix: ExactMatrix) -> bool:

@@ -15,6 +15,7 @@ a certificate asserts at given parameters, each an identity of rational numbers,
     stationary         bayes: b Sigma A = I, so that <w, x> is predicted for every w and x and R = 0;
                        saddle: b = 0 and tr(Sigma^2 A) = 0, the only other points where the gradient vanishes
     endpoint           the Bayes point with the invariant and the sign of b of the given parameters, up to a radius
+    shift              the risk at test time, where tokens, query or w have another covariance
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from certattn.kernel.document.schema import Choice, Field, Listing, Rational, Re
 from certattn.kernel.mathematics.balls import linf_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training import shifted_risk
 
 BAYES, SADDLE = "bayes", "saddle"
 
@@ -53,7 +55,7 @@ BAYES_POINT = Record(task.A, task.B, RADIUS, TRACE)
 ENDPOINT = Field("endpoint", BAYES_POINT, "the Bayes point with this invariant and sign of b", required=False)
 
 GIVEN = Record(task.COVARIANCE, AT)
-_ASSERTED = (RISK, GRADIENT, INVARIANT, SECOND_DERIVATIVE, STATIONARY, PREDICTIONS, ENDPOINT)
+_ASSERTED = (RISK, GRADIENT, INVARIANT, SECOND_DERIVATIVE, STATIONARY, PREDICTIONS, ENDPOINT, shifted_risk.SHIFT)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
 WITNESS = Record()
 READ = sections(GIVEN, ASSERTS, WITNESS)
@@ -67,6 +69,7 @@ class RiskAtPoint:
     asserts: Values
     covariance: ExactMatrix
     at: task.Parameters
+    shift: shifted_risk.Shift | None
 
 
 def read(certificate: Certificate) -> RiskAtPoint:
@@ -85,7 +88,8 @@ def read(certificate: Certificate) -> RiskAtPoint:
     if ENDPOINT in asserts and at.b == 0:
         expected = "given.parameters with b other than 0, whose sign that of the endpoint is"
         raise asserts[ENDPOINT].at.malformed(expected, "b = 0")
-    return RiskAtPoint(found.given, asserts, covariance, at)
+    shift = shifted_risk.read_shift(asserts[shifted_risk.SHIFT], covariance) if shifted_risk.SHIFT in asserts else None
+    return RiskAtPoint(found.given, asserts, covariance, at, shift)
 
 
 def obligations(stated: RiskAtPoint) -> Iterator[Obligation]:
@@ -113,6 +117,9 @@ def obligations(stated: RiskAtPoint) -> Iterator[Obligation]:
         yield _prediction(f"predictions[{index}]", one, Sigma, at)
     if ENDPOINT in asserts:
         yield from _endpoint(asserts[ENDPOINT], Sigma, at)
+    if stated.shift is not None:
+        shift, expected = stated.shift, asserts[shifted_risk.SHIFT][shifted_risk.RISK]
+        yield Obligation("shift", expected, "=", lambda: shift.risk(at.A.scaled(at.b)))
 
 
 def _prediction(name: str, stated: Values, Sigma: ExactMatrix, at: task.Parameters) -> Obligation:

@@ -10,7 +10,8 @@ A certificate asserts of the gradient flow from a stated start, and from a time 
 
 or of gradient descent with a step eta, from a step k0 on, that R_k <= r (1 - 2 eta c)^(k - k0). It may assert a bound
 L of the length of the path from then on, so that (A, b) is within L e^(-c (t - t0)) of its limit, or within
-L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is; and bounds of R at some times.
+L (1 - 2 eta c)^((k - k0)/2); which zero of R the limit is, and its risk where tokens, query or tasks are not
+distributed as in training; and bounds of R at some times.
 
 Proof: the run is enclosed up to a time, which the witness may say; there |A|_F^2 - b^2 and R bound b away from 0, for
 ever (below, and docs/claims/training/training-convergence.md).
@@ -73,6 +74,7 @@ from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training import shifted_risk
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, integrate
 
 FLOW, DESCENT = "flow", "descent"
@@ -91,7 +93,9 @@ LIMIT_A = Field("A", Matrix(), "A in the limit, up to the radius", required=Fals
 LIMIT_B = Field("b", Rational(), "b in the limit, up to the radius", required=False)
 RADIUS = Field("radius", Rational(minimum=0), "Euclidean distance of (A, b) from the limit, at most", required=False)
 INVARIANT = Field("invariant", task.BOUNDS, "bounds of |A|_F^2 - b^2 in the limit", required=False)
-POINT = Record(SIGN, LIMIT_A, LIMIT_B, RADIUS, INVARIANT, rules=[all_or_none(LIMIT_A, LIMIT_B, RADIUS)])
+POINT = Record(
+    SIGN, LIMIT_A, LIMIT_B, RADIUS, INVARIANT, shifted_risk.SHIFT, rules=[all_or_none(LIMIT_A, LIMIT_B, RADIUS)]
+)
 LIMIT = Field("limit", POINT, "the point that training reaches", required=False)
 AT = Field("at", Rational(minimum=0), "a time, or a step")
 AT_MOST = Field("at_most", Rational(minimum=0), "bound of R there")
@@ -328,6 +332,7 @@ class StatedTraining:
     step: fmpq | None
     enclosed: fmpq
     order: int
+    shift: shifted_risk.Shift | None
 
     @property
     def begins(self) -> fmpq:
@@ -341,6 +346,9 @@ def read(certificate: Certificate) -> StatedTraining:
     covariance, start = task.read_task(found.given)
     if LIMIT in asserts and LIMIT_A in asserts[LIMIT]:
         task.read_parameters(asserts[LIMIT], covariance.rows)
+    shift = None
+    if LIMIT in asserts and shifted_risk.SHIFT in asserts[LIMIT]:
+        shift = shifted_risk.read_shift(asserts[LIMIT][shifted_risk.SHIFT], covariance)
     enclosed = task.hinted(found.witness, ENCLOSED, asserts.get(FROM) or fmpq(0))
     if rule == DESCENT:
         times = [(asserts, FROM), *((risk, AT) for risk in asserts.items(RISKS))]
@@ -353,7 +361,7 @@ def read(certificate: Certificate) -> StatedTraining:
             expected = f"at most {MOST_STEPS} steps that are enclosed (witness.enclosed)"
             raise place.malformed(expected, f"{describe(enclosed)} steps")
     order = task.hinted(found.witness, ORDER, DEFAULT_ORDER)
-    return StatedTraining(found.given, asserts, covariance, start, training.get(STEP), enclosed, order)
+    return StatedTraining(found.given, asserts, covariance, start, training.get(STEP), enclosed, order, shift)
 
 
 # -- what proves it
@@ -411,6 +419,10 @@ def _limit(
         most: Side = stated.start.invariant() if stated.step is None else lambda: run().invariants[1]
         yield Obligation("limit.invariant.lower", least, ">=", limit[INVARIANT][task.LOWER], part, needs)
         yield Obligation("limit.invariant.upper", most, "<=", limit[INVARIANT][task.UPPER], part, needs)
+    if stated.shift is not None:
+        shift, expected = stated.shift, limit[shifted_risk.SHIFT][shifted_risk.RISK]
+        # Of all Bayes points: there bA = Sigma^-1.
+        yield Obligation("limit.shift", expected, "=", lambda: shift.risk(task.inverse(stated.covariance)))
 
 
 class TrainingRun:

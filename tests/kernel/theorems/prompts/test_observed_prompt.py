@@ -18,10 +18,12 @@ from sabotage import Sabotage, noticed, true
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.proof import Outcome
+from certattn.kernel.mathematics import betting
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.betting import bets
 from certattn.kernel.theorems.prompts import observed_prompt
 from certattn.kernel.theorems.prompts.mathematics.supports import BallRegion, BoxRegion, Extreme
-from certattn.kernel.theorems.prompts.observed_prompt import ObservedPrompt, bets, other_p_value, p_value
+from certattn.kernel.theorems.prompts.observed_prompt import ObservedPrompt, other_p_value, p_value
 
 cases = Cases("observed_cases")
 
@@ -184,9 +186,9 @@ SABOTAGE: dict[str, Sabotage] = {
     "no union over sides, queries and directions": (ObservedPrompt, "chance", property(lambda self: self.probability)),
     "no union over queries": (
         ObservedPrompt, "chance", property(lambda self: self.probability / (2 * self.directions.rows))),
-    "one bet": (observed_prompt, "bets", lambda length: [fmpq(1)]),
-    "the best bet alone": (observed_prompt, "bets", lambda length: [fmpq(1, 4)]),
-    "bets of debtors": (observed_prompt, "bets", lambda length: [fmpq(3, 2), fmpq(1), fmpq(1, 2)]),
+    "one bet": (betting, "bets", lambda length: [fmpq(1)]),
+    "the best bet alone": (betting, "bets", lambda length: [fmpq(1, 4)]),
+    "bets of debtors": (betting, "bets", lambda length: [fmpq(3, 2), fmpq(1), fmpq(1, 2)]),
     "any token is in a box": (BoxRegion, "margin", lambda self, points: fmpq(0)),
     "any token is in a ball": (BallRegion, "margin", lambda self, points: fmpq(0)),
     "a ball is a point": (BallRegion, "largest", lambda self, row: corner_of(self.centre, row)),

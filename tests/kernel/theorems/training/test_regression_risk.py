@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,9 +17,10 @@ from sabotage import Sabotage, holding, noticed
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training import regression, regression_risk
+from certattn.kernel.theorems.training import regression, regression_risk, shifted_risk
 from certattn.kernel.theorems.training.regression import Parameters, Regression
 from certattn.kernel.theorems.training.regression_risk import PREDICTIONS, read
+from certattn.kernel.theorems.training.shifted_risk import Shift
 from certattn.statements.training.regression_risk import WORDING
 
 cases = Cases("risk_cases")
@@ -46,6 +48,15 @@ def test_words_of_stationary_points(tmp_path: Path) -> None:
     bayes, saddle = (check(next(one.cases()).text, tmp_path).statement for one in (cases.INVERSE, cases.SADDLE))
     assert "b Sigma A = I, so <w, x> is predicted for every w and x, and R = 0" in bayes
     assert "a saddle, where R = tr(Sigma)/2" in saddle
+
+
+def test_words_of_a_shift(tmp_path: Path) -> None:
+    said = check(next(cases.SHIFTED.cases()).text, tmp_path).statement
+    for piece in (
+        "at test time, with tokens of N(0, T), T = ((2, 0.5), (0.5, 1)), the query x of N(0, Q), ",
+        "Q = ((3, 1), (1, 2)), and w ~ N(0, W), W = ((1, 1), (1, 1)), the risk 1/2 E (b w'T A x - <w, x>)^2 is 0.46875",
+    ):
+        assert piece in said, said
 
 
 def test_the_formula_has_what_is_asserted_and_no_more(tmp_path: Path) -> None:
@@ -99,6 +110,15 @@ SABOTAGE: dict[str, Sabotage] = {
         lambda covariance, invariant, positive, found=regression.bayes_point: found(covariance, invariant, True)),
     "the endpoint's A is not looked at": (regression_risk, "linf_norm", lambda entries: arb(0)),
     "tr(Sigma^-2) is the dimension": (regression, "inverse_squares", lambda covariance: fmpq(covariance.rows)),
+    "the query is shifted as the tokens are": (
+        Shift, "risk", lambda self, P, risk=Shift.risk: risk(replace(self, query=self.tokens), P)),
+    "the tasks are not shifted": (
+        Shift, "risk", lambda self, P, risk=Shift.risk: risk(replace(self, tasks=self.identity), P)),
+    "the tokens are not shifted": (
+        shifted_risk, "read_shift",
+        lambda stated, covariance, read=shifted_risk.read_shift: replace(read(stated, covariance), tokens=covariance)),
+    "any symmetric matrix is a covariance at test time": (
+        ExactMatrix, "is_positive_semidefinite", lambda self: self.is_symmetric()),
     "any invertible matrix is a covariance": (
         regression, "is_positive_definite", lambda matrix: matrix.numerators.det() != 0),
 }  # fmt: skip
@@ -132,3 +152,24 @@ def _tridiagonal_risk(size: int) -> str:
 
 def _rows(rows: list[list[str]]) -> str:
     return "[" + ", ".join(f"[{', '.join(row)}]" for row in rows) + "]"
+
+
+def test_the_risk_at_test_time_is_what_very_long_prompts_show() -> None:
+    """Softmax attention itself over drawn prompts of T, Q and W, beside 1/2 tr(W F Q F')."""
+    T, Q, W = (np.array(table, float) for table in ([[2, 0.5], [0.5, 1]], [[3, 1], [1, 2]], [[1, 1], [1, 1]]))
+    A, b, exact = np.diag([1.0, 2.0]) / 8, 4.0, ExactMatrix.rational
+    shift = Shift(*(exact([[fmpq(*x.as_integer_ratio()) for x in row] for row in M]) for M in (T, Q, W, np.eye(2))))
+    product = exact([[fmpq(1, 2), fmpq(0)], [fmpq(0), fmpq(1)]])
+    found = shift.risk(product)
+    bits = np.random.default_rng(5)
+    losses = []
+    for _ in range(400):
+        tokens = bits.standard_normal((20_000, 2)) @ np.linalg.cholesky(T).T
+        queries = bits.standard_normal((8, 2)) @ np.linalg.cholesky(Q).T
+        w = np.array([1.0, 1.0]) * bits.standard_normal()
+        weights = np.exp(tokens @ (A @ queries.T))
+        predicted = b * (tokens @ w) @ weights / weights.sum(axis=0)
+        losses.append(((predicted - queries @ w) ** 2 / 2).mean())
+    error = np.std(losses) / len(losses) ** 0.5
+    assert found == fmpq(15, 32)
+    assert abs(np.mean(losses) - 15 / 32) < 4 * error < 0.2

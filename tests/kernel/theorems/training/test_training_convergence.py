@@ -63,6 +63,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "signs are not looked at": (training_convergence, "Obligation", holding(">")),
     "bounds are not looked at": (training_convergence, "Obligation", holding("<=")),
     "rates are not looked at": (training_convergence, "Obligation", holding(">=")),
+    "the limit at test time is not inverted": (regression, "inverse", lambda covariance: covariance),
     "the limit is not inverted": (regression, "squared_factor", lambda delta, product: 1 + 0 * product),
 }  # fmt: skip
 
