@@ -25,19 +25,20 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values
 from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, read_scale, read_weights, weighted_forms
-from certattn.kernel.mathematics.balls import scale_ball
+from certattn.kernel.mathematics.balls import l2_norm, scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Gaussian
+from certattn.kernel.mathematics.laws import Gaussian, dot
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.prompts.random_prompts import LENGTH, TOKEN_LAW, RandomPrompt
 
 if TYPE_CHECKING:
+    from certattn.kernel.theorems.prompts.small_balls import AtCentre
     from certattn.kernel.theorems.prompts.tilted_covariances import Spread
 
 CENTRE = Field("centre", Vector(), "centre z0 of the ball")
@@ -146,11 +147,15 @@ class OverBall:
         start = (self.centre - self.reach).nonnegative_part()
         tilts = min(prompt.dimension, prompt.weights.query_dimension)
         sizes = (prompt.dimension, tilts, prompt.output_dimension)
-        setting = Setting(*sizes, arb(self.eps), arb(self.hint[VALUE_NORM]), within, bounded)
+        centre = at_centre(prompt, self.centre, self.reach, within) if bounded else None
+        setting = Setting(*sizes, arb(self.eps), arb(self.hint[VALUE_NORM]), within, bounded, centre)
         total = arb(0) if bounded else prompt.length * chi_tail(prompt.dimension, within)
         for stated in self.hint[SHELLS]:
             numbers = [arb(stated[field]) for field in (TILTS, OUTPUTS, HEIGHTS, LAMBDA)]
-            shell = Shell(start, arb(stated[TO]), spread.least_log_mgf(start), *numbers)
+            least = spread.least_log_mgf(start)
+            if centre is not None:
+                least = least.max(centre.least)
+            shell = Shell(start, arb(stated[TO]), least, *numbers)
             # The volume of an empty shell would be negative.
             if not shell.to > shell.start:
                 raise NoBound(f"{stated.at.path} ends before the tilts of the ball begin; expected a larger to")
@@ -164,7 +169,31 @@ class OverBall:
         return total
 
 
+def at_centre(prompt: BallOfQueries, size: arb, reach: arb, within: arb) -> AtCentre | None:
+    """Bounded tokens at the centre, where |alpha| is `size`; none where nothing is enclosed, at a large tilt."""
+    from certattn.kernel.mathematics.law_moments import minus, tilted_covariance
+    from certattn.kernel.theorems.prompts.small_balls import AtCentre
+
+    law, tilt, values = prompt.law.law.map(arb), prompt.tilt(), arb_mat(prompt.values().to_rows())
+    double = [2 * entry for entry in tilt]
+    mean, once, twice = (law.tilted_mean(at) for at in ([arb(0)] * len(tilt), tilt, double))
+    covariance = values * arb_mat(tilted_covariance(law, double)) * values.transpose()
+    moved = (values * arb_mat([[entry] for entry in minus(twice, once)])).entries()
+    # By convexity.
+    least = law.log_mgf(tilt) - dot(tilt, mean) - reach * size.min(within)
+    trace, norm = sum((covariance[i, i] for i in range(covariance.nrows())), arb(0)), _norm(covariance)
+    found = (least, law.log_mgf(double) - dot(double, mean), norm, trace, l2_norm(moved))
+    return AtCentre(*found, reach) if all(number.is_finite() for number in found) else None
+
+
 def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
     """Whether M Gamma M' <= most^2 I."""
     room = ExactMatrix.identity(matrix.rows).scaled(most**2) - matrix @ covariance @ matrix.T
     return room.is_positive_semidefinite()
+
+
+def _norm(covariance: arb_mat) -> arb:
+    """At least its largest eigenvalue: the root of the order 8 of the Frobenius norm of its power of that order."""
+    for _ in range(3):
+        covariance = covariance * covariance
+    return sum((entry**2 for entry in covariance.entries()), arb(0)).upper().root(16)

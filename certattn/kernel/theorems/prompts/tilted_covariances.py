@@ -63,10 +63,12 @@ def spread_of(law: Law[fmpq]) -> Spread | None:
     if isinstance(law, TruncatedGaussian):
         variances = [_variance(c, k) for c, k in zip(law.sizes, law.curvatures, strict=True)]
         return Spread(_diagonal(variances), lambda: _reach(law, variances))
-    parts = [_enclosing(part) for _, part in leaves(law, fmpq(1))]
-    if None in parts:
+    weights, parts = zip(*leaves(law, fmpq(1)), strict=True)
+    balls = [_enclosing(part) for part in parts]
+    if None in balls:
         return None
-    return _within_ball([part for part in parts if part is not None], d)
+    centred = not any(isinstance(_about_origin(part), TruncatedGaussian) for part in parts)
+    return _within_ball(weights, [ball for ball in balls if ball is not None], centred)
 
 
 def _diagonal(entries: list[fmpq]) -> ExactMatrix:
@@ -89,6 +91,10 @@ def _reach(law: TruncatedGaussian[fmpq], variances: list[fmpq]) -> arb:
 Ball = tuple[list[fmpq], fmpq]
 
 
+def _about_origin(law: Law[fmpq]) -> Law[fmpq]:
+    return law.law if isinstance(law, Shifted) else law
+
+
 def _enclosing(law: Law[fmpq]) -> Ball | None:
     """A centre and a squared radius: all tokens are within."""
     if isinstance(law, Gaussian | Mixture):
@@ -97,19 +103,24 @@ def _enclosing(law: Law[fmpq]) -> Ball | None:
         within = _enclosing(law.law)
         return None if within is None else ([a + b for a, b in zip(law.centre, within[0], strict=True)], within[1])
     if isinstance(law, Atoms):
-        weighted = zip(law.weights, law.points, strict=True)
-        rows = [[w * entry for entry in point] for w, point in weighted]
-        centre = [sum(column, fmpq(0)) for column in zip(*rows, strict=True)]
+        centre = _mean(law.weights, law.points)
         return centre, max(_squared_distance(point, centre) for point in law.points)
     squared = law.squared_radius if isinstance(law, Radial) else sum((c**2 for c in law.sizes), fmpq(0))
     return [fmpq(0)] * law.dimension, squared
 
 
-def _within_ball(parts: list[Ball], d: int) -> Spread:
-    """Gamma = r^2 I for a ball of radius r that holds the tokens, and y <= 2: from the mean, which is in it, too."""
-    centre = [sum(column, fmpq(0)) / len(parts) for column in zip(*(at for at, _ in parts), strict=True)]
+def _within_ball(weights: Sequence[fmpq], parts: list[Ball], centred: bool) -> Spread:
+    """Gamma = r^2 I for a ball of radius r that holds the tokens, and y <= 1 from its centre, if that is their mean.
+
+    The mean is in the ball: from it, y <= 2. The centre is the mean of those of the parts, if they are `centred` there.
+    """
+    centre = _mean(weights, [at for at, _ in parts])
     squared = max(_joined(_squared_distance(at, centre), radius) for at, radius in parts)
-    return Spread(ExactMatrix.identity(d).scaled(squared), lambda: arb(4))
+    return Spread(ExactMatrix.identity(len(centre)).scaled(squared), lambda: arb(1 if centred else 4))
+
+
+def _mean(weights: Sequence[fmpq], points: Sequence[Sequence[fmpq]]) -> list[fmpq]:
+    return [sum((w * x for w, x in zip(weights, column, strict=True)), fmpq(0)) for column in zip(*points, strict=True)]
 
 
 def _joined(left: fmpq, right: fmpq) -> fmpq:
