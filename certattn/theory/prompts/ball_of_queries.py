@@ -103,4 +103,5 @@ def check_volumes(kernel: Kernel) -> Iterator[Check]:
         radius = positive_symbol("r")
         shells = d * sympy.integrate(radius ** (d - 1), (radius, start - h, to + h)) / h**d
         heights = (height + 2 * (1 + k) * h) / height
-        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * ((1 + k) / k) ** outputs * heights)
+        directions = outputs * sympy.integrate(radius ** (outputs - 1), (radius, 1 - k, 1 + k)) / k**outputs
+        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * directions * heights)

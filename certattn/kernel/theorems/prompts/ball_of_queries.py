@@ -196,4 +196,4 @@ def _norm(covariance: arb_mat) -> arb:
     """At least its largest eigenvalue: the root of the order 8 of the Frobenius norm of its power of that order."""
     for _ in range(3):
         covariance = covariance * covariance
-    return sum((entry**2 for entry in covariance.entries()), arb(0)).upper().root(16)
+    return sum((entry * entry for entry in covariance.entries()), arb(0)).upper().root(16)

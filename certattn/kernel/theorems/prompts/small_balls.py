@@ -176,7 +176,7 @@ class Setting:
         assert self.centre is not None
         centre, h, k = self.centre, shell.tilts, shell.outputs
         far = centre.off + self.norm * centre.reach
-        size = centre.covariance + k**2 / (self.outputs + 2) * (centre.trace + far**2)
+        size = centre.covariance + k**2 / (self.outputs + 2) * (centre.trace + far * far)
         exponent = centre.log_mgf + 2 * centre.reach * self.within + 2 * (h * self.within) ** 2 / (self.queries + 2)
         return shell.slope**2 * exponent.exp() * (size + (far + self.eps) ** 2 + shell.heights**2 / 3)
 
