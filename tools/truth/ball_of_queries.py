@@ -81,6 +81,8 @@ def judge_ball(
     reach = abs(s) * float(radius) * float(kappa)
     if middle + reach > shells[-1][0] * (1 + 1e-12):
         return nothing, happened
+    if not (v @ gamma @ v.T).any():
+        return (0.0, 0.0), (0.0, 0.0)
     sizes = (law.dimension, min(law.dimension, len(centre)), len(V))
     r = within if gaussian else spread.reach
     centre = None if gaussian else _at_centre(law, s * u @ z[0], v, reach, min(middle, r))

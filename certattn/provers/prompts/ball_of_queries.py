@@ -29,6 +29,7 @@ from certattn.kernel.theorems.prompts.ball_of_queries import (
     WITHIN,
     BallOfQueries,
     at_centre,
+    is_constant,
     is_norm,
 )
 from certattn.kernel.theorems.prompts.small_balls import HIGHEST, ORDERS, TERMS
@@ -75,6 +76,7 @@ class OverBall:
     spread: Spread
     reach: float | None
     onwards_too: bool
+    constant: bool = False
     # Of bounded tokens: see the kernel. For outputs of norm 1.
     least_at_centre: float = -math.inf
     at_centre: tuple[float, float, float, float] | None = None
@@ -98,6 +100,9 @@ class OverBall:
 
     def best(self, eps: float, length: float) -> Candidate:
         """For Gaussian tokens with the number r chosen so that both sources of the bound are of one size."""
+        if self.constant:
+            shell = {TO.name: _up(max(self.ends[-1], 1.0)), **dict.fromkeys(_NAMES, "1")}
+            return Candidate(-math.inf, self._rule([shell], 1.0))
         if self.reach is not None:
             found = self._at(eps, length, self.reach)
             return replace(found, log_bound=min(found.log_bound, 0.0))
@@ -141,9 +146,12 @@ class OverBall:
                 # Nothing is proved at that length, whatever the inner shells are.
                 break
             guesses = [at, at + np.array([0, 0, 0, 0.5]), at + np.array([0, 0, 0, 1.0])]
+        return Candidate(total, self._rule(stated[::-1], within))
+
+    def _rule(self, shells: list[Plain], within: float) -> Rule:
         rule: dict[str, Plain] = {WITHIN.name: few_digits(within, 4)} if self.reach is None else {}
         rule |= {TILT_NORM.name: format_rational(self.tilt_norm), VALUE_NORM.name: format_rational(self.norm)}
-        return Candidate(total, rule | {SHELLS.name: stated[::-1]})
+        return rule | {SHELLS.name: shells}
 
     def _shell(
         self, eps: float, length: float, within: float, ends: tuple[float, float], least: float, at: Array
@@ -223,8 +231,9 @@ def over_ball(prompt: BallOfQueries) -> OverBall:
     tilts = min(prompt.dimension, prompt.weights.query_dimension)
     sizes = (prompt.dimension, tilts, prompt.output_dimension)
     numbers = (*sizes, norm, tilt_norm, centre, around, spread)
-    if spread.squared_reach is None:
-        return OverBall(*numbers, None, prompt.onwards)
+    constant = is_constant(prompt.values(), covariance)
+    if constant or spread.squared_reach is None:
+        return OverBall(*numbers, None if spread.squared_reach is None else 1.0, prompt.onwards, constant)
     with working_precision(_BITS):
         reach = float(spread.squared_reach().sqrt())
         found = at_centre(prompt, arb(centre), arb(around), arb(reach))
@@ -232,7 +241,7 @@ def over_ball(prompt: BallOfQueries) -> OverBall:
         return OverBall(*numbers, reach, prompt.onwards)
     unit = as_float(norm)
     moments = (float(found.covariance) / unit**2, float(found.trace) / unit**2, float(found.off) / unit)
-    return OverBall(*numbers, reach, prompt.onwards, float(found.least), (float(found.log_mgf), *moments))
+    return OverBall(*numbers, reach, prompt.onwards, False, float(found.least), (float(found.log_mgf), *moments))
 
 
 def _norm(matrix: ExactMatrix, covariance: ExactMatrix) -> fmpq:

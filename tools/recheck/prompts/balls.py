@@ -55,6 +55,8 @@ def over_ball(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     middle = absolute(size) * root(dot(tilt, times(gamma, tilt)))
     reach = absolute(size) * radius * kappa
     at_most(middle + reach, rows[-1][0], "shells")
+    if not any(map(any, around(V, gamma))):
+        return  # outputs are constant
     start = largest([middle - reach, 0])
     within = iv(positive(hint["within"], "within")) if gaussian else far
     problem = Problem(law.d, min(law.d, len(U[0])), len(V), iv(eps), iv(nu), within, gaussian)

@@ -142,6 +142,8 @@ class OverBall:
         prompt, spread = self.prompt, self.spread
         if spread is None:
             raise NoBound("every query of a ball is not for mixtures with Gaussian parts")
+        if is_constant(prompt.values(), spread.covariance):
+            return arb(0)
         bounded = spread.squared_reach is not None
         within = arb(self.hint[WITHIN]) if spread.squared_reach is None else spread.squared_reach().sqrt()
         start = (self.centre - self.reach).nonnegative_part()
@@ -190,6 +192,11 @@ def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
     """Whether M Gamma M' <= most^2 I."""
     room = ExactMatrix.identity(matrix.rows).scaled(most**2) - matrix @ covariance @ matrix.T
     return room.is_positive_semidefinite()
+
+
+def is_constant(values: ExactMatrix, covariance: ExactMatrix) -> bool:
+    """Whether V Gamma V' = 0: outputs are V E x then, whatever the query."""
+    return (values @ covariance @ values.T).is_zero()
 
 
 def _norm(covariance: arb_mat) -> arb:
