@@ -101,7 +101,7 @@ class OverBall:
     def best(self, eps: float, length: float) -> Candidate:
         """For Gaussian tokens with the number r chosen so that both sources of the bound are of one size."""
         if self.constant:
-            shell = {TO.name: _up(max(self.ends[-1], 1.0)), **dict.fromkeys(_NAMES, "1")}
+            shell: dict[str, Plain] = {TO.name: _up(max(self.ends[-1], 1.0)), **dict.fromkeys(_NAMES, "1")}
             return Candidate(-math.inf, self._rule([shell], 1.0))
         if self.reach is not None:
             found = self._at(eps, length, self.reach)
