@@ -55,7 +55,7 @@ class Ends(Vector):
                     "a finite end: one that is 9 standard deviations beyond the mean, and beyond that of the law under "
                     "every tilt a, mean + variance * a, cuts off less than 1e-18 where these means are between the ends"
                 )
-                raise entry.malformed(expected, entry.value)
+                raise entry.malformed(expected, repr(entry.value))
         return super().read(node, reading)
 
 
