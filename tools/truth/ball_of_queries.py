@@ -267,7 +267,9 @@ class _Problem:
                 found.append(slope**2 * square * math.exp(min(log, 600.0)))
                 continue
             middle = (p - 1) * to * self.nu - self.eps
-            x = (middle + math.sqrt(middle**2 + 4 * p * self.nu**2)) / 2
+            # The positive root, by whichever sum does not cancel.
+            both = math.sqrt(middle**2 + 4 * p * self.nu**2) + abs(middle)
+            x = both / 2 if middle > 0 else 2 * p * self.nu**2 / both
             one, two = p * (p - 1) * to * self.nu / x, (p * self.nu / x) ** 2 / 2
             log += (h * (p * p * to + p * p * self.nu * (1 + k) / x)) ** 2 / (2 * (self.tilts + 2))
             log += one * (1 + k**2 / 2) + two * (1 + k**2) + (k * (one + 2 * two)) ** 2 / (2 * (self.outputs + 2))

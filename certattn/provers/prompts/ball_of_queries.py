@@ -175,7 +175,8 @@ class OverBall:
         if drift <= 0 or highest >= HIGHEST:
             return _WORST
         about = (_P - 1) * size - eps
-        x = (about + np.sqrt(about**2 + 4 * _P)) / 2
+        both = np.abs(about) + np.sqrt(about**2 + 4 * _P)
+        x = np.where(about > 0, both / 2, 2 * _P / both)
         first, second = _P * (_P - 1) * size / x, (_P / x) ** 2 / 2
         factors = (h * _P**2 * (size + (1 + k) / x)) ** 2 / (2 * (d + 2)) + (_P * h) ** 2 / 2
         factors += first * (1 + k**2 / 2) + second * (1 + k**2) + (k * (first + 2 * second)) ** 2 / (2 * (d_v + 2))

@@ -315,7 +315,7 @@ BOUNDED = [name for name in LAWS if LAWS[name]["law"]["kind"] != "gaussian"]
 def test_the_second_moments_of_bounded_tokens(name: str, radius: str, tmp_path: Path) -> None:
     """E f^2 over tokens, tilts, directions and heights is at most each of its bounds, at queries within the ball."""
     given = {**LAWS[name], "queries": {**LAWS[name]["queries"], "radius": radius}}
-    prompt, draw, count, eps = prompt_of(given, tmp_path / "ball.yaml"), np.random.default_rng(9), 200_000, 0.3
+    prompt, draw, count, eps = prompt_of(given, tmp_path / "ball.yaml"), np.random.default_rng(9), 40_000, 0.3
     law, spread = prompt.law.law, spread_of(prompt.law.law)
     assert spread is not None
     assert spread.squared_reach is not None
@@ -333,7 +333,7 @@ def test_the_second_moments_of_bounded_tokens(name: str, radius: str, tmp_path: 
         shell = stated((0, size + reach, h, k, height, 1), arb(0))
         numbers = Setting(d, n, d_v, arb(eps), arb(nu), within, True, found)
         mean = np.array([float(m) for m in law.map(arb).tilted_mean([arb(0)] * d)])
-    for _ in range(6):
+    for _ in range(4):
         z = draw.standard_normal(len(centre))
         a = M @ (centre + (reach / kappa) * z / np.linalg.norm(z))
         with working_precision(80):
