@@ -28,12 +28,11 @@ from certattn.kernel.theorems.prompts.ball_of_queries import (
     VALUE_NORM,
     WITHIN,
     BallOfQueries,
-    at_centre,
     is_constant,
     is_norm,
 )
 from certattn.kernel.theorems.prompts.small_balls import HIGHEST, ORDERS, TERMS
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, spread_of
+from certattn.kernel.theorems.prompts.tilted_covariances import Spread, at_centre, spread_of
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_rules import Candidate, Rule, few_digits
 from certattn.provers.rounding import as_float, doubles, last_place, round_nearest, round_up

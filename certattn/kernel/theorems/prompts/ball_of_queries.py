@@ -25,20 +25,19 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values
 from certattn.kernel.given.attention import SCALE, VALUE_WEIGHTS, read_scale, read_weights, weighted_forms
-from certattn.kernel.mathematics.balls import l2_norm, scale_ball
+from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.laws import Gaussian, dot
+from certattn.kernel.mathematics.laws import Gaussian
 from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.prompts.random_prompts import LENGTH, TOKEN_LAW, RandomPrompt
 
 if TYPE_CHECKING:
-    from certattn.kernel.theorems.prompts.small_balls import AtCentre
     from certattn.kernel.theorems.prompts.tilted_covariances import Spread
 
 CENTRE = Field("centre", Vector(), "centre z0 of the ball")
@@ -138,6 +137,7 @@ class OverBall:
     def bound(self) -> arb:
         """A bound of the probability, at the working precision. Raises NoBound."""
         from certattn.kernel.theorems.prompts.small_balls import MOST, Setting, Shell, chi_tail
+        from certattn.kernel.theorems.prompts.tilted_covariances import at_centre
 
         prompt, spread = self.prompt, self.spread
         if spread is None:
@@ -171,23 +171,6 @@ class OverBall:
         return total
 
 
-def at_centre(prompt: BallOfQueries, size: arb, reach: arb, within: arb) -> AtCentre | None:
-    """Bounded tokens at the centre, where |alpha| is `size`; none where nothing is enclosed, at a large tilt."""
-    from certattn.kernel.mathematics.law_moments import minus, tilted_covariance
-    from certattn.kernel.theorems.prompts.small_balls import AtCentre
-
-    law, tilt, values = prompt.law.law.map(arb), prompt.tilt(), arb_mat(prompt.values().to_rows())
-    double = [2 * entry for entry in tilt]
-    mean, once, twice = (law.tilted_mean(at) for at in ([arb(0)] * len(tilt), tilt, double))
-    covariance = values * arb_mat(tilted_covariance(law, double)) * values.transpose()
-    moved = (values * arb_mat([[entry] for entry in minus(twice, once)])).entries()
-    # By convexity.
-    least = law.log_mgf(tilt) - dot(tilt, mean) - reach * size.min(within)
-    trace, norm = sum((covariance[i, i] for i in range(covariance.nrows())), arb(0)), _norm(covariance)
-    found = (least, law.log_mgf(double) - dot(double, mean), norm, trace, l2_norm(moved))
-    return AtCentre(*found, reach) if all(number.is_finite() for number in found) else None
-
-
 def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
     """Whether M Gamma M' <= most^2 I."""
     room = ExactMatrix.identity(matrix.rows).scaled(most**2) - matrix @ covariance @ matrix.T
@@ -197,10 +180,3 @@ def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
 def is_constant(values: ExactMatrix, covariance: ExactMatrix) -> bool:
     """Whether V Gamma V' = 0: outputs are V E x then, whatever the query."""
     return (values @ covariance @ values.T).is_zero()
-
-
-def _norm(covariance: arb_mat) -> arb:
-    """At least its largest eigenvalue: the root of the order 8 of the Frobenius norm of its power of that order."""
-    for _ in range(3):
-        covariance = covariance * covariance
-    return sum((entry * entry for entry in covariance.entries()), arb(0)).upper().root(16)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
+from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import log_0f1
+from certattn.kernel.mathematics.law_moments import minus, tilted_covariance
 from certattn.kernel.mathematics.laws import (
     Atoms,
     Box,
@@ -23,9 +25,12 @@ from certattn.kernel.mathematics.laws import (
     Radial,
     Shifted,
     TruncatedGaussian,
+    dot,
     leaves,
 )
 from certattn.kernel.methods import method
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.small_balls import AtCentre
 
 _ROOT_BITS = 64
 
@@ -69,6 +74,28 @@ def spread_of(law: Law[fmpq]) -> Spread | None:
         return None
     centred = not any(isinstance(_about_origin(part), TruncatedGaussian) for part in parts)
     return _within_ball(weights, [ball for ball in balls if ball is not None], centred)
+
+
+@method
+def at_centre(prompt: RandomPrompt, size: arb, reach: arb, within: arb) -> AtCentre | None:
+    """Bounded tokens at the centre of a ball, |alpha| being `size` there; none where a large tilt encloses nothing."""
+    law, tilt, values = prompt.law.law.map(arb), prompt.tilt(), arb_mat(prompt.values().to_rows())
+    double = [2 * entry for entry in tilt]
+    mean, once, twice = (law.tilted_mean(at) for at in ([arb(0)] * len(tilt), tilt, double))
+    covariance = values * arb_mat(tilted_covariance(law, double)) * values.transpose()
+    moved = (values * arb_mat([[entry] for entry in minus(twice, once)])).entries()
+    # By convexity.
+    least = law.log_mgf(tilt) - dot(tilt, mean) - reach * size.min(within)
+    trace, norm = sum((covariance[i, i] for i in range(covariance.nrows())), arb(0)), _norm(covariance)
+    found = (least, law.log_mgf(double) - dot(double, mean), norm, trace, l2_norm(moved))
+    return AtCentre(*found, reach) if all(number.is_finite() for number in found) else None
+
+
+def _norm(covariance: arb_mat) -> arb:
+    """At least its largest eigenvalue: the root of the order 8 of the Frobenius norm of its power of that order."""
+    for _ in range(3):
+        covariance = covariance * covariance
+    return sum((entry * entry for entry in covariance.entries()), arb(0)).upper().root(16)
 
 
 def _diagonal(entries: list[fmpq]) -> ExactMatrix:
