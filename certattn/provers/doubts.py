@@ -27,6 +27,8 @@ _ASTRONOMIC = 20
 _LONG = 9
 # A bound that grows up to a prompt of more digits surprises.
 _SHORT = 3
+# Up to this ln L a length is shown with its digits.
+_SHOWN = 20
 _PROBABILITY = "probability"
 
 
@@ -78,6 +80,49 @@ def rising(certificate: Certificate) -> Iterator[str]:
     top = power * float(sigma) ** 2 / float(c2) / math.log(10)
     if top > _SHORT:
         yield f"c2 is so small that the bound grows up to about 10^{top:.0f} tokens, and falls only beyond"
+
+
+def vacuous(certificate: Certificate) -> Iterator[str]:
+    """A display that is above the square of what outputs are apart at most, up to some length, for bounded tokens."""
+    plain = _plain(certificate)
+    given, asserts = plain["given"], dict(_numbers(plain["asserts"]))
+    most, sigma = _squared_diameter(given, plain["asserts"].get("gradient")), given.get("class", given).get("sigma")
+    if most is None or sigma is None or "repaired.c1" not in asserts:
+        return
+    variance = _double(sigma) ** 2
+    rho, c1 = float(asserts["repaired.c2"]) / variance, float(asserts["repaired.c1"])
+    room = math.log(most) - math.log(c1) - 3 * math.log(variance)
+
+    def beyond(log: float) -> bool:
+        return math.log(log) - rho * log > room
+
+    # The display grows up to ln L = 1 / rho, and falls from there on.
+    low, high = max(math.log(2), 1 / rho), 1e6
+    if not beyond(low) or beyond(high):
+        return
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(middle) else (low, middle)
+    length = f"{math.floor(math.exp(low)):,}" if low < _SHOWN else f"about 10^{low / math.log(10):.0f}"
+    yield f"up to L = {length} the bound is above the square of what two outputs are apart at most, and says nothing"
+
+
+def _squared_diameter(given: dict[str, Any], gradient: str | None) -> float | None:
+    """Of the outputs V x for tokens on a box, of signs or on a ball; in V the gradient is like V = I."""
+    law, about = given.get("law", {}), given.get("class", {})
+    if "radius" in about:
+        square = _double(about["radius"]) ** 2
+    elif law.get("kind") in ("box", "rademacher") and isinstance(law.get("sizes"), list):
+        square = sum(_double(size) ** 2 for size in law["sizes"])
+    else:
+        return None
+    if gradient == "U" or isinstance(given.get("V"), dict):
+        return None
+    norm = _double(given.get("norms", {}).get("V", "1"))
+    if "V" in given:
+        norm = float(np.linalg.norm([[_double(entry) for entry in row] for row in given["V"]], 2))
+    norm = 1.0 if gradient == "V" else norm
+    return 4 * square * norm**2 or None
 
 
 def spread(certificate: Certificate) -> Iterator[str]:
@@ -153,6 +198,10 @@ def _numbers(plain: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield path, parse_rational(plain, DEFAULT_LIMITS)
         except NumberError:
             return
+
+
+def _double(text: str) -> float:
+    return float(parse_rational(text, DEFAULT_LIMITS))
 
 
 def _table(certificate: Certificate, field: str) -> np.ndarray[Any, Any] | None:

@@ -11,7 +11,7 @@ import pytest
 
 from certattn.kernel.document.certificate import loads
 from certattn.provers.commands import Rule
-from certattn.provers.doubts import astronomic, distances, long, rare, relative, rising, scale_left_out
+from certattn.provers.doubts import astronomic, distances, long, rare, relative, rising, scale_left_out, vacuous
 
 
 def doubts(rule: Rule, given: str, asserts: str) -> list[str]:
@@ -31,6 +31,9 @@ def doubts(rule: Rule, given: str, asserts: str) -> list[str]:
         (distances, "{a: 1}", "{law: {at_most: 1}}", "law.at_most says nothing"),
         (rising, "{class: {sigma: 1}}", "{repaired: {c1: 69, c2: 1/8}}", "grows up to about 10^3 tokens"),
         (rising, "{sigma: 2}", "{gradient: U, repaired: {c1: 1, c2: 1}}", "grows up to about 10^3 tokens"),
+        (vacuous, "{class: {sigma: 1, radius: 1}, norms: {U: 1, V: 1}}", "{repaired: {c1: 129.83, c2: 1}}", "L = 165 "),
+        (vacuous, "{law: {kind: box, sizes: [1]}, sigma: 1, V: [[2]]}", "{repaired: {c1: 65, c2: 1/4}}", "L = "),
+        (vacuous, "{law: {kind: box, sizes: [1]}, sigma: 1}", "{gradient: V, repaired: {c1: 1e9, c2: 1/4}}", "10^"),
         (astronomic, "{a: 1}", "{bound: {at_most: 2e23}, more: -1e50}", "bound.at_most is about 10^23 (and 1 more)"),
     ],
 )
@@ -48,6 +51,9 @@ def test_what_says_little_is_doubted(rule: Rule, given: str, asserts: str, words
         (relative, "{a: 1}", "{deviation: {per_query: {relative_at_most: [3, 4]}}}"),
         (distances, "{a: 1}", "{law: {at_most: 0.99}, separation: {at_most: 7}, x: {at_least: 1}}"),
         (rising, "{class: {sigma: 1}}", "{repaired: {c1: 69, c2: 1/2}}"),
+        (vacuous, "{class: {sigma: 1, radius: 1}, norms: {U: 1, V: 1}}", "{repaired: {c1: 10, c2: 1}}"),
+        (vacuous, "{class: {sigma: 1, radius: 9}}", "{gradient: U, repaired: {c1: 1e9, c2: 1}}"),
+        (vacuous, "{law: {kind: gaussian}, sigma: 1}", "{repaired: {c1: 1e9, c2: 1}}"),
         (rising, "{sigma: 2, length: 9, constants: {c1: 1, c2: 1/8}}", "{published: fails}"),
         (astronomic, "{a: 1e99}", "{x: [1e30, 2], y: 1e19, z: word}"),
     ],

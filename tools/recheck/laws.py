@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 import intervals
@@ -173,6 +174,15 @@ def second_moments(law: Law) -> tuple[Vector, Matrix]:
     off = [minus(m, mean) for m in centres]
     between = matmul(transposed([[w * x for x in m] for w, m in zip(law.weights, off, strict=True)]), off)
     return mean, [plus(r, s) for r, s in zip(inside, between, strict=True)]
+
+
+def tilted_covariance(law: Law, a: Sequence[Any]) -> list[list[Any]]:
+    """The covariance under a tilt, from second derivatives of the MGF: E x x' e^<a,x> / E e^<a,x> - mean mean'."""
+    n, units, found = law.d, identity(law.d), {}
+    for i, j in combinations_with_replacement(range(n), 2):
+        f = series(law, a, units[j], units[i], 1, 1)
+        found[i, j] = f[1][1] / f[0][0] - f[1][0] / f[0][0] * (f[0][1] / f[0][0])
+    return [[found[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]
 
 
 def series(law: Law, b: Sequence[Any], u: Sequence[Any], v: Sequence[Any], p: int, q: int) -> list[list[Any]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from operator import mul
 from typing import Any
 
@@ -14,7 +13,7 @@ from decisions import at_most, bounds, close, same, within
 from fields import fields, items, listed, one_of, optional, refuse, some, starting_bits, witness_of
 from functions import exp, langevin, tanh
 from intervals import I, absolute, iv, root, square, summed
-from laws import Law, series
+from laws import Law, tilted_covariance
 from matrices import around, combined, flat, frobenius, identity, less_unit, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, Rejected
 from prompts.observed import average_wealth, products
@@ -139,15 +138,6 @@ Weights = tuple[list[list[Any]], list[list[Any]]]
 def frobenius_iv(x: Weights, y: Weights) -> I:
     """The Frobenius norm of the difference of two pairs of matrices."""
     return root(summed(square(iv(p) - q) for p, q in zip(flat(flat(x)), flat(flat(y)), strict=True)))
-
-
-def tilted_covariance(law: Law, a: Sequence[Any]) -> list[list[Any]]:
-    """The covariance under a tilt, from second derivatives of the MGF: E x x' e^<a,x> / E e^<a,x> - mean mean'."""
-    n, units, found = law.d, identity(law.d), {}
-    for i, j in combinations_with_replacement(range(n), 2):
-        f = series(law, a, units[j], units[i], 1, 1)
-        found[i, j] = f[1][1] / f[0][0] - f[1][0] / f[0][0] * (f[0][1] / f[0][0])
-    return [[found[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]
 
 
 def descent_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mpmath import log as mp_log
 from mpmath import mpf
 from scipy import special, stats
 
@@ -80,8 +81,12 @@ def judge_ball(
     reach = abs(s) * float(radius) * float(kappa)
     if middle + reach > shells[-1][0] * (1 + 1e-12):
         return nothing, happened
+    if not (v @ gamma @ v.T).any():
+        return (0.0, 0.0), (0.0, 0.0)
     sizes = (law.dimension, min(law.dimension, len(centre)), len(V))
-    problem = _Problem(*sizes, eps, float(nu), within if gaussian else spread.reach, gaussian, spread.shape)
+    r = within if gaussian else spread.reach
+    centre = None if gaussian else _at_centre(law, s * u @ z[0], v, reach, min(middle, r))
+    problem = _Problem(*sizes, eps, float(nu), r, gaussian, spread.shape, centre)
     bound = problem.bound(shells, max(middle - reach, 0.0), reach, length, onwards)
     return (bound, bound), happened
 
@@ -121,7 +126,38 @@ def _spread(law: Law) -> _Spread:
     assert isinstance(law, Points)
     mean = [sum(w * x for w, x in zip(law.weights, column, strict=True)) for column in zip(*law.points, strict=True)]
     squares = [sum((x - m) ** 2 for x, m in zip(point, mean, strict=True)) for point in law.points]
-    return _Spread(_diagonal([max(squares)] * d), 2.0)
+    return _Spread(_diagonal([max(squares)] * d), 1.0)
+
+
+@dataclass(frozen=True)
+class _AtCentre:
+    """log E e^<alpha,y> at the least; at twice the tilt of the centre that, variances, and how far the mean is."""
+
+    least: float
+    log_mgf: float
+    variance: float
+    variances: float
+    moved: float
+    reach: float
+
+
+def _at_centre(law: Law, tilt: Array, V: Array, reach: float, size: float) -> _AtCentre:
+    def at(a: Array) -> tuple[float, Array]:
+        mass, moments = law.moments([mpf(float(x)) for x in a])
+        return float(mp_log(mass)), np.array([float(m / mass) for m in moments])
+
+    (_, plain), (once, mean), (twice, far) = at(0 * tilt), at(tilt), at(2 * tilt)
+    # Means under tilts nearby, differences of the fourth order.
+    step, columns = 1e-3, []
+    for axis in np.eye(len(tilt)):
+        near, next_ = ((at(2 * tilt + n * step * axis)[1] - at(2 * tilt - n * step * axis)[1]) for n in (1, 2))
+        columns.append((8 * near - next_) / (12 * step))
+    variances = np.maximum(np.linalg.eigvalsh(V @ np.array(columns) @ V.T), 0.0)
+    # The root of the order 16 of the sum of their powers.
+    variance = float(np.max(variances) * np.sum((variances / max(np.max(variances), 1e-300)) ** 16) ** (1 / 16))
+    moved = float(np.linalg.norm(V @ (far - mean)))
+    least = once - float(tilt @ plain) - reach * size
+    return _AtCentre(least, twice - 2 * float(tilt @ plain), variance, float(variances.sum()), moved, reach)
 
 
 def _diagonal(entries: Any) -> Any:
@@ -151,6 +187,7 @@ class _Problem:
     r: float
     gaussian: bool
     shape: float | None
+    centre: _AtCentre | None
 
     def bound(self, shells: Sequence[Sequence[float]], start: float, reach: float, length: int, onwards: bool) -> float:
         total = length * stats.chi.sf(self.r, self.d) if self.gaussian else 0.0
@@ -160,7 +197,7 @@ class _Problem:
             n, steep = self.tilts, self.nu * (1 + k)
             if (to + h + self.r) ** 2 >= 1000 or (self.gaussian and self.r - to - h <= 0):
                 return math.inf
-            kept, top = self.eps, steep * (self.r + to) + height - self.eps
+            kept, top = self.eps, steep * (self.r + min(to, self.r)) + height - self.eps
             if self.gaussian:
                 x = self.r - to
                 kept = self.eps * stats.chi.cdf(x, self.d)
@@ -176,18 +213,20 @@ class _Problem:
             if top >= _LARGEST:
                 return math.inf
             ends = []
-            for log_mgf in (self._least(start), to**2 / 2):
-                moments = self._moments(to, h, k, height, slope, log_mgf)
-                before, rates = moments[0] / 2, []
-                for p, moment in enumerate(moments[1:], 3):
-                    # e^f - 1 - f ... - f^(p-1)/(p-1)! is f^p times an average of e^(t f), t of a beta law.
-                    rest = float(special.hyp1f1(1, p + 1, top)) / math.factorial(p)
-                    rates.append(slope * math.exp(log_mgf) * kept - before - rest * moment)
-                    before += moment / math.factorial(p)
+            for log_mgf in (max(self._least(start), self.centre.least if self.centre else 0.0), to**2 / 2):
+                moments, rates = self._moments(to, h, k, height, slope, log_mgf), []
+                for square in [moments[0], *self._squares(to, h, k, height, slope, log_mgf)]:
+                    before = 0.0
+                    for p, moment in enumerate([square, *moments[1:]], 2):
+                        # e^f - 1 - f ... - f^(p-1)/(p-1)! is f^p times an average of e^(t f), t of a beta law.
+                        rest = float(special.hyp1f1(1, p + 1, top)) / math.factorial(p)
+                        rates.append(slope * math.exp(log_mgf) * kept - before - rest * moment)
+                        before += moment / math.factorial(p)
                 ends.append(rates)
             rate = max(min(both) for both in zip(*ends, strict=True))
             volume = min((to + h) ** n - max(start - h, 0.0) ** n, (reach + h) ** n) / h**n
-            volume *= (1 + 1 / k) ** self.outputs * (1 + steep * h / height)
+            volume *= ((1 + k) ** self.outputs - max(1 - k, 0.0) ** self.outputs) / k**self.outputs
+            volume *= 1 + steep * h / height
             total += volume * math.exp(min(-rate * length, 600.0))
             start = to
         return float(total)
@@ -196,6 +235,21 @@ class _Problem:
         if self.gaussian:
             return size**2 / 2
         return 0.0 if self.shape is None else math.log(special.hyp0f1(self.shape, self.shape * size**2 / 2))
+
+    def _squares(self, to: float, h: float, k: float, height: float, slope: float, log_mgf: float) -> list[float]:
+        """E f^2 of bounded tokens by their size, and by the centre."""
+        if self.centre is None:
+            return []
+        across, at, n = k**2 / (self.outputs + 2), self.centre, self.tilts
+        far = at.moved + self.nu * at.reach
+        size = self.nu**2 * (1 + across * min(self.d, self.outputs)) + self.eps**2
+        other = at.variance + across * (at.variances + far**2) + (far + self.eps) ** 2
+        common = 2 * math.log(slope) + 2 * (h * self.r) ** 2 / (n + 2)
+        logs = log_mgf + to * self.r, at.log_mgf + 2 * at.reach * self.r
+        return [
+            math.exp(min(common + log, 600.0)) * (found + height**2 / 3)
+            for log, found in zip(logs, (size, other), strict=True)
+        ]
 
     def _moments(self, to: float, h: float, k: float, height: float, slope: float, log_mgf: float) -> list[float]:
         """E f^2, and E f_+^p for p = 3, 4, ..."""
@@ -213,7 +267,9 @@ class _Problem:
                 found.append(slope**2 * square * math.exp(min(log, 600.0)))
                 continue
             middle = (p - 1) * to * self.nu - self.eps
-            x = (middle + math.sqrt(middle**2 + 4 * p * self.nu**2)) / 2
+            # The positive root, by whichever sum does not cancel.
+            both = math.sqrt(middle**2 + 4 * p * self.nu**2) + abs(middle)
+            x = both / 2 if middle > 0 else 2 * p * self.nu**2 / both
             one, two = p * (p - 1) * to * self.nu / x, (p * self.nu / x) ** 2 / 2
             log += (h * (p * p * to + p * p * self.nu * (1 + k) / x)) ** 2 / (2 * (self.tilts + 2))
             log += one * (1 + k**2 / 2) + two * (1 + k**2) + (k * (one + 2 * two)) ** 2 / (2 * (self.outputs + 2))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
 from certattn.kernel.document.schema import (
     Count,
     Field,
@@ -43,8 +43,24 @@ SIZES = Field("sizes", Vector(), "the sizes c_j >= 0, one per coordinate")
 DIMENSION = Field("dimension", Count(1), "the dimension d of the space, at most 10000")
 RADIUS = Field("radius", Length(), "the radius of the sphere or ball, such as sqrt(768)")
 VARIANCES = Field("variances", Vector(), "variances > 0 of the coordinates before they are truncated")
-LOWER = Field("lower", Vector(), "the lower end of every coordinate")
-UPPER = Field("upper", Vector(), "the upper end of every coordinate, above the lower one")
+
+
+class Ends(Vector):
+    """A vector; infinity, which is no number, is refused with what to do instead."""
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        for entry in node.value if isinstance(node.value, list) else ():
+            if isinstance(entry.value, str) and entry.value.lower().lstrip("+-.") in ("inf", "infinity"):
+                expected = (
+                    "a finite end: one that is 9 standard deviations beyond the mean, and beyond that of the law under "
+                    "every tilt a, mean + variance * a, cuts off less than 1e-18 where these means are between the ends"
+                )
+                raise entry.malformed(expected, repr(entry.value))
+        return super().read(node, reading)
+
+
+LOWER = Field("lower", Ends(), "the lower end of every coordinate")
+UPPER = Field("upper", Ends(), "the upper end of every coordinate, above the lower one")
 CENTRE = Field("centre", Vector(), "the centre m of the law; 0 if left out", required=False)
 POINTS = Field("points", Matrix(), "the atoms, one per row")
 WEIGHTS = Field(

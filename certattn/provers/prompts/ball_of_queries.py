@@ -28,10 +28,11 @@ from certattn.kernel.theorems.prompts.ball_of_queries import (
     VALUE_NORM,
     WITHIN,
     BallOfQueries,
+    is_constant,
     is_norm,
 )
 from certattn.kernel.theorems.prompts.small_balls import HIGHEST, ORDERS, TERMS
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, spread_of
+from certattn.kernel.theorems.prompts.tilted_covariances import Spread, at_centre, spread_of
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_rules import Candidate, Rule, few_digits
 from certattn.provers.rounding import as_float, doubles, last_place, round_nearest, round_up
@@ -74,6 +75,10 @@ class OverBall:
     spread: Spread
     reach: float | None
     onwards_too: bool
+    constant: bool = False
+    # Of bounded tokens: see the kernel. For outputs of norm 1.
+    least_at_centre: float = -math.inf
+    at_centre: tuple[float, float, float, float] | None = None
 
     @property
     def deviation(self) -> float:
@@ -90,10 +95,13 @@ class OverBall:
     def least(self) -> list[float]:
         """log E e^<alpha,y> at the least, where shells begin."""
         with working_precision(_BITS):
-            return [float(self.spread.least_log_mgf(arb(end))) for end in self.ends]
+            return [max(float(self.spread.least_log_mgf(arb(end))), self.least_at_centre) for end in self.ends]
 
     def best(self, eps: float, length: float) -> Candidate:
         """For Gaussian tokens with the number r chosen so that both sources of the bound are of one size."""
+        if self.constant:
+            shell: dict[str, Plain] = {TO.name: _up(max(self.ends[-1], 1.0)), **dict.fromkeys(_NAMES, "1")}
+            return Candidate(-math.inf, self._rule([shell], 1.0))
         if self.reach is not None:
             found = self._at(eps, length, self.reach)
             return replace(found, log_bound=min(found.log_bound, 0.0))
@@ -137,9 +145,12 @@ class OverBall:
                 # Nothing is proved at that length, whatever the inner shells are.
                 break
             guesses = [at, at + np.array([0, 0, 0, 0.5]), at + np.array([0, 0, 0, 1.0])]
+        return Candidate(total, self._rule(stated[::-1], within))
+
+    def _rule(self, shells: list[Plain], within: float) -> Rule:
         rule: dict[str, Plain] = {WITHIN.name: few_digits(within, 4)} if self.reach is None else {}
         rule |= {TILT_NORM.name: format_rational(self.tilt_norm), VALUE_NORM.name: format_rational(self.norm)}
-        return Candidate(total, rule | {SHELLS.name: stated[::-1]})
+        return rule | {SHELLS.name: shells}
 
     def _shell(
         self, eps: float, length: float, within: float, ends: tuple[float, float], least: float, at: Array
@@ -149,7 +160,7 @@ class OverBall:
         wider, bounded = size + h, self.reach is not None
         drift, highest = eps, slope * math.exp(min(wider * within, _FARTHEST))
         if bounded:
-            highest *= max((1 + k) * (within + size) + height - eps, 0.0)
+            highest *= max((1 + k) * (within + min(size, within)) + height - eps, 0.0)
         else:
             room, gap, more = within - size, within - wider, (1 + k) * h + height - eps
             if gap <= 0 or (1 + k) * (gap - 1 / gap) + more <= 0:
@@ -163,7 +174,8 @@ class OverBall:
         if drift <= 0 or highest >= HIGHEST:
             return _WORST
         about = (_P - 1) * size - eps
-        x = (about + np.sqrt(about**2 + 4 * _P)) / 2
+        both = np.abs(about) + np.sqrt(about**2 + 4 * _P)
+        x = np.where(about > 0, both / 2, 2 * _P / both)
         first, second = _P * (_P - 1) * size / x, (_P / x) ** 2 / 2
         factors = (h * _P**2 * (size + (1 + k) / x)) ** 2 / (2 * (d + 2)) + (_P * h) ** 2 / 2
         factors += first * (1 + k**2 / 2) + second * (1 + k**2) + (k * (first + 2 * second)) ** 2 / (2 * (d_v + 2))
@@ -172,6 +184,18 @@ class OverBall:
         mean_square = 1 + far**2 + 2 * eps * far + eps**2 + height**2 / 3
         mean_square += k**2 / (d_v + 2) * (min(self.dimension, d_v) + far**2)
         factors[0] = math.log(slope**2 * mean_square) + 2 * h**2 + 8 * (h * size) ** 2 / (d + 2)
+        # The other bounds of E f^2: the logarithm, and which multiple of that of E e^<alpha,y> is in it.
+        others: list[tuple[float, int]] = []
+        if bounded:
+            across, wide = k**2 / (d_v + 2), height**2 / 3
+            common = 2 * math.log(slope) + 2 * (h * within) ** 2 / (d + 2)
+            moment = 1 + across * min(self.dimension, d_v) + eps**2 + wide
+            others.append((common + size * within + math.log(moment), 1))
+            if self.at_centre is not None:
+                log_mgf, covariance, trace, off = self.at_centre
+                off += self.around
+                moment = covariance + across * (trace + off**2) + (off + eps) ** 2 + wide
+                others.append((common + log_mgf + 2 * self.around * within + math.log(moment), 0))
         powers = highest ** np.arange(TERMS)
         rest = np.array([np.sum(powers / _FACTORIALS[p : p + TERMS]) for p in _P])
         rates = []
@@ -181,12 +205,16 @@ class OverBall:
                 by_size = size**2 / 2 + _P * size**2 / 2 > size * within
                 multiples = np.where(by_size, log_mgf + (_P - 1) * size * within, multiples)
             moments = np.exp(np.minimum(multiples + factors, _FARTHEST))
-            before = np.cumsum(moments / _FACTORIALS[_P])
-            rates.append(slope * math.exp(min(log_mgf, _FARTHEST)) * drift - before[:-1] - rest[1:] * moments[1:])
+            # A row for every bound of the second moment.
+            seconds = np.exp(np.minimum([multiples[0] + factors[0], *(c + n * log_mgf for c, n in others)], _FARTHEST))
+            moments = np.hstack([seconds[:, None], np.tile(moments[1:], (len(seconds), 1))])
+            before = np.cumsum(moments / _FACTORIALS[_P], axis=1) - moments / _FACTORIALS[_P]
+            rates.append(slope * math.exp(min(log_mgf, _FARTHEST)) * drift - before - rest * moments)
         outer, inner = d * math.log((size + h) / h), d * math.log((self.around + h) / h)
         if start > h:
             outer += math.log1p(-(((start - h) / (size + h)) ** d))
-        volumes = min(outer, inner) + d_v * math.log((1 + k) / k) + math.log1p((1 + k) * h / height)
+        directions = math.log((1 + k) ** d_v - max(1 - k, 0.0) ** d_v) - d_v * math.log(k)
+        volumes = min(outer, inner) + directions + math.log1p((1 + k) * h / height)
         return float(min(volumes - np.max(np.minimum(*rates)) * length, _WORST / 2))
 
 
@@ -200,13 +228,20 @@ def over_ball(prompt: BallOfQueries) -> OverBall:
     centre = scale * math.sqrt(as_float((prompt.base @ covariance @ prompt.base.T).entry(0, 0)))
     around = scale * as_float(prompt.radius) * as_float(tilt_norm)
     norm = _norm(prompt.values(), covariance)
-    reach = None
-    if spread.squared_reach is not None:
-        with working_precision(_BITS):
-            reach = math.sqrt(float(spread.squared_reach()))
     tilts = min(prompt.dimension, prompt.weights.query_dimension)
     sizes = (prompt.dimension, tilts, prompt.output_dimension)
-    return OverBall(*sizes, norm, tilt_norm, centre, around, spread, reach, prompt.onwards)
+    numbers = (*sizes, norm, tilt_norm, centre, around, spread)
+    constant = is_constant(prompt.values(), covariance)
+    if constant or spread.squared_reach is None:
+        return OverBall(*numbers, None if spread.squared_reach is None else 1.0, prompt.onwards, constant)
+    with working_precision(_BITS):
+        reach = float(spread.squared_reach().sqrt())
+        found = at_centre(prompt, arb(centre), arb(around), arb(reach))
+    if found is None:
+        return OverBall(*numbers, reach, prompt.onwards)
+    unit = as_float(norm)
+    moments = (float(found.covariance) / unit**2, float(found.trace) / unit**2, float(found.off) / unit)
+    return OverBall(*numbers, reach, prompt.onwards, False, float(found.least), (float(found.log_mgf), *moments))
 
 
 def _norm(matrix: ExactMatrix, covariance: ExactMatrix) -> fmpq:

@@ -8,7 +8,7 @@ from typing import Any
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.prompts.proposition_3_1 import THEOREM
 from certattn.provers.commands import Argument, Command, Yaml
-from certattn.provers.doubts import rising
+from certattn.provers.doubts import rising, vacuous
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -72,5 +72,5 @@ COMMAND = Command(
     Argument("LAW", Yaml("given")),
     proposition.C2,
     proposition.SHARPEST_AT,
-    doubts=[rising],
+    doubts=[rising, vacuous],
 )

@@ -10,7 +10,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.theorems.prompts.proposition_3_4 import THEOREM
 from certattn.kernel.theorems.prompts.propositions import GRADIENT, Error
 from certattn.provers.commands import Argument, Command, Option, Yaml
-from certattn.provers.doubts import rising
+from certattn.provers.doubts import rising, vacuous
 from certattn.provers.exact_inputs import Number
 from certattn.provers.prompts import proposition
 
@@ -76,5 +76,5 @@ COMMAND = Command(
     Option("--gradient", "The gradient in U, or in V.", ("U", "V")),
     proposition.C2,
     proposition.SHARPEST_AT,
-    doubts=[rising],
+    doubts=[rising, vacuous],
 )

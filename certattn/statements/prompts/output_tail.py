@@ -40,9 +40,10 @@ _SIDES = {"most": AT_MOST, "least": AT_LEAST}
 
 def statement(stated: StatedTails) -> Statement:
     clauses = [_direction(one) for one in stated.directions] + ([_norm(stated.norm)] if stated.norm is not None else [])
+    averaged = "tokens" if stated.prompt.weights.V is None else "values"
     words = (
-        f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the values and T "
-        f"its limit for infinite prompts: {'; '.join(clauses)}."
+        f"For a prompt of {prompt_words(stated.prompt)}, let T_L be the softmax-weighted average of the {averaged} "
+        f"and T its limit for infinite prompts: {'; '.join(clauses)}."
     )
     latex: list[str] = []
     latex += _directions_latex(stated.directions)

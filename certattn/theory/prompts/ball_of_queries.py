@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import sympy
+from sympy import Expr
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
@@ -80,6 +83,7 @@ def check_moments(kernel: Kernel) -> Iterator[Check]:
         exponent += (p * height / at) ** 2 / (2 * 3) - p - p * eps / at
         found = ((slope * at) ** p * sympy.exp(exponent)).subs(at, best).subs(exact)
         yield equal(f"the moment of the order {p}", expression(moment), found)
+    yield from _second_moments(setting, shell, least, exact, (h, k, height, nu, eps), over_ball.AtCentre)
     low = sympy.Rational(1, 5)
     rest = [expression(each) for each in over_ball.remainders(number(low))]
     terms = over_ball.TERMS
@@ -88,6 +92,29 @@ def check_moments(kernel: Kernel) -> Iterator[Check]:
         head = sum(low ** (j - p) / sympy.factorial(j) for j in range(p, terms))
         tail = low ** (terms - p) / sympy.factorial(terms) / (1 - low / (terms + 1))
         yield equal(f"the remainder of e^x from x^{p} on", rest[p], head + tail)
+
+
+def _second_moments(
+    setting: Any, shell: Any, least: Expr, exact: dict[Expr, Expr], symbols: Sequence[Expr], at_centre: Any
+) -> Iterator[Check]:
+    """E f^2 from a variance and a mean along u, all variances and the mean's square across, and heights."""
+    h, k, height, nu, eps = symbols
+    d, outputs, within = setting.dimension, setting.outputs, 50
+    # E <zeta, x>^2 = k^2 |x|^2 / (d_v + 2), and E e^<2 eta,y> is at most e^((2 h |y|)^2 / (2 (d + 2))).
+    widths = (2 * h * within) ** 2 / (2 * (d + 2))
+
+    def moment(along: Expr, mean: Expr, together: Expr) -> Expr:
+        return along + (mean + eps) ** 2 + k**2 * (together + mean**2) / (outputs + 2) + height**2 / 3
+
+    slope, size = (sympy.nsimplify(expression(number)) for number in (shell.slope, shell.to))
+    found = setting.by_size(shell, SymbolicNumber(least))
+    formula = slope**2 * sympy.exp(least + size * within + widths) * moment(nu**2, 0, min(d, outputs) * nu**2)
+    yield equal("E f^2 by sizes", expression(found), formula.subs(exact))
+    log_mgf, norm, trace, off, reach = (sympy.Rational(1, n) for n in (2, 3, 5, 7, 11))
+    numbers = at_centre(*map(SymbolicNumber, (least, log_mgf, norm, trace, off, reach)))
+    found = replace(setting, centre=numbers).by_centre(shell, SymbolicNumber(least))
+    formula = slope**2 * sympy.exp(log_mgf + 2 * reach * within + widths) * moment(norm, off + nu * reach, trace)
+    yield equal("E f^2 by the centre", expression(found), formula.subs(exact))
 
 
 def check_volumes(kernel: Kernel) -> Iterator[Check]:
@@ -103,4 +130,5 @@ def check_volumes(kernel: Kernel) -> Iterator[Check]:
         radius = positive_symbol("r")
         shells = d * sympy.integrate(radius ** (d - 1), (radius, start - h, to + h)) / h**d
         heights = (height + 2 * (1 + k) * h) / height
-        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * ((1 + k) / k) ** outputs * heights)
+        directions = outputs * sympy.integrate(radius ** (outputs - 1), (radius, 1 - k, 1 + k)) / k**outputs
+        yield equal(f"volumes, dimensions {d} and {outputs}", found, shells * directions * heights)

@@ -13,8 +13,8 @@ from decisions import at_most, below
 from fields import fields, items, one_of, refuse, witness_of
 from functions import exp, log, pi, upper
 from intervals import I, absolute, iv, largest, root, smallest, square, summed
-from laws import Law, of_sphere
-from matrices import around, identity, less_unit, scaled, times
+from laws import Law, of_sphere, tilted_covariance
+from matrices import around, identity, less_unit, matmul, scaled, times
 from outcomes import NotCovered
 from scalars import natural, positive, probability, rational
 from softmax import bilinear, scale_iv, scale_of
@@ -55,14 +55,20 @@ def over_ball(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     middle = absolute(size) * root(dot(tilt, times(gamma, tilt)))
     reach = absolute(size) * radius * kappa
     at_most(middle + reach, rows[-1][0], "shells")
+    if not any(map(any, around(V, gamma))):
+        return  # outputs are constant
     start = largest([middle - reach, 0])
     within = iv(positive(hint["within"], "within")) if gaussian else far
     problem = Problem(law.d, min(law.d, len(U[0])), len(V), iv(eps), iv(nu), within, gaussian)
+    if not gaussian:
+        problem.centre = Centre(law, [size * x for x in tilt], V, middle, reach, within)
     total = L * chi_tail(law.d, within) if gaussian else iv(0)
     for to, *numbers in rows:
         # An empty shell would have a negative volume.
         at_most(start, to, "shells: each ends beyond where it begins")
         least = square(start) / 2 if gaussian else iv(0) if shape is None else low(shape, start)
+        if problem.centre is not None:
+            least = largest([least, problem.centre.least])
         shell = Shell(start, iv(to), least, *map(iv, numbers))
         if gaussian and onwards:
             problem.falls(shell)
@@ -94,7 +100,7 @@ def spread(law: Law) -> tuple[list[list[Fraction]], I, Fraction | None]:
         return diagonal(variances), root(summed(squares)), None
     if law.kind == "atoms":
         at = [dot(law.weights, column) for column in zip(*law.points, strict=True)]
-        return scaled(max(dot(minus(y, at), minus(y, at)) for y in law.points), unit), iv(2), None
+        return scaled(max(dot(minus(y, at), minus(y, at)) for y in law.points), unit), iv(1), None
     raise NotCovered("every query of a ball for a mixture")
 
 
@@ -147,6 +153,24 @@ class Shell:
         self.h, self.k, self.height, self.slope = h, k, height, slope
 
 
+class Centre:
+    """Bounded tokens by a, the tilt of the ball's centre: the least log E e^<alpha,y> of the ball; and at 2 a that, the
+    norm and the trace of V C V', and how far V tau is from that at a; and how far other tilts are from it."""
+
+    def __init__(self, law: Law, a: list[Any], V: Any, size: I, reach: I, within: I) -> None:
+        double, plain = [2 * x for x in a], law.tilted([Fraction(0)] * law.d)[1]
+        (once, mean), (twice, far) = law.tilted(a), law.tilted(double)
+        self.least = once - dot(a, plain) - reach * smallest([size, within])
+        self.log_mgf, self.reach = twice - dot(double, plain), reach
+        self.off = root(summed(square(iv(x)) for x in times(V, minus(far, mean))))
+        C = around(V, tilted_covariance(law, double))
+        self.trace = summed(C[i][i] for i in range(len(V)))
+        for _ in range(3):
+            C = matmul(C, C)
+        # The largest eigenvalue of M^8 is at most its Frobenius norm.
+        self.norm = root(root(root(root(summed(square(iv(x)) for row in C for x in row)))))
+
+
 class Problem:
     """Dimensions of tokens, tilts and outputs, the threshold, the norm of W and how far tokens reach."""
 
@@ -154,12 +178,14 @@ class Problem:
         self.d, self.tilts, self.outputs, self.eps, self.nu, self.r, self.gaussian = (
             d, tilts, outputs, eps, nu, r, gaussian,
         )  # fmt: skip
+        self.centre: Centre | None = None
 
     def volumes(self, s: Shell, reach: I) -> I:
         """Of what all averages are taken over, in units of one of them."""
         annulus = (s.to + s.h) ** self.tilts - largest([s.start - s.h, 0]) ** self.tilts
         tilts = smallest([annulus, (reach + s.h) ** self.tilts]) / s.h**self.tilts
-        return tilts * (1 + 1 / s.k) ** self.outputs * (1 + self.nu * (1 + s.k) * s.h / s.height)
+        directions = ((1 + s.k) ** self.outputs - largest([1 - s.k, 0]) ** self.outputs) / s.k**self.outputs
+        return tilts * directions * (1 + self.nu * (1 + s.k) * s.h / s.height)
 
     def falls(self, s: Shell) -> None:
         """With the length, for Gaussian tokens."""
@@ -183,19 +209,23 @@ class Problem:
             below(iv(0), steep * (gap - 1 / gap) + room, "within: where f is largest")
             top = steep * gap + room
         else:
-            top = largest([steep * (self.r + s.to) + room, 0])
+            top = largest([steep * (self.r + smallest([s.to, self.r])) + room, 0])
         top = s.slope * exp(size * self.r) * top
         below(top, iv(HIGHEST), "lambda: f is too large")
         rest = remainders(top)
-        ends = zip(
-            *[[s.slope * exp(x) * drift - y for y in self.rest(s, x, rest)] for x in (s.least, s.most)], strict=False
-        )
-        # For one order concave in E e^<alpha,y>.
-        return largest([smallest(both) for both in ends])
+        found = []
+        for f2 in [self.square] if self.gaussian else [self.square, self.by_size, self.by_centre]:
+            ends = zip(
+                *[[s.slope * exp(x) * drift - y for y in self.rest(s, x, rest, f2(s, x))] for x in (s.least, s.most)],
+                strict=False,
+            )
+            # For one bound and order concave in E e^<alpha,y>.
+            found += [smallest(both) for both in ends]
+        return largest(found)
 
-    def rest(self, s: Shell, log_mgf: I, rest: list[I]) -> list[I]:
+    def rest(self, s: Shell, log_mgf: I, rest: list[I], f2: I) -> list[I]:
         """E e^f - 1 - f, by order: the moments below it, over factorials, and what is left by that of this order."""
-        before, found = self.square(s, log_mgf) / 2, []
+        before, found = f2 / 2, [rest[2] * f2]
         for p in range(3, ORDERS + 1):
             moment = self.power(s, log_mgf, p)
             found.append(before + rest[p] * moment)
@@ -219,6 +249,25 @@ class Problem:
         size = size + nu2 * square(s.k) * (min(self.d, self.outputs) + square(far)) / (self.outputs + 2)
         exponent = self.multiple(s, log_mgf, 2) + 2 * square(s.h) + 8 * square(s.h * s.to) / (self.tilts + 2)
         return square(s.slope) * exp(exponent) * size
+
+    def by_size(self, s: Shell, log_mgf: I) -> I:
+        """E f^2 for bounded tokens: <alpha, y> <= |alpha| r, once of twice."""
+        size = square(self.nu) * (1 + square(s.k) * min(self.d, self.outputs) / (self.outputs + 2))
+        size = size + square(self.eps) + square(s.height) / 3
+        return square(s.slope) * exp(log_mgf + s.to * self.r + self.wide(s)) * size
+
+    def wide(self, s: Shell) -> I:
+        """log E e^<2 eta,y>"""
+        return 2 * square(s.h * self.r) / (self.tilts + 2)
+
+    def by_centre(self, s: Shell, log_mgf: I) -> I:
+        """E f^2 for bounded tokens, at the tilt 2 a: |<alpha - a, y>| <= reach r."""
+        c = self.centre
+        assert c is not None
+        far = c.off + self.nu * c.reach
+        size = c.norm + square(s.k) * (c.trace + square(far)) / (self.outputs + 2)
+        size = size + square(far + self.eps) + square(s.height) / 3
+        return square(s.slope) * exp(c.log_mgf + 2 * c.reach * self.r + self.wide(s)) * size
 
     def power(self, s: Shell, log_mgf: I, p: int) -> I:
         """E f^p where f > 0"""

@@ -137,20 +137,27 @@ class OverBall:
     def bound(self) -> arb:
         """A bound of the probability, at the working precision. Raises NoBound."""
         from certattn.kernel.theorems.prompts.small_balls import MOST, Setting, Shell, chi_tail
+        from certattn.kernel.theorems.prompts.tilted_covariances import at_centre
 
         prompt, spread = self.prompt, self.spread
         if spread is None:
             raise NoBound("every query of a ball is not for mixtures with Gaussian parts")
+        if is_constant(prompt.values(), spread.covariance):
+            return arb(0)
         bounded = spread.squared_reach is not None
         within = arb(self.hint[WITHIN]) if spread.squared_reach is None else spread.squared_reach().sqrt()
         start = (self.centre - self.reach).nonnegative_part()
         tilts = min(prompt.dimension, prompt.weights.query_dimension)
         sizes = (prompt.dimension, tilts, prompt.output_dimension)
-        setting = Setting(*sizes, arb(self.eps), arb(self.hint[VALUE_NORM]), within, bounded)
+        centre = at_centre(prompt, self.centre, self.reach, within) if bounded else None
+        setting = Setting(*sizes, arb(self.eps), arb(self.hint[VALUE_NORM]), within, bounded, centre)
         total = arb(0) if bounded else prompt.length * chi_tail(prompt.dimension, within)
         for stated in self.hint[SHELLS]:
             numbers = [arb(stated[field]) for field in (TILTS, OUTPUTS, HEIGHTS, LAMBDA)]
-            shell = Shell(start, arb(stated[TO]), spread.least_log_mgf(start), *numbers)
+            least = spread.least_log_mgf(start)
+            if centre is not None:
+                least = least.max(centre.least)
+            shell = Shell(start, arb(stated[TO]), least, *numbers)
             # The volume of an empty shell would be negative.
             if not shell.to > shell.start:
                 raise NoBound(f"{stated.at.path} ends before the tilts of the ball begin; expected a larger to")
@@ -168,3 +175,8 @@ def is_norm(most: fmpq, matrix: ExactMatrix, covariance: ExactMatrix) -> bool:
     """Whether M Gamma M' <= most^2 I."""
     room = ExactMatrix.identity(matrix.rows).scaled(most**2) - matrix @ covariance @ matrix.T
     return room.is_positive_semidefinite()
+
+
+def is_constant(values: ExactMatrix, covariance: ExactMatrix) -> bool:
+    """Whether V Gamma V' = 0: outputs are V E x then, whatever the query."""
+    return (values @ covariance @ values.T).is_zero()

@@ -6,7 +6,7 @@ The module `ball_of_queries` says what they bound, and the page of `output-tail`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from flint import arb
@@ -18,6 +18,8 @@ from certattn.kernel.methods import method
 ORDERS, TERMS, HIGHEST = 16, 48, 32
 # Exponents beyond which a bound is useless.
 MOST = 1000
+# Of a moment of f, by a shell and log E e^<alpha,y>.
+Bound = Callable[["Shell", arb], arb]
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,26 @@ class Shell:
 
 
 @dataclass(frozen=True)
+class AtCentre:
+    """Bounded tokens by alpha_0, the tilt of the ball's centre.
+
+    The least log E e^<alpha,y> over the ball; under the tilt 2 alpha_0 log E e^<2 alpha_0,y>, the norm and the trace of
+    the covariance of W y, and how far its mean is from that under alpha_0; and how far tilts are from alpha_0 at most.
+    """
+
+    least: arb
+    log_mgf: arb
+    covariance: arb
+    trace: arb
+    off: arb
+    reach: arb
+
+
+@dataclass(frozen=True)
 class Setting:
     """Dimensions of tokens, tilts and outputs, the threshold, the norm of W and how far tokens reach.
 
-    Where they are `bounded` they do. Gaussian tokens are cut off there.
+    Where they are `bounded` they do, and what they are at the `centre` is known. Gaussian tokens are cut off there.
     """
 
     dimension: int
@@ -51,13 +69,15 @@ class Setting:
     norm: arb
     within: arb
     bounded: bool
+    centre: AtCentre | None = None
 
     def volumes(self, shell: Shell, reach: arb) -> arb:
         """Volumes of what all averages are taken over, in units of one of them."""
-        d, h, k = self.queries, shell.tilts, shell.outputs
+        d, d_v, h, k = self.queries, self.outputs, shell.tilts, shell.outputs
         annulus = (shell.to + h) ** d - (shell.start - h).nonnegative_part() ** d
         tilts = annulus.min((reach + h) ** d) / h**d
-        return tilts * ((1 + k) / k) ** self.outputs * (1 + self.norm * (1 + k) * h / shell.heights)
+        directions = ((1 + k) ** d_v - (1 - k).nonnegative_part() ** d_v) / k**d_v
+        return tilts * directions * (1 + self.norm * (1 + k) * h / shell.heights)
 
     @method
     def rate(self, shell: Shell) -> arb:
@@ -67,14 +87,15 @@ class Setting:
         drift, highest = self.drift(shell), self.highest(shell)
         if not highest < HIGHEST:
             raise NoBound(f"an exponent f goes beyond {HIGHEST}; expected a smaller lambda")
-        low, high = (
-            [shell.slope * log_mgf.exp() * drift - spread for spread in self.spreads(shell, log_mgf, highest)]
-            for log_mgf in (shell.least, shell.most)
-        )
-        # Each is concave in E e^<alpha,y>, for one order: between the two it is at least the smaller one.
         best = arb.neg_inf()
-        for ends in zip(low, high, strict=False):
-            best = best.max(ends[0].min(ends[1]))
+        for second_moment in self.second_moments():
+            low, high = (
+                [shell.slope * at.exp() * drift - rest for rest in self.spreads(shell, at, highest, second_moment)]
+                for at in (shell.least, shell.most)
+            )
+            # Each is concave in E e^<alpha,y>, for one bound and order: between the two it is at least the smaller one.
+            for ends in zip(low, high, strict=False):
+                best = best.max(ends[0].min(ends[1]))
         return best
 
     def drift(self, shell: Shell) -> arb:
@@ -94,7 +115,8 @@ class Setting:
         size, norm = shell.to + shell.tilts, self.norm * (1 + shell.outputs)
         steepest, room = shell.slope * (size * self.within).exp(), shell.heights - self.eps
         if self.bounded:
-            return steepest * (norm * (self.within + shell.to) + room).nonnegative_part()
+            # tau is a mean of tokens, and at most as large as the tilt.
+            return steepest * (norm * (self.within + shell.to.min(self.within)) + room).nonnegative_part()
         gap, room = self.within - size, room + norm * shell.tilts
         if not (gap > 0 and norm * (gap - 1 / gap) + room > 0):
             raise NoBound("f may be largest where tokens are near; expected a larger number within")
@@ -109,9 +131,11 @@ class Setting:
             return False
         return bool(self.within**2 >= 2 * (d - 2))
 
-    def spreads(self, shell: Shell, log_mgf: arb, highest: arb) -> Iterator[arb]:
+    def spreads(self, shell: Shell, log_mgf: arb, highest: arb, second_moment: Bound) -> Iterator[arb]:
         """At least the mean over b, v and c of E [e^f - 1 - f]: moments of f, and a remainder from an order on."""
-        rest, before = remainders(highest), self.second_moment(shell, log_mgf) / 2
+        rest, second = remainders(highest), second_moment(shell, log_mgf)
+        yield rest[2] * second
+        before = second / 2
         for order, moment in enumerate(self.moments(shell, log_mgf), 3):
             yield before + rest[order] * moment
             before += moment / math.factorial(order)
@@ -123,14 +147,38 @@ class Setting:
             return log_mgf + (p - 1) * size * self.within
         return p * log_mgf + (p - 1) * gain
 
-    def second_moment(self, shell: Shell, log_mgf: arb) -> arb:
-        """Of f, the mean over b, v and c at most."""
+    def second_moments(self) -> Iterator[Bound]:
+        """Bounds of E f^2, the mean over b, v and c."""
+        yield self.by_covariance
+        if self.bounded:
+            yield self.by_size
+        if self.centre is not None:
+            yield self.by_centre
+
+    def by_covariance(self, shell: Shell, log_mgf: arb) -> arb:
+        """By means and covariances at the tilt 2 b."""
         h, k, size, square = shell.tilts, shell.outputs, shell.to, self.norm**2
         far = size + 2 * h
         along = square * (1 + far**2) + 2 * self.eps * self.norm * far + self.eps**2
         across = square * k**2 / (self.outputs + 2) * (min(self.dimension, self.outputs) + far**2)
         exponent = self.log_mgf_of_multiple(shell, log_mgf, 2) + 2 * h**2 + 8 * (h * size) ** 2 / (self.queries + 2)
         return shell.slope**2 * exponent.exp() * (along + across + shell.heights**2 / 3)
+
+    def by_size(self, shell: Shell, log_mgf: arb) -> arb:
+        """By those at the tilt alpha: one <alpha, y> of 2 <alpha, y> is at most |alpha| r."""
+        h, k = shell.tilts, shell.outputs
+        size = self.norm**2 * (1 + k**2 * min(self.dimension, self.outputs) / (self.outputs + 2))
+        exponent = log_mgf + shell.to * self.within + 2 * (h * self.within) ** 2 / (self.queries + 2)
+        return shell.slope**2 * exponent.exp() * (size + self.eps**2 + shell.heights**2 / 3)
+
+    def by_centre(self, shell: Shell, log_mgf: arb) -> arb:
+        """By those at the tilt 2 alpha_0: |<alpha - alpha_0, y>| is at most the reach times r."""
+        assert self.centre is not None
+        centre, h, k = self.centre, shell.tilts, shell.outputs
+        far = centre.off + self.norm * centre.reach
+        size = centre.covariance + k**2 / (self.outputs + 2) * (centre.trace + far * far)
+        exponent = centre.log_mgf + 2 * centre.reach * self.within + 2 * (h * self.within) ** 2 / (self.queries + 2)
+        return shell.slope**2 * exponent.exp() * (size + (far + self.eps) ** 2 + shell.heights**2 / 3)
 
     def moments(self, shell: Shell, log_mgf: arb) -> Iterator[arb]:
         """Of the positive part of f, of the orders 3, 4, ...: the mean over b, v and c at most."""

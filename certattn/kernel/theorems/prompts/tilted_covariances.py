@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
+from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import log_0f1
+from certattn.kernel.mathematics.law_moments import minus, tilted_covariance
 from certattn.kernel.mathematics.laws import (
     Atoms,
     Box,
@@ -23,9 +25,12 @@ from certattn.kernel.mathematics.laws import (
     Radial,
     Shifted,
     TruncatedGaussian,
+    dot,
     leaves,
 )
 from certattn.kernel.methods import method
+from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
+from certattn.kernel.theorems.prompts.small_balls import AtCentre
 
 _ROOT_BITS = 64
 
@@ -63,10 +68,34 @@ def spread_of(law: Law[fmpq]) -> Spread | None:
     if isinstance(law, TruncatedGaussian):
         variances = [_variance(c, k) for c, k in zip(law.sizes, law.curvatures, strict=True)]
         return Spread(_diagonal(variances), lambda: _reach(law, variances))
-    parts = [_enclosing(part) for _, part in leaves(law, fmpq(1))]
-    if None in parts:
+    weights, parts = zip(*leaves(law, fmpq(1)), strict=True)
+    balls = [_enclosing(part) for part in parts]
+    if None in balls:
         return None
-    return _within_ball([part for part in parts if part is not None], d)
+    centred = not any(isinstance(_about_origin(part), TruncatedGaussian) for part in parts)
+    return _within_ball(weights, [ball for ball in balls if ball is not None], centred)
+
+
+@method
+def at_centre(prompt: RandomPrompt, size: arb, reach: arb, within: arb) -> AtCentre | None:
+    """Bounded tokens at the centre of a ball, |alpha| being `size` there; none where a large tilt encloses nothing."""
+    law, tilt, values = prompt.law.law.map(arb), prompt.tilt(), arb_mat(prompt.values().to_rows())
+    double = [2 * entry for entry in tilt]
+    mean, once, twice = (law.tilted_mean(at) for at in ([arb(0)] * len(tilt), tilt, double))
+    covariance = values * arb_mat(tilted_covariance(law, double)) * values.transpose()
+    moved = (values * arb_mat([[entry] for entry in minus(twice, once)])).entries()
+    # By convexity.
+    least = law.log_mgf(tilt) - dot(tilt, mean) - reach * size.min(within)
+    trace, norm = sum((covariance[i, i] for i in range(covariance.nrows())), arb(0)), _norm(covariance)
+    found = (least, law.log_mgf(double) - dot(double, mean), norm, trace, l2_norm(moved))
+    return AtCentre(*found, reach) if all(number.is_finite() for number in found) else None
+
+
+def _norm(covariance: arb_mat) -> arb:
+    """At least its largest eigenvalue: the root of the order 8 of the Frobenius norm of its power of that order."""
+    for _ in range(3):
+        covariance = covariance * covariance
+    return sum((entry * entry for entry in covariance.entries()), arb(0)).upper().root(16)
 
 
 def _diagonal(entries: list[fmpq]) -> ExactMatrix:
@@ -89,6 +118,10 @@ def _reach(law: TruncatedGaussian[fmpq], variances: list[fmpq]) -> arb:
 Ball = tuple[list[fmpq], fmpq]
 
 
+def _about_origin(law: Law[fmpq]) -> Law[fmpq]:
+    return law.law if isinstance(law, Shifted) else law
+
+
 def _enclosing(law: Law[fmpq]) -> Ball | None:
     """A centre and a squared radius: all tokens are within."""
     if isinstance(law, Gaussian | Mixture):
@@ -97,19 +130,24 @@ def _enclosing(law: Law[fmpq]) -> Ball | None:
         within = _enclosing(law.law)
         return None if within is None else ([a + b for a, b in zip(law.centre, within[0], strict=True)], within[1])
     if isinstance(law, Atoms):
-        weighted = zip(law.weights, law.points, strict=True)
-        rows = [[w * entry for entry in point] for w, point in weighted]
-        centre = [sum(column, fmpq(0)) for column in zip(*rows, strict=True)]
+        centre = _mean(law.weights, law.points)
         return centre, max(_squared_distance(point, centre) for point in law.points)
     squared = law.squared_radius if isinstance(law, Radial) else sum((c**2 for c in law.sizes), fmpq(0))
     return [fmpq(0)] * law.dimension, squared
 
 
-def _within_ball(parts: list[Ball], d: int) -> Spread:
-    """Gamma = r^2 I for a ball of radius r that holds the tokens, and y <= 2: from the mean, which is in it, too."""
-    centre = [sum(column, fmpq(0)) / len(parts) for column in zip(*(at for at, _ in parts), strict=True)]
+def _within_ball(weights: Sequence[fmpq], parts: list[Ball], centred: bool) -> Spread:
+    """Gamma = r^2 I for a ball of radius r that holds the tokens, and y <= 1 from its centre, if that is their mean.
+
+    The mean is in the ball: from it, y <= 2. The centre is the mean of those of the parts, if they are `centred` there.
+    """
+    centre = _mean(weights, [at for at, _ in parts])
     squared = max(_joined(_squared_distance(at, centre), radius) for at, radius in parts)
-    return Spread(ExactMatrix.identity(d).scaled(squared), lambda: arb(4))
+    return Spread(ExactMatrix.identity(len(centre)).scaled(squared), lambda: arb(1 if centred else 4))
+
+
+def _mean(weights: Sequence[fmpq], points: Sequence[Sequence[fmpq]]) -> list[fmpq]:
+    return [sum((w * x for w, x in zip(weights, column, strict=True)), fmpq(0)) for column in zip(*points, strict=True)]
 
 
 def _joined(left: fmpq, right: fmpq) -> fmpq:

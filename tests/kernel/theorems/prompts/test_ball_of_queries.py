@@ -18,10 +18,10 @@ from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.mathematics.laws import truncated_gaussian as truncated
-from certattn.kernel.theorems.prompts.ball_of_queries import BallOfQueries
+from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import read_given
 from certattn.kernel.theorems.prompts.small_balls import Setting, Shell, chi_mean, chi_tail, remainders
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, spread_of
+from certattn.kernel.theorems.prompts.tilted_covariances import Spread, at_centre, spread_of
 from certattn.provers.prompts.prompt_simulation import _tokens, farthest_over_ball
 from certattn.provers.rounding import doubles
 
@@ -194,8 +194,16 @@ def test_the_rate_bounds_the_mean_of_the_exponentials(name: str, shell: tuple[fl
         assert f.max() <= highest
         with working_precision(64):
             log_mgf, drift = arb(tokens.log_mgf(alpha)), float(numbers.drift(one))
-            second, moments = float(numbers.second_moment(one, log_mgf)), list(numbers.moments(one, log_mgf))[:4]
-            spreads = [float(found) for found in numbers.spreads(one, log_mgf, arb(highest))]
+            seconds = [bound(one, log_mgf) for bound in numbers.second_moments()]
+            moments = list(numbers.moments(one, log_mgf))[:4]
+            second, spreads = (
+                float(min(seconds)),
+                [
+                    float(found)
+                    for bound in numbers.second_moments()
+                    for found in numbers.spreads(one, log_mgf, arb(highest), bound)
+                ],
+            )
         error = 5 / math.sqrt(count)
 
         def below(sample: Array, bound: float, error: float = error) -> bool:
@@ -216,7 +224,8 @@ def test_volumes(d: int, outputs: int, within: float, shell: tuple[float, ...]) 
     with working_precision(64):
         numbers = Setting(d + 3, d, outputs, arb(0.3), arb(2), arb(within), False)
         found = [float(numbers.volumes(stated(shell, arb(0)), arb(reach))) for reach in (0.01, 100.0)]
-    others = ((1 + k) / k) ** outputs * (height + 2 * (1 + k) * h) / height
+    directions = ((1 + k) ** outputs - (1 - k) ** outputs) / k**outputs
+    others = directions * (height + 2 * (1 + k) * h) / height
     assert found[0] == pytest.approx(min(((0.01 + h) / h) ** d, found[1] / others) * others)
     assert found[1] == pytest.approx(((to + h) ** d - max(start - h, 0) ** d) / h**d * others)
 
@@ -291,6 +300,64 @@ LAWS = {
 }  # fmt: skip
 
 
+def prompt_of(given: dict[str, Any], path: Path) -> BallOfQueries:
+    asked = {"norm": "l2", "exceeds": "0.7", "probability": "0.3"}
+    prompt = read_given(certattn.generate("output-tail", path, given=given, **asked))
+    assert isinstance(prompt, BallOfQueries)
+    return prompt
+
+
+BOUNDED = [name for name in LAWS if LAWS[name]["law"]["kind"] != "gaussian"]
+
+
+@pytest.mark.parametrize("radius", ["1/50", "1/2"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_the_second_moments_of_bounded_tokens(name: str, radius: str, tmp_path: Path) -> None:
+    """E f^2 over tokens, tilts, directions and heights is at most each of its bounds, at queries within the ball."""
+    given = {**LAWS[name], "queries": {**LAWS[name]["queries"], "radius": radius}}
+    prompt, draw, count, eps = prompt_of(given, tmp_path / "ball.yaml"), np.random.default_rng(9), 40_000, 0.3
+    law, spread = prompt.law.law, spread_of(prompt.law.law)
+    assert spread is not None
+    assert spread.squared_reach is not None
+    root, V = np.linalg.cholesky(doubles(spread.covariance)), doubles(prompt.values())
+    M = doubles(prompt.weights.bilinear())
+    # sup |A'U z| over |z| = 1, and sup |V A y| over |y| = 1.
+    kappa, nu = np.linalg.norm(root.T @ M, 2), np.linalg.norm(V @ root, 2)
+    centre, h, k, height = doubles(prompt.ball[CENTRE].load())[0], 0.1, 0.4, 0.2
+    size, reach = float(np.linalg.norm(root.T @ M @ centre)), float(kappa * float(fmpq(*map(int, radius.split("/")))))
+    x, d, d_v, n = _tokens(law, count, draw), prompt.dimension, len(V), min(prompt.dimension, len(centre))
+    with working_precision(80):
+        within = spread.squared_reach().sqrt()
+        found = at_centre(prompt, arb(size), arb(reach), within)
+        assert found is not None
+        shell = stated((0, size + reach, h, k, height, 1), arb(0))
+        numbers = Setting(d, n, d_v, arb(eps), arb(nu), within, True, found)
+        mean = np.array([float(m) for m in law.map(arb).tilted_mean([arb(0)] * d)])
+    for _ in range(4):
+        z = draw.standard_normal(len(centre))
+        a = M @ (centre + (reach / kappa) * z / np.linalg.norm(z))
+        with working_precision(80):
+            tau = np.array([float(m) for m in law.map(arb).tilted_mean([arb(t) for t in a])])
+            log_mgf = law.map(arb).log_mgf([arb(t) for t in a]) - arb(float(a @ mean))
+            least = float(found.least)
+            bounds = [float(bound(shell, log_mgf)) for bound in (numbers.by_size, numbers.by_centre)]
+        assert least <= float(log_mgf) + 1e-12
+        u = draw.standard_normal(d_v)
+        v = u / np.linalg.norm(u) + in_ball(draw, count, d_v, k)
+        # Tilts of y on the image of queries: eta within h there.
+        basis = np.linalg.qr(root.T @ M)[0][:, :n]
+        eta = in_ball(draw, count, n, h) @ basis.T
+        y = np.linalg.solve(root, (x - mean).T).T
+        weights = np.exp((x - mean) @ a + np.einsum("ij,ij->i", eta, y))
+        weights /= weight(h, n, np.linalg.norm(y @ basis, axis=1))
+        bracket = np.einsum("ij,ij->i", v @ V, x - tau) - eps - draw.uniform(-height, height, count)
+        square = (weights * bracket) ** 2
+        assert square.mean() - 5 * square.std() / math.sqrt(count) <= min(bounds)
+        # Nor is it much larger where the ball is small.
+        if radius == "1/50":
+            assert bounds[1] <= 4 * square.mean() + 1
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("length", [1500])
@@ -320,6 +387,25 @@ def test_every_length_from_the_least_on(name: str, tmp_path: Path) -> None:
     length = int(found.plain["given"]["length"]["at_least"])
     alone = certattn.generate("output-tail", tmp_path / "alone.yaml", **asked, length=length)
     assert certattn.check(alone).verdict.value == "verified"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"law": {"kind": "atoms", "points": [[1, 2]]}, "queries": {"centre": [1, 0], "radius": 3}},
+        {**LAWS["signs"], "V": [[0, 0]]},
+        {**LAWS["an interval"], "V": [[0]]},
+        {"law": {"kind": "box", "sizes": [0, 1]}, "queries": {"centre": [0, 2], "radius": 1}, "V": [[1, 0], [5, 0]]},
+    ],
+)
+def test_outputs_that_are_constant_are_never_off(given: dict[str, Any], tmp_path: Path) -> None:
+    asked = {"given": given, "norm": "l2", "exceeds": "1e-30", "probability": "1e-30"}
+    found = certattn.generate("output-tail", tmp_path / "ball.yaml", **asked)
+    assert found.plain["given"]["length"] == {"at_least": "1"}
+    assert certattn.check(found).verdict.value == "verified"
+    nearly = {**given, "V": [[0] * (len(given["V"][0]) - 1) + ["1e-6"]]} if "V" in given else LAWS["atoms"]
+    with pytest.raises(certattn.CertattnError):
+        certattn.generate("output-tail", tmp_path / "b.yaml", **{**asked, "given": nearly, "length": 10})
 
 
 @pytest.mark.parametrize(
