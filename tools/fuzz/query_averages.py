@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -90,8 +90,8 @@ class Averaged:
         found = []
         for nodes in (NODES[rank], max(1, NODES[rank] * 3 // 4)):
             x, w = np.polynomial.hermite_e.hermegauss(nodes)
-            at = np.array(list(itertools.product(x, repeat=rank))).reshape(-1, rank)
-            mass = np.array([np.prod(each) for each in itertools.product(w / w.sum(), repeat=rank)])
+            at = np.stack(np.meshgrid(*[x] * rank, indexing="ij"), -1).reshape(-1, rank) if rank else np.zeros((1, 0))
+            mass = reduce(lambda a, b: np.kron(a, b), [w / w.sum()] * rank, np.ones(1))
             tilts = centre + at @ frame.T
             v, shift = (tilts**2).sum(axis=1), ((tilts @ out.T) ** 2).sum(axis=1)
             s, beyond = np.sqrt(np.minimum(v, WIDEST**2)), v > WIDEST**2
@@ -111,7 +111,7 @@ def rows(draw: random.Random, count: int, columns: int) -> Table:
     return tuple(tuple(entry(draw) for _ in range(columns)) for _ in range(count))
 
 
-def drawn(draw: random.Random, lengths: tuple[int, ...] = LENGTHS) -> Averaged:
+def drawn(draw: random.Random, lengths: tuple[int, ...]) -> Averaged:
     d, dz, dv = draw.choice((1, 2, 2, 3, 4, 6)), draw.choice((1, 2, 2, 3, 4, 6)), draw.randint(1, 3)
     of_tokens, of_queries = (max(1, size - (draw.random() < 0.4)) for size in (d, dz))
     mean = tuple(entry(draw) if draw.random() < 0.7 else Fraction(0) for _ in range(dz))
@@ -125,12 +125,12 @@ def drawn(draw: random.Random, lengths: tuple[int, ...] = LENGTHS) -> Averaged:
     return replace(problem, scale=scale / max(1, int(np.ceil(size / draw.choice((0.4, 0.8, 1.1))))))
 
 
-def changed(draw: random.Random, problem: Averaged) -> Averaged:
+def changed(draw: random.Random, problem: Averaged, lengths: tuple[int, ...]) -> Averaged:
     """With one number that is another one."""
     name = draw.choice(("tokens", "queries", "mean", "U", "V", "scale", "length"))
     old: Any = getattr(problem, name)
     if name == "length":
-        return replace(problem, length=draw.choice(LENGTHS))
+        return replace(problem, length=draw.choice(lengths))
     if name == "scale":
         return replace(problem, scale=old * draw.choice((Fraction(-1), Fraction(99, 100), Fraction(5, 4))))
     step = draw.choice((Fraction(1, 100), Fraction(-1, 4), Fraction(1, 1000)))
@@ -142,9 +142,11 @@ def changed(draw: random.Random, problem: Averaged) -> Averaged:
     return replace(problem, **{name: (*old[:i], row, *old[i + 1 :])})
 
 
-def trials(draw: random.Random, problem: Averaged, changes: int) -> Iterator[Trial]:
+def trials(draw: random.Random, problem: Averaged, changes: int, lengths: tuple[int, ...]) -> Iterator[Trial]:
     """Bounds on both sides of the truth, for one length and for every longer one, and the same of changed problems."""
     value, error = problem.truth()
+    if not value > 0:
+        return
 
     def stated(given: Any, asserts: dict[str, str], witness: Any, true: bool, family: str) -> Trial:
         content = {"certattn": "1", "claim": "output-mean-square", "given": given, "asserts": {"mean_square": asserts}}
@@ -167,7 +169,7 @@ def trials(draw: random.Random, problem: Averaged, changes: int) -> Iterator[Tri
     off = max(3e-4, 1.01 * SURE * error / value)
     asserts = {"at_least": f"{value * (1 - off):.12g}", "at_most": f"{value * (1 + off):.12g}"}
     for _ in range(changes):
-        other = changed(draw, problem)
+        other = changed(draw, problem, lengths)
         truth, slack = other.truth()
         distance = abs(truth / value - 1) - off
         if abs(distance) > SURE * slack / value:
@@ -182,7 +184,7 @@ def run(
     findings: list[str] = []
     for step in itertools.count():
         draw = random.Random(f"{seed} {step}")
-        for trial in trials(draw, drawn(draw, lengths), changes):
+        for trial in trials(draw, drawn(draw, lengths), changes, lengths):
             if tally.total() >= count:
                 return tally, findings
             found = verdict(trial)
