@@ -13,11 +13,10 @@ the density
 
     sum_j a_j y^(s-1) e^-y / Gamma(s) / (2 beta),   G = sum a_j theta^j,  y = t / (2 beta),  s = j + k/2       (Ruben).
 
-For f = 1 no a_j is negative. Of the others, with d = |x| and kappa at least the eigenvalues of K, the sizes are at most
-the coefficients of
+For f = 1 no a_j is negative, nor is any coefficient of g. Of the others, with d = |x| and kappa at least the
+eigenvalues of K, the sizes are at most the coefficients of
 
-    A = beta^(k/2) det(M)^(-1/2) e^(-e'C^-1 e/2 + beta theta d^2 r/2) r^(k/2)
-        (|c| + 2 |l| beta theta d r + k |B| beta theta r + |B| (beta theta d r)^2),     r = 1 / (1 - kappa theta),
+    A = g(theta) (|c| + 2 |l| beta theta d r + k |B| beta theta r + |B| (beta theta d r)^2), r = 1 / (1 - kappa theta),
 
 so that those beyond a_J have a sum of at most A(rho) / rho^(J+1), 1 < rho < 1/kappa, and y^(s-1) e^-y <= Gamma(s).
 |B| is Frobenius' norm. `docs/claims/prompts/output-mean-square.md` has the proofs.
@@ -28,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat
 
@@ -146,9 +146,11 @@ class ScoreVariance:
         """Those weighted with 1 and with the forms, to about so many bits; None where it would take too long."""
         one = Form(arb(1), arb_mat(self.rank, 1), arb_mat(self.rank, self.rank))
         wanted, small = [one, *forms], arb(2) ** -bits
+        if (1 - self.spread) * _MOST_TERMS < 1:
+            return None
         terms = 16
         while not all((self._left_out(form, terms) < small) is True for form in wanted):
-            terms *= 2
+            terms += terms // 4
             if terms > _MOST_TERMS:
                 return None
         with working_precision(ctx.prec + self._lost_bits(terms)):
@@ -161,17 +163,30 @@ class ScoreVariance:
 
     def _left_out(self, form: Form, terms: int) -> arb:
         """A(rho) / rho^(J+1) for J + 1 terms: the least of a few rho."""
-        least, most = arb("inf"), 1 / self.spread
-        beta, d, k = arb(self.least), arb(self.distance_squared).sqrt(), self.rank
+        least, beta, d = arb("inf"), arb(self.least), arb(self.distance_squared).sqrt()
         constant, linear, square = form.sizes
-        for i in range(1, _STEPS):
-            rho = 1 + (most - 1) * fmpq(i, _STEPS)
+        for rho, g in self._weights.items():
             r = arb(1 / (1 - self.spread * rho))
             moved = beta * rho * d * r
-            size = constant + 2 * linear * moved + square * (k * beta * rho * r + moved * moved)
-            found = self._factor * (d * moved / 2).exp() * (r**k).sqrt() * size / arb(rho) ** terms
-            least = least.min(found)
+            size = constant + 2 * linear * moved + square * (self.rank * beta * rho * r + moved * moved)
+            least = least.min(g * size / arb(rho) ** terms)
         return least
+
+    @cached_property
+    def _weights(self) -> dict[fmpq, arb]:
+        """g at a few rho between 1 and 1 / kappa."""
+        most, x, one = 1 / self.spread, self._x, _balls([arb(1)] * self.rank)
+        found = {}
+        for i in range(1, _STEPS):
+            rho = 1 + (most - 1) * fmpq(i, _STEPS)
+            rest = one - self._step * arb(rho)
+            pull = (x.transpose() * rest.inv() * x)[0, 0]
+            found[rho] = self._factor * (self.least * rho * pull / 2).exp() * rest.det().rsqrt()
+        return found
+
+    @cached_property
+    def _x(self) -> arb_mat:
+        return self._root(inverse=True) * arb_mat(self._inverses[0] * self._e)
 
     def _lost_bits(self, terms: int) -> int:
         """Powers of K lose what the sizes of its entries gain on its eigenvalues."""
@@ -188,46 +203,47 @@ class ScoreVariance:
 
     def _series(self, forms: Sequence[Form], terms: int) -> list[list[arb]]:
         """The coefficients a_j."""
-        k, beta, K = self.rank, arb(self.least), self._step
-        power, ray = _balls([arb(1)] * k), self._root(inverse=True) * arb_mat(self._inverses[0] * self._e)
-        start = ray
-        traces, pulls = [], []
-        of_forms: list[tuple[list[arb], list[arb]]] = [([], []) for _ in forms]
-        rays = []
-        centred = self.distance_squared == 0
-        for _ in range(terms):
-            traces.append(power.trace())
-            for form, (spreads, shifts) in zip(forms, of_forms, strict=True):
-                spreads.append((form.square * power).trace())
-                shifts.append(arb(0) if centred else (form.linear.transpose() * ray)[0, 0])
-            if not centred:
-                pulls.append((start.transpose() * ray)[0, 0])
-                rays.append(ray)
-                ray = K * ray
-            power = power * K
+        k, beta, centred = self.rank, arb(self.least), self.distance_squared == 0
+        x, along = self._x, _Powers(self._step, terms).against
         # log det(I - theta K)^(-1/2) = sum_j tr K^j theta^j / (2 j), and x'R x = sum_j x'K^j x theta^j
-        exponents = [arb(0)] + [traces[j] / (2 * j) for j in range(1, terms)]
+        exponents = [arb(0), *(trace / (2 * j) for j, trace in enumerate(along(_balls([arb(1)] * k))) if j > 0)]
         if not centred:
-            exponents = [e + (beta * pulls[j - 1] / 2 if j > 0 else 0) for j, e in enumerate(exponents)]
-        g = _truncated(_exponential(exponents), terms)
+            exponents = _plus(exponents, [beta * pull / 2 for pull in along(x * x.transpose())])
+            rays = [along(x * row) for row in _rows(_balls([arb(1)] * k))]
+        g = arb_poly(_exponential(exponents))
         found = []
-        for form, (spreads, shifts) in zip(forms, of_forms, strict=True):
-            inner = [form.constant, *(beta * spread for spread in spreads[: terms - 1])]
+        for form in forms:
+            inner = _plus([form.constant], [beta * spread for spread in along(form.square)])
             if not centred:
-                inner = [a + (2 * beta * shifts[j - 1] if j > 0 else 0) for j, a in enumerate(inner)]
-                for j, value in enumerate(self._products(form, rays, terms)):
-                    inner[j] += beta * beta * value
-            found.append(_truncated((arb_poly(g) * arb_poly(inner)).coeffs(), terms))
-        return [[self._factor * a for a in coefficients] for coefficients in found]
+                inner = _plus(inner, [2 * beta * shift for shift in along(x * form.linear.transpose())])
+                moved = (along(x * row) for row in _rows(form.square))
+                pairs = zip(rays, moved, strict=True)
+                square = sum((arb_poly(left) * arb_poly(right) for left, right in pairs), arb_poly([]))
+                inner = _plus(inner, [arb(0), *(beta * beta * value for value in square.coeffs())][:terms])
+            product = _truncated((g * arb_poly(inner)).coeffs(), terms)
+            found.append([self._factor * a for a in product])
+        return found
 
-    def _products(self, form: Form, rays: Sequence[arb_mat], terms: int) -> list[arb]:
-        """Of (theta R x)'B (theta R x)."""
-        total = arb_poly([])
-        moved = [form.square * ray for ray in rays]
-        for i in range(self.rank):
-            left, right = ([arb(0), *(vector[i, 0] for vector in each)] for each in (rays, moved))
-            total += arb_poly(left) * arb_poly(right)
-        return _truncated(total.coeffs(), terms)
+
+class _Powers:
+    """tr X K^n for n below `terms`, from few powers: K^(i m + j) = K^(i m) K^j."""
+
+    def __init__(self, K: arb_mat, terms: int) -> None:
+        self._terms, self._stride, size = terms, isqrt(terms) + 1, K.nrows()
+        power, columns = _balls([arb(1)] * size), list[arb]()
+        for _ in range(self._stride):
+            columns.extend(power.transpose().entries())
+            power *= K
+        self._giant = power
+        self._small = arb_mat(self._stride, size * size, columns).transpose()
+
+    def against(self, X: arb_mat) -> list[arb]:
+        rows = list[arb]()
+        for _ in range(self._stride):
+            rows.extend(X.entries())
+            X *= self._giant
+        products = arb_mat(self._stride, self._small.nrows(), rows) * self._small
+        return list(products.entries())[: self._terms]
 
 
 @dataclass(frozen=True)
@@ -271,6 +287,16 @@ def _exponential(coefficients: Sequence[arb]) -> list[arb]:
         return list(arb_series(coefficients, prec=len(coefficients)).exp().coeffs())
     finally:
         ctx.cap = cap
+
+
+def _plus(left: Sequence[arb], right: Sequence[arb]) -> list[arb]:
+    """left + theta right."""
+    return list((arb_poly(list(left)) + arb_poly([arb(0), *right])).coeffs())
+
+
+def _rows(matrix: arb_mat) -> list[arb_mat]:
+    size = matrix.ncols()
+    return [arb_mat(1, size, [matrix[i, j] for j in range(size)]) for i in range(matrix.nrows())]
 
 
 def _truncated(coefficients: list[arb], terms: int) -> list[arb]:

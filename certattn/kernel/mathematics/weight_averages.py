@@ -86,7 +86,8 @@ class WeightAverage:
         if law.rank == 0:
             q, kappa = weights(self.length, law.offset, 2 * bits)
             return q * f.constant + kappa * g.constant
-        densities = law.densities([f, g], 2 * bits)
+        # The average may be as small as q, which is at least 1/L.
+        densities = law.densities([f, g], bits + self.length.bit_length())
         if densities is None:
             return arb.nan()
         return _Rule(self.length, law, self.of_q, (f, g), densities).value(bits)

@@ -37,7 +37,7 @@ _EPS_DIGITS, _DELTA_DIGITS = 4, 3
 _ATTEMPTS = 9
 # The largest log E w^2 that the search is for; entries take higher moments.
 _MOST_HEAVINESS = {"V": MOST_HEAVINESS, "U": 100}
-_SLACK = fmpq(1, 2000)
+_SLACK, _MOST_SLACK, _NUDGE = fmpq(1, 2000), fmpq(1, 50), 1.01
 _BITS = 128
 _SOME = fmpq(1, 2)
 
@@ -137,13 +137,12 @@ def _asserts(gradient: str, eps: fmpq, delta: fmpq) -> dict[str, Plain]:
 def _best(error: GradientError, wanted: Wanted) -> Found:
     """What rules find, or what moments find, whichever is better. Raises NotProvedError.
 
-    In U moments are for one length.
+    In U moments are for one length. What is found faster comes first: the other one looks no further than that.
     """
     found, reasons = list[Found](), list[NotProvedError]()
-    searches: list[Callable[[], Search | None]] = [lambda: search_of(error)]
-    if not wanted.onwards or error.gradient == "V":
-        # First, as they are found faster.
-        searches.insert(0, lambda: by_moments_of_gradient(error))
+    searches: list[Callable[[], Search | None]] = [lambda: search_of(error), lambda: by_moments_of_gradient(error)]
+    if error.gradient == "U":
+        searches = searches[:1] if wanted.onwards else searches[::-1]
     for make in searches:
         search = make()
         if search is not None:
@@ -213,6 +212,7 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
             return draft.write(_asserts(gradient, found.eps, delta), witness)
         if bound < stated:
             return draft.write(asserts, witness)
+        slack = max(slack, _lacking(found, bound / stated, in_length=wanted.eps is not None))
         if wanted.eps is None:
             found = replace(found, eps=round_up(found.eps * (1 + slack), _EPS_DIGITS))
         elif wanted.length is None:
@@ -225,6 +225,16 @@ def _proved(draft: Draft, section: dict[str, Plain], gradient: str, found: Found
             )
         slack *= 2
     raise NotProvedError("what the search found could not be proved: the numbers are too extreme")
+
+
+def _lacking(found: Found, excess: fmpq, in_length: bool) -> fmpq:
+    """By which share the length, or the threshold, is too small, when the bound exceeds delta so many times."""
+    eps, length = _float(found.eps), float(found.length)
+    more = (eps, length * _NUDGE) if in_length else (eps * _NUDGE, length)
+    gained = found.search.log_bound(eps, length) - found.search.log_bound(*more)
+    if not gained > 0:
+        return _MOST_SLACK
+    return min(fmpq(int(_log(excess) * (_NUDGE - 1) / gained * 10**4) + 1, 10**4), _MOST_SLACK)
 
 
 def _aim(found: Found) -> float:

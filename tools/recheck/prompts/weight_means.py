@@ -91,8 +91,9 @@ def collisions(v: Any, L: int, degree: int = 8) -> Callable[..., Any]:
             for parts in zip(powers(L - b), *(psi(k) for k in sizes), strict=True):
                 s += math.prod(parts[1:], start=parts[0])
             s = s * h
-            grown = math.prod((exp(x * Fraction(k * k - k, 2)) for k in sizes), start=iv(1))
-            s += hull(0, grown * exp(iv(K * (low - h))) * h / (1 - exp(iv(-K * h))))
+            # one exponential: a large one times one that is rounded to 2^-P would be large
+            grown = exp(x * Fraction(sum(k * k - k for k in sizes), 2) + K * (low - h))
+            s += hull(0, grown * h / (1 - exp(iv(-K * h))))
             others = math.prod((iv(Fraction(k)) ** k * exp(iv(-k)) for k in sizes[1:]), start=iv(1))
             best = None
             for m in range(1, 200):
