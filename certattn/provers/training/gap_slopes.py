@@ -54,7 +54,9 @@ def _rounded(parts: Sequence[float], scale: fmpq) -> tuple[fmpq, ...]:
 
 def _arrays(known: Sequence[Known]) -> tuple[np.ndarray, ...]:
     """Left and right nodes, F at both, and how much it bends."""
-    rows = [(as_float(k.cell.left), as_float(k.cell.right), float(k.first), float(k.last), float(k.bend)) for k in known]
+    rows = [
+        (as_float(k.cell.left), as_float(k.cell.right), float(k.first), float(k.last), float(k.bend)) for k in known
+    ]
     return tuple(np.array(rows).T)
 
 

@@ -13,7 +13,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.score_variances import ScoreVariance
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.mathematics.weight_averages import WeightAverage, on_the_line, _Rule
+from certattn.kernel.mathematics.weight_averages import WeightAverage, _Rule, on_the_line
 from certattn.kernel.mathematics.weight_growth import near_zero, weights
 
 Rows = list[list[str]]

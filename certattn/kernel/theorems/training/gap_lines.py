@@ -133,7 +133,7 @@ def share_caps(caps: Sequence[fmpq], most: arb) -> list[tuple[int, arb]]:
 
 def added(gap: Gap, cell: Cell) -> Known:
     """F on the cell."""
-    c, trace, spread = gap.b_squared, gap.b_squared * gap.trace, 6 * gap.smallest * gap.b_squared
+    trace, spread = gap.b_squared * gap.trace, 6 * gap.smallest * gap.b_squared
     nu = choose_nu(gap, cell)
     ends = eta(gap, nu, cell.left), eta(gap, nu, cell.right)
     gamma = (FALLS * ends[1] / cell.right).min(spread)

@@ -34,8 +34,9 @@ from certattn.kernel.mathematics.weight_growth import weights_near
 
 # m, and the largest k.
 ORDER, DEGREE = 4, 3
-# e^-_LEFT of the least w is where the nodes begin; e^-_NATS is about how far the rule is off.
-_LEFT, _NATS = 24, 10
+# The nodes begin at e^-_LEFT of the least w, but not below e^_FARTHEST; e^-_NATS is about how far the rule is off.
+_LEFT, _FARTHEST, _NATS = 24, -120, 11
+_FEWEST_STEPS = 3
 
 
 def capped(x: arb) -> arb:
@@ -86,18 +87,19 @@ class Rule:
     @cached_property
     def _steps(self) -> int:
         """1/h."""
-        nats = _NATS + math.log(self.length) + fmpq_float(self._excess(DEGREE)) * 1.2
-        return max(1, math.ceil(nats / (2 * math.pi * 1.25)))
+        nats = _NATS + fmpq(7, 10) * self.length.bit_length() + fmpq(6, 10) * self.dimension
+        return max(_FEWEST_STEPS, int((nats / (6 * STRIP)).ceil()))
 
-    def _excess(self, k: int) -> fmpq:
-        return max(fmpq(0), fmpq(self.dimension, 2) - 1) + k
+    def _angle(self, k: int) -> fmpq:
+        """Minus the power of cos(alpha), for what grows like v^k."""
+        return 1 + max(fmpq(0), fmpq(self.dimension, 2) - 1) + k
 
     @cached_property
     def _nodes(self) -> list[arb]:
         """s, from v near 0 to where v is beyond what is known, or seldom is."""
-        end = float((self.most * (2 * self.dimension + 40)).min(arb(MOST_VARIANCE)).mid() / SCALE)
-        first = math.floor((float(self.least.log().mid()) - _LEFT) * self._steps)
-        return [arb(fmpq(j, self._steps)) for j in range(first, math.ceil(end * self._steps) + 1)]
+        end = (self.most * (2 * self.dimension + 40)).min(arb(MOST_VARIANCE)) / SCALE
+        first = (self.least.log() - _LEFT).max(arb(_FARTHEST))
+        return [arb(fmpq(j, self._steps)) for j in range(_floor(first * self._steps), _floor(end * self._steps))]
 
     @cached_property
     def _variances(self) -> list[tuple[arb, arb]]:
@@ -110,9 +112,7 @@ class Rule:
         """h V' / (V 2^(d/2) Gamma(d/2))."""
         half = arb(fmpq(self.dimension, 2))
         whole = arb(2) ** half * half.gamma() * self._steps
-        return [
-            SCALE / (1 + (-s).exp()) / (v * whole) for s, (v, _) in zip(self._nodes, self._variances, strict=True)
-        ]
+        return [SCALE / (1 + (-s).exp()) / (v * whole) for s, (v, _) in zip(self._nodes, self._variances, strict=True)]
 
     @cached_property
     def _known(self) -> list[tuple[arb, arb]]:
@@ -135,7 +135,7 @@ class Rule:
     def _off(self, k: int) -> arb:
         """What the rule is off by, in units of w^k E n^k, where phi / v^k is at most 1 in the strip."""
         strip = arb(STRIP)
-        return strip_error(strip, fmpq(1, self._steps)) * strip.cos() ** -arb(1 + self._excess(k))
+        return strip_error(strip, fmpq(1, self._steps)) * strip.cos() ** -arb(self._angle(k))
 
     def _left(self, w: arb) -> arb:
         """h times the sum of p_w(V) V' to the left of the nodes: V' and V are at most 3/2 e^s, and V' <= V."""
@@ -164,5 +164,6 @@ def _ratio() -> arb:
     return density / share
 
 
-def fmpq_float(value: fmpq) -> float:
-    return int(value.p) / int(value.q)
+def _floor(value: arb) -> int:
+    """About; of a finite number."""
+    return int(value.mid().floor().unique_fmpz())
