@@ -194,7 +194,7 @@ def _found(search: Search, majorant: Majorant | Lines, digits: int) -> dict[str,
 
 def _witness(majorant: Majorant | Lines) -> dict[str, Plain]:
     if isinstance(majorant, Lines):
-        slopes = [format_rational(slope) for slope in (majorant.plain_slope, *majorant.slopes)]
+        slopes: list[Plain] = [format_rational(slope) for slope in (majorant.plain_slope, *majorant.slopes)]
         return {"majorant": LINES, "nodes": [format_rational(w) for w in majorant.nodes], "slopes": slopes}
     if isinstance(majorant, Tabulated):
         rows = zip(majorant.nodes, majorant.values, strict=True)

@@ -103,7 +103,7 @@ def check_majorants(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_lines(kernel: Kernel) -> Iterator[Check]:
-    """What stands for a part of kappa: concave, with the slope 1 at 0 and the limit 1; what is averaged bends so much."""
+    """What stands for a part of kappa: concave, from 0 with slope 1 on to 1; and how much what is averaged bends."""
     means, lines, weights = kernel.gap_means, kernel.gap_lines, kernel.weight_growth
     x, v = positive_symbol("x"), positive_symbol("v")
     f, m = evaluated(means.capped, x), means.ORDER

@@ -118,7 +118,7 @@ def choose_nu(gap: Gap, cell: Cell) -> fmpq:
 
 
 def _rounded(value: arb) -> fmpq:
-    return fmpq(int((value * _UNIT).mid().floor().unique_fmpz()), _UNIT)
+    return fmpq(int((value * _UNIT).mid().floor().unique_fmpz() or 0), _UNIT)
 
 
 def share_caps(caps: Sequence[fmpq], most: arb) -> list[tuple[int, arb]]:

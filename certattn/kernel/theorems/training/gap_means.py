@@ -165,5 +165,5 @@ def _ratio() -> arb:
 
 
 def _floor(value: arb) -> int:
-    """About; of a finite number."""
-    return int(value.mid().floor().unique_fmpz())
+    """About; 0 where nothing is known."""
+    return int(value.mid().floor().unique_fmpz() or 0)
