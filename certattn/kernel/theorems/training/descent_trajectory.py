@@ -205,7 +205,7 @@ class Iterate:
 
 
 class DescentStep:
-    """theta -> theta - eta grad R(theta), for `stretches`, whose centres come in the order in which steps are asked for.
+    """theta -> theta - eta grad R(theta), for `stretches`, whose centres come in the order in which steps are asked.
 
     What was evaluated for a step is kept until the centre comes.
     """
