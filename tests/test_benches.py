@@ -106,6 +106,14 @@ def test_flows_are_followed_and_descents_compared(tool: Tool, tmp_path: Path) ->
 
 
 @pytest.mark.heavy
+def test_lengths_over_a_ball_are_near_the_simulated_ones(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    tool("bench.training").gap_table((1,), 20_000)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["gap d = 1, L = 20", "gap d = 1, L = 21", "gap d = 1"]
+    assert "certified L >= 21, 1.05 times" in lines[-1]
+
+
+@pytest.mark.heavy
 def test_the_shortest_prompts_are_found_and_checked(
     tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

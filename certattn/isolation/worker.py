@@ -266,7 +266,7 @@ def _notice_exit(worker: _Worker) -> None:
 
 def _report(worker: _Worker, limits: Limits) -> Report:
     """What a worker that has ended, or is over a limit, has to say. Ends it."""
-    path, ended, said = str(worker.path), worker.ended, b""
+    path, ended, said, asked = str(worker.path), worker.ended, b"", worker.meter.asked
     with suppress(BlockingIOError):
         said = os.read(worker.stderr, _STDERR_BYTES)
     _end(worker)
@@ -274,6 +274,7 @@ def _report(worker: _Worker, limits: Limits) -> Report:
         return Report(path, Verdict.ERROR, reason=f"the worker process sent over {_REPORT_BYTES} bytes")
     if not ended:
         reason = f"stopped at the time limit of {limits.timeout_seconds} s (--timeout)"
+        reason += f", {asked}; give it longer" if asked else ", while it read the certificate; give it longer"
         return Report(path, Verdict.INCONCLUSIVE, reason=reason, limit="time")
     if worker.exit_code != 0 or not worker.report:
         return _death(worker, said.decode("utf-8", "replace").strip(), limits)

@@ -56,5 +56,8 @@ class Watch:
     def advance(self, count: int) -> None:
         """So many more bytes have been read."""
 
+    def asks(self, name: str, bits: int) -> None:
+        """The obligation of this name is going to be decided, at so many bits."""
+
     def left_binary64(self, reason: str) -> None:
         """What binary64 has not decided is now computed in Arb, which may take much longer."""

@@ -35,5 +35,8 @@ class Stopwatch(Watch):
     def advance(self, count: int) -> None:
         self._inner.advance(count)
 
+    def asks(self, name: str, bits: int) -> None:
+        self._inner.asks(name, bits)
+
     def left_binary64(self, reason: str) -> None:
         self._inner.left_binary64(reason)

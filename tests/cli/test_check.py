@@ -106,7 +106,8 @@ def test_verbose_says_what_confines_a_check_and_nothing_else(certattn_run: Run, 
 def test_a_time_limit(certattn_run: Run, slow: Path) -> None:
     done = certattn_run("check", slow, "--timeout", "1")
     assert done.status == 4
-    assert "time limit of 1 s (--timeout)" in done.out
+    assert "time limit of 1 s (--timeout)," in done.out
+    assert "give it longer" in done.out
 
 
 def test_a_memory_limit(program: Run, write: Write) -> None:

@@ -93,7 +93,7 @@ def check(certificate: Certificate, options: CheckOptions) -> Checked:
     with default_floating_point(), noting_methods() as methods:
         theorem = theorem_of(certificate)
         stated = theorem.read(certificate)
-        proof = Proof(list(theorem.obligations(stated)))
+        proof = Proof(list(theorem.obligations(stated)), options.watch)
         names = list(proof.obligations)
         wanted = names if options.only is None else [name for name in names if _matches(name, options.only)]
         with options.watch.phase("arithmetic"):

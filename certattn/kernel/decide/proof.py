@@ -27,6 +27,7 @@ from certattn.kernel.decide.obligation import (
     Side,
     Tier,
 )
+from certattn.kernel.limits import Watch
 from certattn.kernel.mathematics.balls import ARB, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 
@@ -72,13 +73,17 @@ class Answer:
     because: str = ""
 
 
+_NOBODY = Watch()
+
+
 class Proof:
     """Obligations in their order, with the answers so far."""
 
-    def __init__(self, obligations: Sequence[Obligation | NoProof]) -> None:
+    def __init__(self, obligations: Sequence[Obligation | NoProof], watch: Watch = _NOBODY) -> None:
         """Raises RuntimeError for a broken theorem: no obligations, two of one name, one before what it needs."""
         self.obligations = {o.name: o for o in obligations}
         self.answers: dict[str, Answer] = {}
+        self._watch = watch
         if not obligations or len(self.obligations) < len(obligations):
             raise RuntimeError("a statement without obligations, or with two of one name")
         before: set[str] = set()
@@ -137,6 +142,7 @@ class Proof:
                 if isinstance(side, Gathered):
                     side.together.expect(side.items, tier)
         for o in asked:
+            self._watch.asks(o.name, bits)
             answer = self._answer(o, tier, bits)
             if answer is not None:
                 self.answers[o.name] = answer

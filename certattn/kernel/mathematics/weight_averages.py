@@ -38,22 +38,20 @@ from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE
 from certattn.kernel.mathematics.weight_growth import (
     density_growth,
     kept_share,
-    near_zero,
     thinned_collision,
     weights,
+    weights_near,
 )
 from certattn.kernel.methods import method
 
 # alpha, the factor of V, and the cells on which the line is looked at.
-_STRIP, _SCALE, _CELLS = fmpq(5, 4), fmpq(3, 2), 64
+STRIP, SCALE, _CELLS = fmpq(5, 4), fmpq(3, 2), 64
 # gamma is one of so many multiples of the largest that is admitted, or of 1.
 _GROWTHS = 8
 _FEWEST_BITS = 12
 _MOST_NODES = 4_000
 # More bits cost too much: what is not decided then is not decided.
 _MOST_BITS = 64
-# |dq/dv| and |d kappa/dv| are at most this.
-_MOST_STEEP = 50
 
 
 @dataclass(frozen=True)
@@ -133,11 +131,11 @@ class _Rule:
 
     def value(self, bits: int) -> arb:
         weighs, steps = self._weighs(), self._steps(bits)
-        error = strip_error(arb(_STRIP), fmpq(1, steps)) * weighs
+        error = strip_error(arb(STRIP), fmpq(1, steps)) * weighs
         total, nodes = arb(0), self._nodes(steps, bits)
         largest = max(node.size for node in nodes)
         for node in nodes:
-            q, kappa = self._at(node.t, _enough(bits, node.size / largest))
+            q, kappa = weights_near(self._length, self._law.offset + node.t, _enough(bits, node.size / largest))
             _, f, g = node.densities
             total += node.slope * (q * f + kappa * g) / steps
         off = arb(0)
@@ -148,14 +146,14 @@ class _Rule:
 
     def _weighs(self) -> arb:
         """G."""
-        strip = arb(_STRIP)
-        growth = (arb(self._law.distance_squared * _SCALE * _STRIP) * strip.tan() ** 3).sqrt() / 8
+        strip = arb(STRIP)
+        growth = (arb(self._law.distance_squared * SCALE * STRIP) * strip.tan() ** 3).sqrt() / 8
         return growth.exp() / strip.cos() ** (1 + max(fmpq(1), fmpq(self._law.rank, 2)))
 
     def _strip(self, k: int, gamma: fmpq) -> arb:
         """Q H, or Q' H for k = 1: x' <= Re v + 3/2 alpha tan(alpha), and min(1, a) <= a^gamma."""
-        strip, (density, share) = arb(_STRIP), _on_the_line()
-        thinned = thinned_collision(self._length, share, _SCALE * strip * strip.tan()) ** gamma
+        strip, (density, share) = arb(STRIP), on_the_line()
+        thinned = thinned_collision(self._length, share, SCALE * strip * strip.tan()) ** gamma
         ratio = density / share
         return thinned * (2 * ratio * ratio if k else ratio) * self._mean(k, gamma)
 
@@ -174,7 +172,7 @@ class _Rule:
         q, _ = weights(self._length, min(self._law.offset + self._mean_square(), fmpq(MOST_VARIANCE)), _FEWEST_BITS)
         least = min(self._strip(0, gamma) for gamma in self._growths)
         nats = fmpq(7, 10) * bits * 3 / 4 + (self._weighs() * least / (q * self._mean(0, fmpq(0)))).log()
-        return max(1, _ceiling(nats / (2 * arb.pi() * _STRIP)))
+        return max(1, _ceiling(nats / (2 * arb.pi() * STRIP)))
 
     def _mean_square(self) -> fmpq:
         """E t."""
@@ -182,7 +180,7 @@ class _Rule:
 
     def _nodes(self, steps: int, bits: int) -> list[_Node]:
         """From the mean of t on in both directions, until they add next to nothing."""
-        mean = self._mean_square() / _SCALE
+        mean = self._mean_square() / SCALE
         start = _ceiling(arb(mean).expm1().log() * steps) if mean > 0 else 0
         found, least = [self._node(fmpq(start, steps))], arb(2) ** -(bits * 3 // 4)
         for side in (1, -1):
@@ -199,20 +197,12 @@ class _Rule:
 
     def _node(self, s: fmpq) -> _Node:
         power = arb(s).exp()
-        t, slope = _SCALE * power.log1p(), _SCALE * power / (1 + power)
+        t, slope = SCALE * power.log1p(), SCALE * power / (1 + power)
         one, *others = self._densities
         densities = [one.at_least(t), *(density.at(t) for density in others)]
         weight = ((self._law.offset + t).exp() / (self._length - 1)).min(arb(1))
         mass = slope * densities[0] * (self._sizes[0][0] + self._sizes[0][1] * t)
         return _Node(t, slope, densities, mass, mass * weight)
-
-    def _at(self, t: arb, bits: int) -> tuple[arb, arb]:
-        """q and kappa, from those at a number in the ball."""
-        middle = self._law.offset + _midpoint(t)
-        slack = within(_MOST_STEEP * t.rad())
-        near = (2 * arb(middle) ** 2 < arb(2) ** -(bits * 3 // 4)) is True
-        q, kappa = near_zero(self._length, middle) if near else weights(self._length, middle, bits)
-        return q + slack, kappa + slack
 
 
 def _size(form: Form) -> tuple[arb, arb]:
@@ -228,28 +218,23 @@ def _enough(bits: int, share: arb) -> int:
 
 
 @lru_cache(1)
-def _on_the_line() -> tuple[arb, arb]:
+def on_the_line() -> tuple[arb, arb]:
     """The largest c and the least p for v = v_0 + V on Im s = alpha.
 
     With y = Im V is Re V = 3/2 log(sin alpha / sin(alpha - 2/3 y)); along the line y grows and y / Re V falls.
     """
     c, p = arb(1), arb(1)
     with working_precision(64):
-        strip, slope = arb(_STRIP), arb(_STRIP).tan()
+        strip, slope = arb(STRIP), arb(STRIP).tan()
         for k in range(1, _CELLS + 1):
-            height = _SCALE * _STRIP * fmpq(k, _CELLS)
+            height = SCALE * STRIP * fmpq(k, _CELLS)
             growth = density_growth(slope, height)
             c, p = c.max(growth), p.min(kept_share(growth, height))
             if k < _CELLS:
-                slope = height / (_SCALE * (strip.sin() / (strip - height / _SCALE).sin()).log())
+                slope = height / (SCALE * (strip.sin() / (strip - height / SCALE).sin()).log())
         return arb(c.upper()), arb(p.lower())
 
 
 def _ceiling(value: arb) -> int:
     """An integer that is about the ball's upper end, or above; 1 for an unbounded ball."""
     return int(value.upper().ceil().unique_fmpz() or 1) if value.is_finite() is True else 1
-
-
-def _midpoint(value: arb) -> fmpq:
-    mantissa, exponent = value.mid().man_exp()
-    return fmpq(mantissa) * fmpq(2) ** int(exponent)

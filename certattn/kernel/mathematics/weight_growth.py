@@ -27,6 +27,10 @@ from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
 
 # |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most this times q.
 MOST_CURVED = fmpq(17, 4)
+# -d^2 q/dv^2 is at most this times q.
+MOST_CONCAVE = fmpq(13, 12)
+# |dq/dv| and |d kappa/dv| are at most this.
+_MOST_STEEP = 50
 # Provers ask for the same variances as checkers do.
 _REMEMBERED = 2048
 
@@ -63,6 +67,16 @@ def kappa_of(pairs: arb, squares: arb, triples: arb) -> arb:
     By sum p_i = 1 this is E[P_3 - P_2^2], with the transforms of few powers.
     """
     return pairs - 2 * squares - triples
+
+
+def weights_near(length: int, variance: arb, bits: int) -> tuple[arb, arb]:
+    """q and kappa at a variance in the ball, from those at a number in it."""
+    mantissa, exponent = variance.mid().man_exp()
+    middle = fmpq(mantissa) * fmpq(2) ** int(exponent)
+    slack = within(_MOST_STEEP * variance.rad())
+    near = (2 * arb(middle) ** 2 < arb(2) ** -(bits * 3 // 4)) is True
+    q, kappa = near_zero(length, middle) if near else weights(length, middle, bits)
+    return q + slack, kappa + slack
 
 
 def near_zero(length: int, variance: fmpq) -> tuple[arb, arb]:

@@ -13,7 +13,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.training.gap_lines import Gap, Lines
 from certattn.kernel.theorems.training.risk_gap import Ball, Logistic, Majorant, Power
 from certattn.provers.rounding import as_float
-from certattn.provers.training.gap_shells import lines
+from certattn.provers.training.gap_slopes import lines
 from certattn.provers.training.gap_tables import tabulated
 
 BITS = 64
@@ -21,7 +21,7 @@ _LONGEST = 10**15
 # theta of a power: multiples of 1/_GRID of the largest.
 _GRID = 32
 # Lines take seconds a length: lengths that are neighbours up to this part are not told apart.
-_FINEST = 64
+_FINEST = 128
 # The first length that is tried, and the largest step from one to the next.
 _FIRST, _LARGEST_STEP = 64, 64.0
 

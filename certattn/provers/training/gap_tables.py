@@ -18,7 +18,8 @@ from flint import arb, fmpq
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.theorems.training.risk_gap import MOST_CONCAVE, Tabulated, outer_moment, ramp_average
+from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE
+from certattn.kernel.theorems.training.risk_gap import Tabulated, outer_moment, ramp_average
 from certattn.provers.rounding import as_float
 
 # Nodes are so far apart; beyond the last of the curve up to 2^_DOUBLINGS times that.

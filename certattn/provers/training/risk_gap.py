@@ -194,9 +194,8 @@ def _found(search: Search, majorant: Majorant | Lines, digits: int) -> dict[str,
 
 def _witness(majorant: Majorant | Lines) -> dict[str, Plain]:
     if isinstance(majorant, Lines):
-        rows = zip(majorant.ends, majorant.plain_slopes, *majorant.slopes, strict=True)
-        shells: list[Plain] = [[format_rational(entry) for entry in row] for row in rows]
-        return {"majorant": LINES, "nodes": [format_rational(v) for v in majorant.nodes], "shells": shells}
+        slopes: list[Plain] = [format_rational(slope) for slope in (majorant.plain_slope, *majorant.slopes)]
+        return {"majorant": LINES, "nodes": [format_rational(w) for w in majorant.nodes], "slopes": slopes}
     if isinstance(majorant, Tabulated):
         rows = zip(majorant.nodes, majorant.values, strict=True)
         table: list[Plain] = [[format_rational(v), format_rational(value)] for v, value in rows]

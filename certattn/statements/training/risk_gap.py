@@ -32,8 +32,8 @@ _SENTENCES = {
     "theta.below": "theta, the exponent of the power",
     "majorant.convex": "the smallest of the table's first slope and of the increases of its slopes",
     "majorant.end": "the last value of the table (E sum p_i^2 may be 1)",
-    "shells.increase": "the least width of a shell",
-    "shells.slopes": "the least slope of a line",
+    "nodes.reach": "the last variance of the nodes, against the largest there is",
+    "slopes": "the least slope of a line",
     "excess": _BOUND.format("R_L - R", "excess"),
     "shortfall": _BOUND.format("R - R_L", "shortfall"),
 }

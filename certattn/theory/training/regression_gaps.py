@@ -100,3 +100,26 @@ def check_majorants(kernel: Kernel) -> Iterator[Check]:
     worst = sympy.Rational(13, 12) * last * y * (h - y) / 2
     found = kernel.risk_gap.chord_excess(h, last)
     yield equal("a parabola above its chord, at the middle", worst.subs(y, h / 2), found.expr)
+
+
+def check_lines(kernel: Kernel) -> Iterator[Check]:
+    """What stands for a part of kappa: concave, from 0 with slope 1 on to 1; and how much what is averaged bends."""
+    means, lines, weights = kernel.gap_means, kernel.gap_lines, kernel.weight_growth
+    x, v = positive_symbol("x"), positive_symbol("v")
+    f, m = evaluated(means.capped, x), means.ORDER
+    y = m * x
+    below = sum(y**j / sympy.factorial(j) for j in range(m)) * sympy.exp(-y)
+    yield equal("its slope is the probability of N < m, N ~ Poisson(m x)", sympy.diff(f, x), below)
+    yield equal("which falls", sympy.diff(below, x), -m * y ** (m - 1) / sympy.factorial(m - 1) * sympy.exp(-y))
+    yield equal("it begins at 0", sympy.simplify(f.subs(x, 0)), 0)
+    yield equal("and ends at 1", sympy.limit(f, x, sympy.oo), 1)
+    # With q = 1 and the largest derivatives beside it, g = G v at most.
+    concave, curved, rising = (c.expr for c in (weights.MOST_CONCAVE, weights.MOST_CURVED, lines.MOST_RISING))
+    q, kappa = sympy.Function("q")(v), sympy.Function("kappa")(v)
+    a, b, G = (positive_symbol(name) for name in ("a", "b", "G"))
+    h, g = a - b * v, G * v
+    bent = sympy.expand(-sympy.diff(q * h - kappa * g, v, 2))
+    orders = [(q.diff(v, 2), -concave), (kappa.diff(v, 2), curved), (q.diff(v), 1), (kappa.diff(v), rising)]
+    for derivative, most in orders:
+        bent = bent.subs(derivative, most)
+    yield equal("minus the second derivative", bent, concave * h + 2 * b + curved * G * v + 2 * rising * G)

@@ -15,7 +15,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.score_variances import ScoreVariance
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.mathematics.weight_averages import WeightAverage, _on_the_line, _Rule
+from certattn.kernel.mathematics.weight_averages import WeightAverage, _Rule, on_the_line
 from certattn.kernel.mathematics.weight_growth import near_zero, weights
 
 Rows = list[list[str]]
@@ -133,7 +133,7 @@ def test_what_the_densities_weigh_off_the_line(name: str) -> None:
 
 def test_the_line_on_which_errors_are_bounded() -> None:
     """c and p at many points of it and below are inside of what the cells give."""
-    most, least = (float(x) for x in _on_the_line())
+    most, least = (float(x) for x in on_the_line())
     for alpha in (0.3, 0.9, 1.25):
         for r in np.linspace(-12, 12, 200):
             v = 1.5 * np.log(1 + np.exp(complex(r, alpha)))

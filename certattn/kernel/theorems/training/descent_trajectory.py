@@ -36,6 +36,7 @@ under the tilt. The context of a regression task w, x ~ N(0, Sigma) and y = <w, 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -204,16 +205,20 @@ class Iterate:
 
 
 class DescentStep:
-    """theta -> theta - eta grad R(theta), for `stretches`; evaluations are kept until they are taken."""
+    """theta -> theta - eta grad R(theta), for `stretches`, whose centres come in the order in which steps are asked.
+
+    What was evaluated for a step is kept until the centre comes.
+    """
 
     def __init__(self, loss: contexts.Loss, start: contexts.Trained, size: arb) -> None:
         self._loss, self._start, self._size = loss, start, size
-        self._evaluations: dict[int, contexts.Evaluation] = {}
+        self._evaluated = deque[tuple[list[arb], contexts.Evaluation]]()
 
     def of(self, point: list[arb]) -> Enclosure:
         """Where the step leads."""
         at = self._start.around_all(point)
-        found = self._evaluations[id(point)] = self._loss.at(at)
+        found = self._loss.at(at)
+        self._evaluated.append((point, found))
         image = around((at - found.gradient.scaled(self._size)).entries())
         return Enclosure(image.centre, (image.error + self._size * found.error).upper())
 
@@ -225,8 +230,11 @@ class DescentStep:
         """Those of a stretch. As |I - eta Hess R| <= Lambda there, |Hess R| <= (1 + Lambda) / eta."""
         error, curvature = stretch.error, (1 + stretch.factor) / self._size
         for centre in stretch.centres:
+            asked, evaluation = self._evaluated.popleft()
+            if asked is not centre:
+                raise RuntimeError("a stretch has another centre than the step was asked for")
             point = self._start.around_all(widened(centre, error))
-            yield Iterate(self._loss, point, self._evaluations.pop(id(centre)).within(error, curvature))
+            yield Iterate(self._loss, point, evaluation.within(error, curvature))
 
 
 def iterates(loss: contexts.Loss, start: contexts.Trained, size: arb, steps: int) -> Iterator[Iterate]:

@@ -79,6 +79,7 @@ from certattn.kernel.mathematics.reals import Real, Surd, describe
 from certattn.kernel.mathematics.softmax_powers import PowerSums
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.mathematics.weight_averages import WeightAverage
+from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE
 from certattn.kernel.theorems.training import regression as task
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ KINDS = ("logistic", "power", "table", "lines")
 MAJORANT = Field("majorant", Choice(KINDS), "what lies above E sum p_i^2")
 THETA = Field("theta", Rational(), "the exponent of a power, 0 < theta <= 1")
 TABLE = Field("table", Matrix(), "rows [variance of the scores, value], from variance 0 on")
-NODES = Field("nodes", Vector(), "variances from 0 on, at which q and kappa are enclosed")
-SHELLS = Field("shells", Matrix(), "rows [end, slopes of two lines or more] of shells of x'Sigma^-1 x")
+NODES = Field("nodes", Vector(), "variances of the scores of a query with x'Sigma^-1 x = 1, from 0 on")
+SLOPES = Field("slopes", Vector(), "slopes of two lines or more above what a direction of the query adds")
 
 
 def _optional(*fields: Field[Any]) -> list[Field[Any]]:
@@ -125,14 +126,12 @@ def _optional(*fields: Field[Any]) -> list[Field[Any]]:
 # What is asserted and hinted depends on what is given; the section's schema has all of it.
 ASSERTS_AT_POINT = Record(GAP)
 ASSERTS_OVER_BALL = Record(LENGTH, EXCESS, SHORTFALL, rules=[some_of(EXCESS, SHORTFALL)])
-_MAJORANTS = (Record(), Record(THETA), Record(TABLE), Record(NODES, SHELLS))
+_MAJORANTS = (Record(), Record(THETA), Record(TABLE), Record(NODES, SLOPES))
 MAJORANTS = Variant("majorant", dict(zip(KINDS, _MAJORANTS, strict=True)))
 ASSERTS = Record(*_optional(GAP, LENGTH), EXCESS, SHORTFALL)
-WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, NODES, SHELLS))
+WITNESS = Record(*_optional(MAJORANT, THETA, TABLE, NODES, SLOPES))
 
 
-# -d^2 q/dv^2 is at most this times q.
-MOST_CONCAVE = fmpq(13, 12)
 # Nodes are asked for again at every precision.
 _REMEMBERED = 1024
 
@@ -368,14 +367,12 @@ def _read_lines(stated: Values, asserts: Values) -> Lines:
     if SHORTFALL in asserts:
         expected = "no shortfall beside the majorant lines, which bounds the excess alone"
         raise asserts.node(SHORTFALL).malformed(expected, "a shortfall")
-    nodes = stated[NODES].load().row(0)
+    nodes, slopes = (stated[field].load().row(0) for field in (NODES, SLOPES))
     if len(nodes) < 2:
         raise stated.node(NODES).malformed(_TWO_VARIANCES)
-    columns = stated[SHELLS].load().T
-    if columns.rows < 3:
-        raise stated.node(SHELLS).malformed("rows [end, slope, slope, ...] with two slopes or more")
-    ends, plain, *slopes = (tuple(columns.row(k)) for k in range(columns.rows))
-    return Lines(asserts[LENGTH], tuple(nodes), ends, tuple(slopes), plain)
+    if len(slopes) < 2:
+        raise stated.node(SLOPES).malformed("two slopes or more")
+    return Lines(asserts[LENGTH], tuple(nodes), slopes[0], tuple(slopes[1:]))
 
 
 # -- what proves it
@@ -420,11 +417,11 @@ def _nodes_increase(nodes: tuple[fmpq, ...]) -> Iterator[Obligation]:
 
 
 def _by_lines(stated: StatedGap, lines: Lines) -> Iterator[Obligation]:
-    part, zero, needs = Part.WITNESS, fmpq(0), (*NODES_INCREASE, "shells.increase", "shells.slopes")
+    part, needs = Part.WITNESS, (*NODES_INCREASE, "nodes.reach", "slopes")
+    scale = lambda: ball_of(stated.covariance, stated.given[BALL]).scale()  # noqa: E731
     yield from _nodes_increase(lines.nodes)
-    yield Obligation("shells.increase", min(b - a for a, b in pairwise((zero, *lines.ends))), ">", zero, part)
-    slopes = min(min(each) for each in (lines.plain_slopes, *lines.slopes))
-    yield Obligation("shells.slopes", slopes, ">=", zero, part)
+    yield Obligation("nodes.reach", lines.nodes[-1], ">=", scale, part)
+    yield Obligation("slopes", min(lines.plain_slope, *lines.slopes), ">=", fmpq(0), part)
     excess = lambda: _excess_by_lines(stated, lines)  # noqa: E731
     yield Obligation("excess", excess, "<=", stated.asserts[EXCESS], part, needs)
 

@@ -62,7 +62,8 @@ SABOTAGE: dict[str, Sabotage] = {
     "no bend between nodes": (gap_lines, "MOST_CURVED", fmpq(0), cases.LINES),
     "twice as much of kappa": (gap_lines, "FALLS", fmpq(9), cases.LINES),
     "one value of b": (gap_lines, "SUM", fmpq(0), cases.LINES),
-    "no lines": (gap_lines, "largest_above", lambda *_: arb(0), cases.LINES),
+    "no lines": (gap_lines, "mean", lambda *_: arb(0), cases.LINES),
+    "all of a direction at once": (gap_lines, "share_caps", lambda caps, most: [(0, arb(1))], cases.LINES),
     "half a ramp": (risk_gap, "ramp", lambda start, scale, lower, upper: scale * upper / 2, cases.TABLE),
 }  # fmt: skip
 

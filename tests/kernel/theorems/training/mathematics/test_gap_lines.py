@@ -7,12 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from scipy.stats import chi2
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.weight_growth import weights
-from certattn.kernel.theorems.training.gap_lines import FALLS, MOST_FALLING, MOST_RISING, Gap, Lines
-from certattn.provers.training.gap_shells import lines
-from tools.truth.risk_gap import gap, lines_excess
+from certattn.kernel.theorems.training.gap_lines import FALLS, MOST_RISING, Gap, Lines, added, share_caps
+from certattn.kernel.theorems.training.gap_means import Rule, capped
+from certattn.provers.training.gap_slopes import lines
+from tools.truth.mean_square import moments
+from tools.truth.risk_gap import _capped, _moments_of, gap, lines_excess
 
 Array = np.ndarray
 
@@ -68,12 +71,11 @@ def test_the_barrier_of_the_proof_holds(v: float) -> None:
 
 
 @pytest.mark.parametrize("length", [2, 5, 40, 400])
-def test_kappa_rises_and_falls_no_faster_than_it_is_bounded(length: int) -> None:
+def test_kappa_rises_no_faster_than_it_is_bounded(length: int) -> None:
     for k in range(1, 12):
         v, h = fmpq(k * k, 4), fmpq(1, 1000)
         (q, low), (_, high) = weights(length, v, 48), weights(length, v + h, 48)
-        steep = float(((high - low) / h / q).mid())
-        assert -float(arb(MOST_FALLING).mid()) <= steep <= float(arb(MOST_RISING).mid())
+        assert float(((high - low) / h / q).mid()) <= float(arb(MOST_RISING).mid())
 
 
 @pytest.mark.parametrize(
@@ -82,12 +84,81 @@ def test_kappa_rises_and_falls_no_faster_than_it_is_bounded(length: int) -> None
 def test_the_bound_is_that_of_the_page(length: int, squares: list[float], A2: float, b2: float) -> None:
     """By the second opinion, with q and kappa by quadrature."""
     found = made(length, squares, A2, b2)
-    few = Lines(length, found.nodes[::4], found.ends[::5], tuple(s[::5] for s in found.slopes), found.plain_slopes[::5])
-    columns = (few.ends, few.plain_slopes, *few.slopes)
-    shells = np.array([[float(x.p) / float(x.q) for x in column] for column in columns]).T
-    v = np.array([float(x.p) / float(x.q) for x in few.nodes])
-    again = lines_excess(np.diag(squares), A2, b2, length, v, shells)
-    assert bound(few, squares, A2, b2) == pytest.approx(again, rel=1e-5)
+    few = Lines(length, (*found.nodes[:-1:3], found.nodes[-1]), found.plain_slope, found.slopes[::5])
+    w, slopes = (np.array([float(x.p) / float(x.q) for x in xs]) for xs in (few.nodes, (few.plain_slope, *few.slopes)))
+    again = lines_excess(np.diag(squares), A2, b2, length, w, slopes)
+    # What the rules may be off by is added.
+    assert again * (1 - 1e-6) <= bound(few, squares, A2, b2) <= again * 1.0003
+
+
+@pytest.mark.parametrize("w", [fmpq(1, 50), fmpq(1, 2), fmpq(3)])
+@pytest.mark.parametrize(("length", "dimension"), [(4, 1), (40, 2), (500, 5)])
+def test_means_over_the_length_of_the_query(length: int, dimension: int, w: fmpq) -> None:
+    """By Gauss's rule, with q and kappa by quadrature: means of q from above, those of kappa from below."""
+    caps = (fmpq(1, 3), fmpq(1, 30))
+    with working_precision(64):
+        (seen,) = Rule(length, dimension, arb(fmpq(1, 50)), arb(3), caps, 32).at([w])
+    points, masses = np.polynomial.legendre.leggauss(160)
+    end = np.sqrt(chi2.isf(1e-12, dimension))
+    n = ((points + 1) * end / 2) ** 2
+    masses = masses * end * np.sqrt(n) * chi2.pdf(n, dimension)
+    v = n * float(w.p) / float(w.q)
+    known = np.array([moments(np.sqrt(x), length, 801) for x in v])
+    q, kappa = known[:, 0], (known[:, 0] * (1 + v) - known[:, 2]) / (6 * v)
+    for k in range(4):
+        mean = masses @ (n**k * q)
+        assert mean * (1 - 1e-5) - 1e-7 <= float(seen.q[k]) <= mean * 1.03 + 1e-6
+    factors = [n, *(_capped(float(cap.p) / float(cap.q) * v) for cap in caps)]
+    for value, factor in zip((seen.kappa, *seen.capped), factors, strict=True):
+        mean = masses @ (factor * kappa)
+        assert mean * 0.99 - 2e-5 <= float(value) <= mean + 1e-7
+
+
+def test_what_is_capped_is_below_both_lines() -> None:
+    with working_precision(64):
+        for k in range(1, 40):
+            x = arb(fmpq(k, 10))
+            assert capped(x) < x
+            assert capped(x) < 1
+            assert capped(x) > capped(x - fmpq(1, 20))
+            assert float(capped(x).mid()) == pytest.approx(float(_capped(np.array(k / 10))), rel=1e-12)
+
+
+@pytest.mark.parametrize("most", [fmpq(3), fmpq(1), fmpq(2, 3), fmpq(1, 2), fmpq(1, 5), fmpq(0)])
+def test_shares_mean_no_more_than_is_left(most: fmpq) -> None:
+    caps = (fmpq(1), fmpq(1, 2), fmpq(1, 4))
+    shares = share_caps(caps, arb(most))
+    assert all(share >= 0 for _, share in shares)
+    mean = sum((share * caps[k] for k, share in shares), arb(0))
+    assert mean <= most + fmpq(1, 10**12)
+    assert mean >= min(most, fmpq(1)) - fmpq(1, 10**12)
+    assert sum((share for _, share in shares), arb(0)) < 1 + fmpq(1, 10**12)
+
+
+@pytest.mark.parametrize(("squares", "b2"), [([1.0], 1.0), ([1.0, 1.0], 5.0), ([0.4, 1.0], 2.0)])
+def test_lines_between_nodes_are_above_what_is_averaged(squares: list[float], b2: float) -> None:
+    """At points in the cells, for the true bracket of every direction, at the length and at longer ones."""
+    low, high, d, trace = squares[0], squares[-1], len(squares), sum(squares)
+    points, masses = np.polynomial.legendre.leggauss(120)
+    end = np.sqrt(chi2.isf(1e-10, d))
+    n = ((points + 1) * end / 2) ** 2
+    masses = masses * end * np.sqrt(n) * chi2.pdf(n, d)
+    with working_precision(64):
+        task = Gap(d, arb(trace), arb(low), arb(high), arb(1), arb(b2))
+        nodes = tuple(fmpq(k, 12) for k in range(13))
+        cells = [added(task, cell) for cell in Lines(15, nodes, fmpq(0), (fmpq(0),)).cells(task, 32)]
+    for length in (15, 22, 60):
+        logarithm, kappa_of = _moments_of(length, 40.0)
+        for cell in cells:
+            for part in (0.0, 0.3, 0.7, 1.0):
+                left, right = (float(x.p) / float(x.q) for x in (cell.cell.left, cell.cell.right))
+                w = left + part * (right - left)
+                s = np.sqrt(np.minimum(n * w, 40.0))
+                q, kappa = np.exp(logarithm(s)), kappa_of(s)
+                for share in np.linspace(low, high, 4):
+                    size = np.sqrt(share * b2 * n * w)
+                    bracket = q * (b2 * trace + 2 * size * np.sqrt(high * n) - size**2) - 6 * kappa * size**2
+                    assert masses @ bracket <= float(cell.above(fmpq(0))) + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_powers import PowerSums
+from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE
 from certattn.kernel.theorems.training.risk_gap import (
-    MOST_CONCAVE,
     Logistic,
     Majorant,
     Power,
