@@ -11,8 +11,8 @@ import numpy as np
 
 from certattn.kernel.document.quoting import listed
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.training.context_losses import LABELS, QUERIES, TARGETS, TOKENS
 from certattn.kernel.theorems.training.descent_trajectory import REGRESSION, TASKS
+from certattn.kernel.theorems.training.stated_prompts import LABELS, QUERIES, TARGETS, TOKENS
 from certattn.provers.array_files import ONLY, open_array_file
 from certattn.provers.array_inputs import Source, by_field
 

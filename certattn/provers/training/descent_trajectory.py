@@ -16,7 +16,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Record
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
-from certattn.kernel.theorems.training.context_losses import TOKENS
 from certattn.kernel.theorems.training.descent_trajectory import (
     EACH,
     FINITE,
@@ -27,6 +26,7 @@ from certattn.kernel.theorems.training.descent_trajectory import (
     read_given,
 )
 from certattn.kernel.theorems.training.regression import COVARIANCE, read_covariance
+from certattn.kernel.theorems.training.stated_prompts import TOKENS
 from certattn.provers.array_inputs import Source, placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Yaml, to_plot
 from certattn.provers.exact_inputs import exact, require_one_of

@@ -17,8 +17,8 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.context_losses import LABELS, QUERIES, TARGETS, TOKENS
 from certattn.kernel.theorems.training.held_out_risk import LARGEST, THEOREM, HeldOut, p_value, read, read_given
+from certattn.kernel.theorems.training.stated_prompts import LABELS, QUERIES, TARGETS, TOKENS
 from certattn.provers.array_inputs import placed
 from certattn.provers.commands import ARRAY, DATA, Argument, Command, Option, Whole, Yaml, to_plot
 from certattn.provers.doubts import rare

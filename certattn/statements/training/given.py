@@ -5,10 +5,10 @@ from __future__ import annotations
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.training.context_losses import LABELS, QUERIES, TARGETS, TOKENS, StatedPrompts
 from certattn.kernel.theorems.training.regression import A, B
 from certattn.kernel.theorems.training.shifted_risk import QUERY, RISK, TASKS
 from certattn.kernel.theorems.training.shifted_risk import TOKENS as SHIFTED_TOKENS
+from certattn.kernel.theorems.training.stated_prompts import LABELS, QUERIES, TARGETS, TOKENS, StatedPrompts
 
 _SHOWN_LENGTHS = 16
 # Of the covariances T, Q and W of tokens, query and tasks at test time.

@@ -71,6 +71,7 @@ from certattn.kernel.mathematics.laws import Law
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import context_losses as contexts
 from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training import stated_prompts
 
 # -- what is given
 
@@ -85,8 +86,8 @@ WEIGHTS_START = Field("start", Record(U, V), "where both descents start")
 LAWS = Field("laws", Listing(LAW), "law of the tokens of infinite prompts: one for all prompts, or one for each")
 
 REGRESSION, ATTENTION = "regression", "attention"
-OF_TASKS = Record(task.COVARIANCE, TASKS, task.START, STEP, STEPS, *contexts.REGRESSION_PROMPTS)
-OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *contexts.ATTENTION_PROMPTS)
+OF_TASKS = Record(task.COVARIANCE, TASKS, task.START, STEP, STEPS, *stated_prompts.REGRESSION_PROMPTS)
+OF_LAWS = Record(LAWS, WEIGHTS_START, STEP, STEPS, *stated_prompts.ATTENTION_PROMPTS)
 GIVEN = Variant("model", {REGRESSION: OF_TASKS, ATTENTION: OF_LAWS})
 
 # -- what is asserted
@@ -313,10 +314,10 @@ def pairs(
         yield Pair(k, left, right)
 
 
-def _loss_in(prompts: contexts.StatedPrompts, tier: Tier | None) -> contexts.Loss:
+def _loss_in(prompts: stated_prompts.StatedPrompts, tier: Tier | None) -> contexts.Loss:
     """The loss over these prompts, in balls or in binary64. Raises Binary64Error."""
     if tier is None:
-        return prompts.loss()
+        return contexts.loss_of(prompts)
     # Imported where it is tried: it needs numpy.
     from certattn.kernel.theorems.training.stored_losses import StoredLoss
 
@@ -335,7 +336,7 @@ class Descents:
 
     model: str
     given: Values
-    prompts: contexts.StatedPrompts
+    prompts: stated_prompts.StatedPrompts
     infinite: Callable[[], contexts.Loss]
     weights: tuple[ExactMatrix, ExactMatrix]
 
@@ -391,7 +392,7 @@ def _regression(given: Values) -> Descents:
     covariance, tasks = task.read_covariance(given[task.COVARIANCE]), given.get(TASKS)
     size = covariance.rows
     given[task.START][task.A].require_shape(size, size, "like the covariance")
-    prompts = contexts.read_regression_prompts(given, size)
+    prompts = stated_prompts.read_regression_prompts(given, size)
     if tasks is not None:
         tasks.require_shape(prompts.count, size, "(a task per query)")
 
@@ -400,7 +401,9 @@ def _regression(given: Values) -> Descents:
             regression = task.regression_of_balls(covariance)
             return PopulationLoss(regression, largest_eigenvalue(regression.covariance.balls, ctx.prec))
         slopes = tasks.load() @ covariance
-        return prompts.loss_of([TaskContext(contexts.balls_of(slopes.take_rows([n]))) for n in range(prompts.count)])
+        return contexts.loss_in(
+            prompts, [TaskContext(contexts.balls_of(slopes.take_rows([n]))) for n in range(prompts.count)]
+        )
 
     return Descents(REGRESSION, given, prompts, infinite, _weights(given[task.START]))
 
@@ -413,12 +416,12 @@ def _attention(given: Values) -> Descents:
             raise law.node.malformed(f"dimension {size}, like the first law", f"{law.dimension}")
     start[U].require_shape(size, None, "like the law of the tokens")
     start[V].require_shape(None, size, "like the law of the tokens")
-    prompts = contexts.read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
+    prompts = stated_prompts.read_attention_prompts(given, size, start[U].shape[1], start[V].shape[0])
     if len(laws) not in (1, prompts.count):
         expected = f"one law, or one for each of {counted(prompts.count, 'prompt')}"
         raise given.node(LAWS).malformed(expected, counted(len(laws), "law"))
     each: list[StatedLaw] = laws if len(laws) == prompts.count else laws * prompts.count
-    infinite = lambda: prompts.loss_of([LawContext(law.law.map(arb)) for law in each])  # noqa: E731
+    infinite = lambda: contexts.loss_in(prompts, [LawContext(law.law.map(arb)) for law in each])  # noqa: E731
     return Descents(ATTENTION, given, prompts, infinite, _weights(start))
 
 

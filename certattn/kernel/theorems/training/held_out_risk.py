@@ -40,7 +40,7 @@ from certattn.kernel.document.schema import Field, Rational, Record, Values, som
 from certattn.kernel.given.bounds import Probability
 from certattn.kernel.mathematics.betting import wealth
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.context_losses import (
+from certattn.kernel.theorems.training.stated_prompts import (
     LABELS,
     QUERIES,
     REGRESSION_PROMPTS,

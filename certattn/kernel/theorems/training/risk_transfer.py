@@ -79,11 +79,12 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
 from certattn.kernel.theorems.training import context_losses as contexts
 from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training import stated_prompts
 from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, product_reach, steps
 
 LENGTH = Field("length", Rational(minimum=2), "the least length L of the prompts, an integer")
 OF_LENGTHS = Record(task.COVARIANCE, task.START, LENGTH)
-GIVEN = ByKey({"tokens": Record(task.COVARIANCE, task.START, *contexts.REGRESSION_PROMPTS), "length": OF_LENGTHS})
+GIVEN = ByKey({"tokens": Record(task.COVARIANCE, task.START, *stated_prompts.REGRESSION_PROMPTS), "length": OF_LENGTHS})
 
 RISK = Field("risk", Rational(minimum=0), "bound of the risk R_L")
 TIME = Field("time", Rational(above=0), "time from which it holds")
@@ -477,7 +478,7 @@ class StatedTransfer:
     asserts: Values
     covariance: ExactMatrix
     start: task.Parameters
-    prompts: contexts.StatedPrompts | None
+    prompts: stated_prompts.StatedPrompts | None
     order: int
     pieces: int
     travel: fmpq
@@ -526,7 +527,7 @@ class StatedTransfer:
 
     def _polygon(self) -> tuple[contexts.Loss, Leg]:
         assert self.prompts is not None
-        loss, time = self.prompts.loss(), self.asserts[TIME]
+        loss, time = contexts.loss_of(self.prompts), self.asserts[TIME]
         start = contexts.Trained.around(self.start.A, ExactMatrix.row_vector([self.start.b]))
         *_, last = legs(loss, start, time, time / self.pieces, self.travel)
         return loss, last
@@ -544,7 +545,7 @@ def read(certificate: Certificate) -> StatedTransfer:
     if form == "tokens":
         if TUBE in asserts:
             raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
-        prompts = contexts.read_regression_prompts(given, covariance.rows)
+        prompts = stated_prompts.read_regression_prompts(given, covariance.rows)
     elif given[LENGTH].q != 1:
         raise given.node(LENGTH).malformed("an integer >= 2", describe(given[LENGTH]))
     order, pieces = task.hinted(hints, ORDER, DEFAULT_ORDER), task.hinted(hints, PIECES, DEFAULT_PIECES)

@@ -15,16 +15,8 @@ from certattn.kernel.errors import RefusedError
 from certattn.kernel.given.stored_arrays import holds_doubles, naming_what_is_not_finite, stored_rows
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import inflated
-from certattn.kernel.theorems.training.context_losses import (
-    LABELS,
-    QUERIES,
-    TARGETS,
-    TOKENS,
-    Curvatures,
-    Evaluation,
-    StatedPrompts,
-    Trained,
-)
+from certattn.kernel.theorems.training.context_losses import Curvatures, Evaluation, Trained
+from certattn.kernel.theorems.training.stated_prompts import LABELS, QUERIES, TARGETS, TOKENS, StatedPrompts
 
 
 class StoredLoss:

@@ -16,7 +16,7 @@ from certattn.kernel.decide.obligation import Obligation, Part
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.theorems.training import context_losses, descent_trajectory
-from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, StatedPrompts, Trained
+from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures, Evaluation, Trained
 from certattn.kernel.theorems.training.descent_trajectory import DescentStep
 
 cases = Cases("trajectory_cases")
@@ -102,7 +102,8 @@ SABOTAGE: dict[str, Sabotage] = {
     "the distance is 0": (descent_trajectory.Pair, "distance", lambda self: arb(0)),
     "gaps at the other place": (
         descent_trajectory.Pair, "compared", lambda self, at: (self.finite.evaluation, self.infinite.evaluation)),
-    "the first prompt only": (StatedPrompts, "loss", lambda self, loss=StatedPrompts.loss: _of_first(loss(self))),
+    "the first prompt only": (
+        context_losses, "loss_of", lambda prompts, loss=context_losses.loss_of: _of_first(loss(prompts))),
     "equal weights": (
         context_losses.FinitePrompt, "_weighted",
         lambda self, near: context_losses.WeightedPrompt(self.tokens, [arb(1)] * self._keys.nrows(), arb(0))),

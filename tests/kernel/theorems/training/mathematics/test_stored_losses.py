@@ -9,7 +9,7 @@ from flint import arb
 
 from certattn.kernel.document.certificate import load
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.theorems.training.context_losses import Trained
+from certattn.kernel.theorems.training.context_losses import Trained, loss_of
 from certattn.kernel.theorems.training.descent_trajectory import Descents, read
 from certattn.kernel.theorems.training.stored_losses import StoredLoss
 
@@ -27,12 +27,12 @@ def test_balls_lie_within_what_binary64_encloses(stated: Descents) -> None:
         # A point that is no double, so that the way to the nearest one counts.
         point = start + start.scaled(arb(1) / 7)
         loss = StoredLoss(stated.prompts)
-        rough, sharp = loss.at(point), stated.prompts.loss().at(point)
+        rough, sharp = loss.at(point), loss_of(stated.prompts).at(point)
         assert rough.risk.contains(sharp.risk)
         apart = (rough.gradient - sharp.gradient).norm()
         assert apart <= rough.error + sharp.error
         assert rough.error < 1e-9 * (1 + float(sharp.gradient.norm()))
-        around, exact = loss.curvatures(point, arb(0)), stated.prompts.loss().curvatures(point, arb(0))
+        around, exact = loss.curvatures(point, arb(0)), loss_of(stated.prompts).curvatures(point, arb(0))
         # Norms of Jacobians bound the curvature that eigenvalues enclose.
         assert around.upward <= exact.upward * (1 + arb(2) ** -30)
 
