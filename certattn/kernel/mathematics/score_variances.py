@@ -278,13 +278,19 @@ def _over_gammas(coefficients: Sequence[arb], shape: fmpq) -> arb_poly:
 
 
 def _exponential(coefficients: Sequence[arb]) -> list[arb]:
-    """Of a power series, to as many terms."""
+    """Of a power series, to as many terms: of a small part of it, squared, as that of a large one cancels."""
     # Here alone: derivations read the formulas of this module with symbols, which have no power series.
     from flint import arb_series
 
-    cap, ctx.cap = ctx.cap, len(coefficients)
+    terms = len(coefficients)
+    size = sum((abs(a) for a in coefficients), arb(0))
+    halvings = int(size.upper().ceil().unique_fmpz() or 0).bit_length() if size.is_finite() is True else 0
+    cap, ctx.cap = ctx.cap, terms
     try:
-        return list(arb_series(coefficients, prec=len(coefficients)).exp().coeffs())
+        found = arb_series([a / 2**halvings for a in coefficients], prec=terms).exp()
+        for _ in range(halvings):
+            found *= found
+        return list(found.coeffs())
     finally:
         ctx.cap = cap
 

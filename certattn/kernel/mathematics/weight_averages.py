@@ -30,6 +30,7 @@ from functools import cached_property, lru_cache
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.concentrated_scores import concentrated_mean
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import strip_error, within
 from certattn.kernel.mathematics.query_averages import QueryAverage
@@ -41,6 +42,7 @@ from certattn.kernel.mathematics.weight_growth import (
     near_zero,
     thinned_collision,
     weights,
+    weights_at,
 )
 from certattn.kernel.methods import method
 
@@ -49,7 +51,9 @@ _STRIP, _SCALE, _CELLS = fmpq(5, 4), fmpq(3, 2), 64
 # gamma is one of so many multiples of the largest that is admitted, or of 1.
 _GROWTHS = 8
 _FEWEST_BITS = 12
-_MOST_NODES = 4_000
+_MOST_NODES = 2_000
+# Of a mean where the variance of the scores hardly varies, this is close.
+_ENOUGH_BITS = 28
 # More bits cost too much: what is not decided then is not decided.
 _MOST_BITS = 64
 # |dq/dv| and |d kappa/dv| are at most this.
@@ -84,8 +88,15 @@ class WeightAverage:
         law = ScoreVariance(self.of_q)
         f, g = law.form(self.of_q), law.form(self.of_kappa)
         if law.rank == 0:
-            q, kappa = weights(self.length, law.offset, 2 * bits)
+            q, kappa = weights_at(self.length, law.offset, 2 * bits)
             return q * f.constant + kappa * g.constant
+        nearly = concentrated_mean(self.length, self.of_q, self.of_kappa, 2 * bits)
+        if (nearly.rad() < abs(nearly) * arb(2) ** -min(bits * 3 // 4, _ENOUGH_BITS)) is True:
+            return nearly
+        found = self._by_rule(law, f, g, bits)
+        return nearly if not found.is_finite() or (nearly.rad() < found.rad()) is True else found
+
+    def _by_rule(self, law: ScoreVariance, f: Form, g: Form, bits: int) -> arb:
         # The average may be as small as q, which is at least 1/L.
         densities = law.densities([f, g], bits + self.length.bit_length())
         if densities is None:
@@ -135,6 +146,8 @@ class _Rule:
         weighs, steps = self._weighs(), self._steps(bits)
         error = strip_error(arb(_STRIP), fmpq(1, steps)) * weighs
         total, nodes = arb(0), self._nodes(steps, bits)
+        if len(nodes) >= _MOST_NODES:
+            return arb.nan()
         largest = max(node.size for node in nodes)
         for node in nodes:
             q, kappa = self._at(node.t, _enough(bits, node.size / largest))
@@ -171,7 +184,7 @@ class _Rule:
 
     def _steps(self, bits: int) -> int:
         """1/h: errors that are small beside the average, about."""
-        q, _ = weights(self._length, min(self._law.offset + self._mean_square(), fmpq(MOST_VARIANCE)), _FEWEST_BITS)
+        q, _ = weights_at(self._length, min(self._law.offset + self._mean_square(), fmpq(MOST_VARIANCE)), _FEWEST_BITS)
         least = min(self._strip(0, gamma) for gamma in self._growths)
         nats = fmpq(7, 10) * bits * 3 / 4 + (self._weighs() * least / (q * self._mean(0, fmpq(0)))).log()
         return max(1, _ceiling(nats / (2 * arb.pi() * _STRIP)))
