@@ -88,10 +88,12 @@ if TYPE_CHECKING:
 class Square(Scale):
     """A number > 0: a rational or the root of one."""
 
+    expected = "a number > 0"
+
     def read(self, node: Node, reading: Reading) -> Real:
         value = super().read(node, reading)
         if isinstance(value, fmpq) and (value > 0) is not True:
-            raise node.malformed("a number > 0")
+            raise node.malformed(self.expected)
         return value
 
 
