@@ -211,7 +211,8 @@ class ScoreVariance:
         if not centred:
             exponents = _plus(exponents, [beta * pull / 2 for pull in along(x * x.transpose())])
             rays = [along(x * row) for row in _rows(_balls([arb(1)] * k))]
-        g = arb_poly(_exponential(exponents))
+        # All of them: a sum of series ends where both have zeros alone.
+        g = arb_poly(_exponential(_truncated(exponents, terms)))
         found = []
         for form in forms:
             inner = _plus([form.constant], [beta * spread for spread in along(form.square)])

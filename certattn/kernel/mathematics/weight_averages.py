@@ -54,6 +54,10 @@ _FEWEST_BITS = 12
 _MOST_NODES = 2_000
 # Of a mean where the variance of the scores hardly varies, this is close.
 _ENOUGH_BITS = 28
+# Where nothing else is known, it is known well enough when it is off by no larger share.
+_POOR = fmpq(1, 100)
+# For messages: where the terms of a density become too many.
+_MOST_RATIO = 400
 # More bits cost too much: what is not decided then is not decided.
 _MOST_BITS = 64
 # |dq/dv| and |d kappa/dv| are at most this.
@@ -94,7 +98,19 @@ class WeightAverage:
         if (nearly.rad() < abs(nearly) * arb(2) ** -min(bits * 3 // 4, _ENOUGH_BITS)) is True:
             return nearly
         found = self._by_rule(law, f, g, bits)
-        return nearly if not found.is_finite() or (nearly.rad() < found.rad()) is True else found
+        if found.is_finite() is not True:
+            return nearly if (nearly.rad() < abs(nearly) * _POOR) is True else arb.nan()
+        return nearly if (nearly.rad() < found.rad()) is True else found
+
+    def unknown(self) -> str:
+        """Why no value is known."""
+        ratio = int((1 / (1 - ScoreVariance(self.of_q).spread)).floor())
+        if ratio < _MOST_RATIO // 4:
+            return "the law of the variance of the scores is too narrow or too wide for quadrature; state the query itself"
+        return (
+            f"the scores vary about {ratio} times as much along one direction of the queries as along another; averages "
+            f"are enclosed up to about {_MOST_RATIO} times"
+        )
 
     def _by_rule(self, law: ScoreVariance, f: Form, g: Form, bits: int) -> arb:
         # The average may be as small as q, which is at least 1/L.

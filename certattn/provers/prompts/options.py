@@ -44,6 +44,8 @@ def with_length(inputs: dict[str, Any]) -> dict[str, Any]:
     if lengths is not None and length is not None:
         count = length["at_least"] if isinstance(length, dict) else length
         length = {"at_least": count} if lengths == ONWARDS else count
+    if length is None and "law" in given:
+        raise UsageError("no length; expected `length` in the file, or --length")
     return {**inputs, "given": {**given, **({} if length is None else {"length": length})}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 from pathlib import Path
 from typing import Any
@@ -126,8 +126,12 @@ def generate(
 def _known_digits(bounds: Bounds) -> int:
     """Of the mean over queries, at the working precision: more would ask the checker for more bits."""
     value = bounds.ranges["mean_square"].upper
-    if value is None or not value().is_finite() or not value().mid() > 0:
-        raise NotProvedError("scores that vary so differently are not averaged; use the method integral")
+    try:
+        known = value is not None and value().is_finite() and value().mid() > 0
+    except NoBound as reason:
+        raise NotProvedError(str(reason)) from None
+    if value is None or not known:
+        raise NotProvedError("the mean is not known closely; use the method integral")
     if value().rad() == 0:
         return DIGITS
     return max(1, decimal_exponent(midpoint(value())) - decimal_exponent(midpoint(arb(value().rad()))) + 1)
@@ -311,6 +315,16 @@ def _mean(mean: list[arb], digits: int) -> Plain:
     return {"value": [format_rational(nearest(entry, places)) for entry in mean], "radius": format_rational(radius)}
 
 
+def by_integral(certificate: Certificate) -> Iterator[str]:
+    """An average over queries that is bounded from above alone."""
+    witness = certificate.witness
+    if witness is not None and isinstance(witness.value, dict) and witness.value.get("method") == "integral":
+        yield (
+            "the method integral bounds the mean from above alone, often several times too large; exact is for scores "
+            "of a variance up to 64 that vary at most about 400 times as much along one direction as along another"
+        )
+
+
 COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
     STATED_LENGTH,
@@ -324,4 +338,5 @@ COMMAND = Command(
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
     inputs=with_length,
+    doubts=[by_integral],
 )

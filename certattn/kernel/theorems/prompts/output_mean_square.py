@@ -40,7 +40,7 @@ from functools import cached_property, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
+from certattn.kernel.decide.obligation import NoBound, NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
@@ -225,11 +225,20 @@ def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bo
         if prompt.length == 1:
             return Bounds({"mean_square": Enclosure.of(partial(_of_one_token, prompt))})
         if method.name == "exact":
-            return Bounds({"mean_square": Enclosure.of(prompt.exact(prompt.length).value)})
+            return Bounds({"mean_square": Enclosure.of(partial(_averaged, prompt))})
         return Bounds({"mean_square": Enclosure(None, partial(_by_integral, prompt, prompt.length))})
     if method.name == "general":
         return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
     return closed_bounds(method.name, prompt, wanted)
+
+
+def _averaged(prompt: AveragedPrompt) -> arb:
+    """The number itself. Raises NoBound."""
+    average = prompt.exact(prompt.length)
+    value = average.value()
+    if value.is_finite() is not True:
+        raise NoBound(f"{average.unknown()}; use the method integral")
+    return value
 
 
 def _of_one_token(prompt: AveragedPrompt) -> arb:
