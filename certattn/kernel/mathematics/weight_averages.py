@@ -106,10 +106,10 @@ class WeightAverage:
         """Why no value is known."""
         ratio = int((1 / (1 - ScoreVariance(self.of_q).spread)).floor())
         if ratio < _MOST_RATIO // 4:
-            return "the law of the variance of the scores is too narrow or too wide for quadrature; state the query itself"
+            return "the variance of the scores varies too little or too much for quadrature; state the query itself"
         return (
-            f"the scores vary about {ratio} times as much along one direction of the queries as along another; averages "
-            f"are enclosed up to about {_MOST_RATIO} times"
+            f"the scores vary about {ratio} times as much along one direction of the queries as along another; "
+            f"averages are enclosed up to about {_MOST_RATIO} times"
         )
 
     def _by_rule(self, law: ScoreVariance, f: Form, g: Form, bits: int) -> arb:
