@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb, fmpq, fmpq_mat
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import within
@@ -29,75 +29,80 @@ def concentrated_mean(length: int, of_q: QueryAverage, of_kappa: QueryAverage, b
     """E[q f + kappa g] for L >= 2, q and kappa to so many bits; not finite where e^v has no mean."""
     if not of_q.admits(fmpq(1)):
         return arb.nan()
-    plain = _Moments.of(of_q)
-    centre = plain.mean(plain.N)
-    tilted = plain.tilted()
     zero = ExactMatrix.zero(of_q.N.rows, of_q.N.columns)
+    centre = QueryAverage(of_q.mean, of_q.covariance, fmpq(0), of_q.N, of_q.N).plain()
+    plain = Moments.of(of_q)
+    tilted = plain.tilted()
+    if tilted is None:
+        return arb.nan()
     growth = QueryAverage(of_q.mean, of_q.covariance, fmpq(1), zero, of_q.N).exponential(fmpq(1)) * (-arb(centre)).exp()
     here, there = (weights_at(length, v, bits) for v in (centre, centre + _STEP))
     curved = MOST_CURVED / 2
     total = arb(0)
     for k, average in enumerate((of_q, of_kappa)):
         slope = (there[k] - here[k]) / _STEP + within(curved * there[0] * _STEP)
-        B = _rational(average.B)
-        total += here[k] * (average.constant + plain.mean(B)) + slope * plain.pair(plain.N, B)
-        constant, form = abs(average.constant), _form_above(average.B)
+        B, constant, form = balls(average.B), abs(average.constant), _form_above(average.B)
+        # E (v - c) f is their covariance.
+        total += here[k] * average.plain() + slope * plain.pair(plain.N, B)
         squares = plain.square(centre, constant, form) + growth * tilted.square(centre, constant, form)
         total += within(curved * here[0] * squares)
     return total
 
 
-def _form_above(B: ExactMatrix) -> fmpq_mat:
+def _form_above(B: ExactMatrix) -> arb_mat:
     """A form that is at least |z'B z|."""
     for signed in (B, -B):
         if signed.is_positive_semidefinite():
-            return _rational(signed)
+            return balls(signed)
     # No eigenvalue is above the largest sum of the sizes of a row's entries.
     most = max(sum((abs(entry) for entry in row), fmpq(0)) for row in B.to_rows())
-    return _rational(ExactMatrix.identity(B.rows).scaled(most))
+    return balls(ExactMatrix.identity(B.rows).scaled(most))
 
 
 @dataclass(frozen=True)
-class _Moments:
-    """Moments of quadratic forms of z ~ N(m, S), exactly, and N of v = z'N z."""
+class Moments:
+    """Moments of quadratic forms of z ~ N(m, S), in balls, and N of v = z'N z."""
 
-    m: fmpq_mat
-    S: fmpq_mat
-    N: fmpq_mat
+    m: arb_mat
+    S: arb_mat
+    N: arb_mat
 
     @classmethod
-    def of(cls, average: QueryAverage) -> _Moments:
-        return cls(_rational(average.mean.T), _rational(average.covariance), _rational(average.N))
+    def of(cls, average: QueryAverage) -> Moments:
+        return cls(balls(average.mean.T), balls(average.covariance), balls(average.N))
 
-    def tilted(self) -> _Moments:
-        """Of the law that is weighted with e^v."""
-        one = _rational(ExactMatrix.identity(self.S.nrows()))
-        S = (one - 2 * self.S * self.N).inv() * self.S
-        return _Moments(self.m + 2 * S * self.N * self.m, S, self.N)
+    def tilted(self) -> Moments | None:
+        """Of the law that is weighted with e^v; None where the working precision does not tell."""
+        one = balls(ExactMatrix.identity(self.S.nrows()))
+        try:
+            S = (one - self.S * self.N * 2).solve(self.S)
+        except ZeroDivisionError:
+            return None
+        return Moments(self.m + S * self.N * self.m * 2, S, self.N)
 
-    def mean(self, B: fmpq_mat) -> fmpq:
+    def mean(self, B: arb_mat) -> arb:
         """E z'B z."""
         return _trace(B * self.S) + self._at(B)
 
-    def pair(self, A: fmpq_mat, B: fmpq_mat) -> fmpq:
+    def pair(self, A: arb_mat, B: arb_mat) -> arb:
         """The covariance of z'A z and z'B z."""
         return 2 * _trace(A * self.S * B * self.S) + 4 * self._at(A * self.S * B)
 
-    def square(self, centre: fmpq, constant: fmpq, B: fmpq_mat) -> fmpq:
+    def square(self, centre: fmpq, constant: fmpq, B: arb_mat) -> arb:
         """E[(v - centre)^2 (constant + z'B z)], by joint cumulants."""
         N, S = self.N, self.S
         off, mean = self.mean(N) - centre, constant + self.mean(B)
         triple = 8 * (_trace(N * S * N * S * B * S) + 2 * self._at(N * S * N * S * B) + self._at(N * S * B * S * N))
         return mean * (off * off + self.pair(N, N)) + 2 * off * self.pair(N, B) + triple
 
-    def _at(self, A: fmpq_mat) -> fmpq:
+    def _at(self, A: arb_mat) -> arb:
         """m'A m."""
         return (self.m.transpose() * A * self.m)[0, 0]
 
 
-def _rational(matrix: ExactMatrix) -> fmpq_mat:
-    return fmpq_mat(matrix.numerators) * fmpq(1, matrix.denominator)
+def balls(matrix: ExactMatrix) -> arb_mat:
+    return arb_mat(matrix.numerators) * (1 / arb(matrix.denominator))
 
 
-def _trace(matrix: fmpq_mat) -> fmpq:
-    return sum((matrix[i, i] for i in range(matrix.nrows())), fmpq(0))
+def _trace(matrix: arb_mat) -> arb:
+    return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))

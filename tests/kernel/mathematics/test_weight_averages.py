@@ -9,7 +9,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics import score_variances, weight_averages
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.concentrated_scores import _Moments, _rational, concentrated_mean
+from certattn.kernel.mathematics.concentrated_scores import Moments, balls, concentrated_mean
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.score_variances import ScoreVariance
@@ -219,8 +219,10 @@ def rule_of(f: QueryAverage, g: QueryAverage) -> tuple[ScoreVariance, score_vari
 def test_moments_by_joint_cumulants() -> None:
     """E[(v - c)^2 (2 + z'B z)], plain and weighted with e^v, against drawn z."""
     f = average([["1/2", "-1/3"]], [["1/8", "1/16"], ["1/16", "1/5"]], fmpq(2), INDEFINITE, PLANE[2])
-    plain = _Moments.of(f)
-    found = [float(arb(law.square(fmpq(1, 3), fmpq(2), _rational(f.B)))) for law in (plain, plain.tilted())]
+    plain = Moments.of(f)
+    tilted = plain.tilted()
+    assert tilted is not None
+    found = [float(law.square(fmpq(1, 3), fmpq(2), balls(f.B))) for law in (plain, tilted)]
     rng = np.random.default_rng(3)
     z = rng.multivariate_normal(doubles(f.mean)[0], doubles(f.covariance), size=1_000_000)
     v, form = (np.einsum("ni,ij,nj->n", z, doubles(each), z) for each in (f.N, f.B))
