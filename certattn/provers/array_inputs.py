@@ -266,7 +266,9 @@ def _require_numbers(field: str, source: Source, dimensions: tuple[int, int]) ->
     least, most = dimensions
     if not least <= len(shape) <= most:
         expected = (
-            f"two dimensions: one row for each of the {field}" if least == most else f"{least} to {most} dimensions"
+            f"two dimensions: one row for each of the {field}{_as_rows(shape)}"
+            if least == most
+            else f"{least} to {most} dimensions"
         )
         raise UsageError(f"{what} has the shape {shape}, expected {expected}")
     if 0 in shape:
@@ -278,6 +280,13 @@ def _require_numbers(field: str, source: Source, dimensions: tuple[int, int]) ->
     size, most = math.prod(shape) * DTYPES[dtype], DEFAULT_LIMITS.max_tensor_bytes
     if size > most:
         raise UsageError(f"{what} has the shape {shape}, which is {size} bytes; expected at most {most}")
+
+
+def _as_rows(shape: tuple[int, ...]) -> str:
+    """What makes two dimensions of others."""
+    if len(shape) == 1:
+        return f", here the shape ({shape[0]}, 1): reshape(-1, 1)"
+    return f", prompt after prompt: reshape(-1, {shape[-1]})" if len(shape) > 2 else ""
 
 
 def _stays(source: InFile, folder: Path, data: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from generating import refuses, states
 
 import certattn
+from certattn.kernel.errors import UsageError
 
 Run = Callable[..., Any]
 
@@ -130,3 +131,18 @@ def test_errors_in_arrays_from_python_name_the_array(folder: Path) -> None:
         certattn.generate(
             "descent-trajectory", folder / "made.yaml", given={**given, **prompts(tokens=spoilt(5, 1, np.nan))}
         )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "labels", "said"),
+    [((4, 8, 2), (32, 1), "prompt after prompt: reshape(-1, 2)"), ((32, 2), (32,), "here the shape (32, 1)")],
+)
+def test_arrays_of_other_shapes(tmp_path: Path, tokens: tuple[int, ...], labels: tuple[int, ...], said: str) -> None:
+    arrays = {"tokens": np.ones(tokens), "labels": np.ones(labels), "queries": np.ones((4, 2))}
+    given = {
+        "model": "regression", "covariance": np.eye(2), "start": {"A": [["1/2", 0], [0, "1/2"]], "b": "1/2"},
+        "step": "1/20", "steps": 2, "targets": np.ones((4, 1)), **arrays,
+    }  # fmt: skip
+    with pytest.raises(UsageError) as refused:
+        certattn.generate("descent-trajectory", tmp_path / "out.yaml", given=given)
+    assert said in str(refused.value)

@@ -11,7 +11,7 @@ from generating import refuses, states
 
 from certattn import generate as generate_certificate
 from certattn.kernel.errors import NotProvedError, UsageError
-from certattn.provers.training import gap_tables
+from certattn.provers.training import gap_lengths, gap_tables
 
 Run = Callable[..., Any]
 BALL = "covariance: [[1]]\nball: {A_squared: 1/4, b_squared: 1}\n"
@@ -77,3 +77,30 @@ def test_a_table_that_would_be_too_long_says_what_to_take_instead(
     given = {"covariance": [["1"]], "ball": {"A_squared": "1/4", "b_squared": "1"}}
     with pytest.raises(NotProvedError, match=r"more than 3 rows; take another majorant \(--majorant logistic or power"):
         generate_certificate("risk-gap", folder / "gap.yaml", given=given, length=50)
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        (BALL.replace("1/4", "0"), ("--excess", "0.1"), "a number > 0"),
+        (
+            "covariance: [[1, 0], [0, 1/30]]\nlength: 64\nparameters: {A: [[1, 0], [0, 1]], b: 1}\n",
+            (),
+            "902 times as much along one direction",
+        ),
+    ],
+)
+def test_reasons_have_numbers(generate: Run, task: str, options: tuple[str, ...], said: str) -> None:
+    assert said in " ".join(generate("risk-gap", task, *options).err.split())
+
+
+def test_another_majorant_is_named(generate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gap_lengths, "_LONGEST", 100)
+    err = generate("risk-gap", BALL, "--excess", "1e-9", "--majorant", "logistic").err
+    assert "try --majorant power" in " ".join(err.split())
+
+
+def test_tokens_that_hardly_vary_take_no_memory(generate: Run) -> None:
+    for variance in ("1/100000", "1e-8", "1e-300"):
+        text = POINT.replace("[[1/2]]\nlength: 4", f"[[{variance}]]\nlength: 17")
+        assert "prompts of 17 tokens" in " ".join(generate("risk-gap", text).out.split())

@@ -181,6 +181,10 @@ def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]], *extents:
     return MatrixInput(node, extents, str(matrix), True, lambda: matrix)
 
 
+# Of what is quoted as a list of one number.
+_SHORT = 20
+
+
 class Vector(Kind[MatrixInput]):
     """A vector, as a matrix of one row."""
 
@@ -191,7 +195,8 @@ class Vector(Kind[MatrixInput]):
         if isinstance(node.value, dict):
             return _from_file(node, reading, VECTOR)
         if not isinstance(node.value, list):
-            raise node.malformed("a vector: a list of numbers, or a reference to an array file")
+            one = f": write [{node.value}]" if isinstance(node.value, str) and len(node.value) <= _SHORT else ""
+            raise node.malformed(f"a vector: a list of numbers, or a reference to an array file{one}")
         row = self._inline.read(node, reading)
         return _written_out(node, reading, [row], len(row))
 

@@ -150,10 +150,12 @@ class Rational(Kind[fmpq]):
 class Scale(Kind[Real]):
     """A rational or a square root of one, not 0: a factor by which something may be divided."""
 
+    expected = "a factor other than 0"
+
     def read(self, node: Node, reading: Reading) -> Real:
         value = reading.number(node, parse_real, REAL_FORMS)
         if value == 0:
-            raise node.malformed("a factor other than 0")
+            raise node.malformed(self.expected)
         return value
 
 

@@ -206,11 +206,13 @@ class ScoreVariance:
         k, beta, centred = self.rank, arb(self.least), self.distance_squared == 0
         x, along = self._x, _Powers(self._step, terms).against
         # log det(I - theta K)^(-1/2) = sum_j tr K^j theta^j / (2 j), and x'R x = sum_j x'K^j x theta^j
-        exponents = [arb(0), *(trace / (2 * j) for j, trace in enumerate(along(_balls([arb(1)] * k))) if j > 0)]
+        traces = along(_balls([arb(1)] * k))
+        exponents = [self._factor.log(), *(trace / (2 * j) for j, trace in enumerate(traces) if j > 0)]
         if not centred:
             exponents = _plus(exponents, [beta * pull / 2 for pull in along(x * x.transpose())])
             rays = [along(x * row) for row in _rows(_balls([arb(1)] * k))]
-        g = arb_poly(_exponential(exponents))
+        # All of them: a sum of series ends where both have zeros alone.
+        g = arb_poly(_exponential(_truncated(exponents, terms)))
         found = []
         for form in forms:
             inner = _plus([form.constant], [beta * spread for spread in along(form.square)])
@@ -220,8 +222,7 @@ class ScoreVariance:
                 pairs = zip(rays, moved, strict=True)
                 square = sum((arb_poly(left) * arb_poly(right) for left, right in pairs), arb_poly([]))
                 inner = _plus(inner, [arb(0), *(beta * beta * value for value in square.coeffs())][:terms])
-            product = _truncated((g * arb_poly(inner)).coeffs(), terms)
-            found.append([self._factor * a for a in product])
+            found.append(_truncated((g * arb_poly(_clipped(inner))).coeffs(), terms))
         return found
 
 
@@ -278,15 +279,31 @@ def _over_gammas(coefficients: Sequence[arb], shape: fmpq) -> arb_poly:
 
 
 def _exponential(coefficients: Sequence[arb]) -> list[arb]:
-    """Of a power series, to as many terms."""
+    """Of a power series, to as many terms: of a small part of it, squared, as that of a large one cancels."""
     # Here alone: derivations read the formulas of this module with symbols, which have no power series.
     from flint import arb_series
 
-    cap, ctx.cap = ctx.cap, len(coefficients)
+    terms = len(coefficients)
+    size = sum((abs(a) for a in coefficients), arb(0))
+    halvings = int(size.upper().ceil().unique_fmpz() or 0).bit_length() if size.is_finite() is True else 0
+    cap, ctx.cap = ctx.cap, terms
     try:
-        return list(arb_series(coefficients, prec=len(coefficients)).exp().coeffs())
+        found = arb_series(_clipped([a / 2**halvings for a in coefficients]), prec=terms).exp()
+        for _ in range(halvings):
+            found = arb_series(_clipped(found.coeffs()), prec=terms)
+            found *= found
+        return _clipped(found.coeffs())
     finally:
         ctx.cap = cap
+
+
+def _clipped(coefficients: Sequence[arb]) -> list[arb]:
+    """Those that are next to nothing beside the largest are known to be that: products take less time."""
+    least = arb(0)
+    for a in coefficients:
+        least = least.max(abs(a))
+    least = arb((least * arb(2) ** -ctx.prec).upper())
+    return [within(least) if (abs(a) < least) is True else a for a in coefficients]
 
 
 def _plus(left: Sequence[arb], right: Sequence[arb]) -> list[arb]:

@@ -30,6 +30,7 @@ from functools import cached_property, lru_cache
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.concentrated_scores import concentrated_mean
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import strip_error, within
 from certattn.kernel.mathematics.query_averages import QueryAverage
@@ -39,7 +40,7 @@ from certattn.kernel.mathematics.weight_growth import (
     density_growth,
     kept_share,
     thinned_collision,
-    weights,
+    weights_at,
     weights_near,
 )
 from certattn.kernel.methods import method
@@ -49,7 +50,13 @@ STRIP, SCALE, _CELLS = fmpq(5, 4), fmpq(3, 2), 64
 # gamma is one of so many multiples of the largest that is admitted, or of 1.
 _GROWTHS = 8
 _FEWEST_BITS = 12
-_MOST_NODES = 4_000
+_MOST_NODES = 2_000
+# Of a mean where the variance of the scores hardly varies, this is close.
+_ENOUGH_BITS = 28
+# Where nothing else is known, it is known well enough when it is off by no larger share.
+_POOR = fmpq(1, 100)
+# For messages: where the terms of a density become too many.
+_MOST_RATIO = 400
 # More bits cost too much: what is not decided then is not decided.
 _MOST_BITS = 64
 
@@ -82,8 +89,27 @@ class WeightAverage:
         law = ScoreVariance(self.of_q)
         f, g = law.form(self.of_q), law.form(self.of_kappa)
         if law.rank == 0:
-            q, kappa = weights(self.length, law.offset, 2 * bits)
+            q, kappa = weights_at(self.length, law.offset, 2 * bits)
             return q * f.constant + kappa * g.constant
+        nearly = concentrated_mean(self.length, self.of_q, self.of_kappa, 2 * bits)
+        if (nearly.rad() < abs(nearly) * arb(2) ** -min(bits * 3 // 4, _ENOUGH_BITS)) is True:
+            return nearly
+        found = self._by_rule(law, f, g, bits)
+        if found.is_finite() is not True:
+            return nearly if (nearly.rad() < abs(nearly) * _POOR) is True else arb.nan()
+        return nearly if (nearly.rad() < found.rad()) is True else found
+
+    def unknown(self) -> str:
+        """Why no value is known."""
+        ratio = int((1 / (1 - ScoreVariance(self.of_q).spread)).floor())
+        if ratio < _MOST_RATIO // 4:
+            return "the variance of the scores varies too little or too much for quadrature; state the query itself"
+        return (
+            f"the scores vary about {ratio} times as much along one direction of the queries as along another; "
+            f"averages are enclosed up to about {_MOST_RATIO} times"
+        )
+
+    def _by_rule(self, law: ScoreVariance, f: Form, g: Form, bits: int) -> arb:
         # The average may be as small as q, which is at least 1/L.
         densities = law.densities([f, g], bits + self.length.bit_length())
         if densities is None:
@@ -133,6 +159,8 @@ class _Rule:
         weighs, steps = self._weighs(), self._steps(bits)
         error = strip_error(arb(STRIP), fmpq(1, steps)) * weighs
         total, nodes = arb(0), self._nodes(steps, bits)
+        if len(nodes) >= _MOST_NODES:
+            return arb.nan()
         largest = max(node.size for node in nodes)
         for node in nodes:
             q, kappa = weights_near(self._length, self._law.offset + node.t, _enough(bits, node.size / largest))
@@ -169,7 +197,7 @@ class _Rule:
 
     def _steps(self, bits: int) -> int:
         """1/h: errors that are small beside the average, about."""
-        q, _ = weights(self._length, min(self._law.offset + self._mean_square(), fmpq(MOST_VARIANCE)), _FEWEST_BITS)
+        q, _ = weights_at(self._length, min(self._law.offset + self._mean_square(), fmpq(MOST_VARIANCE)), _FEWEST_BITS)
         least = min(self._strip(0, gamma) for gamma in self._growths)
         nats = fmpq(7, 10) * bits * 3 / 4 + (self._weighs() * least / (q * self._mean(0, fmpq(0)))).log()
         return max(1, _ceiling(nats / (2 * arb.pi() * STRIP)))

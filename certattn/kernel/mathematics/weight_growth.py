@@ -31,6 +31,7 @@ MOST_CURVED = fmpq(17, 4)
 MOST_CONCAVE = fmpq(13, 12)
 # |dq/dv| and |d kappa/dv| are at most this.
 _MOST_STEEP = 50
+_LEAST_VARIANCE = fmpq(1, 2**20)
 # Provers ask for the same variances as checkers do.
 _REMEMBERED = 2048
 
@@ -59,6 +60,11 @@ def weights(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
             least, _ = weights(length, fmpq(MOST_VARIANCE), bits)
             return least.union(arb(1)), arb(0).union(arb(fmpq(1, 4)))
         return powers.mean(2), kappa_of(powers.distinct(1, 2), powers.distinct(2, 2), powers.distinct(1, 1, 2))
+
+
+def weights_at(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
+    """The same, or next to 0, where quadrature takes long, by tangents."""
+    return near_zero(length, variance) if variance < _LEAST_VARIANCE else weights(length, variance, bits)
 
 
 def kappa_of(pairs: arb, squares: arb, triples: arb) -> arb:

@@ -21,7 +21,7 @@ from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.exact_inputs import exact, require_one_of, require_within
 from certattn.provers.output import Draft
 from certattn.provers.prompts.norm_moments import exact_is_sharper, ranges, starts_of_mean_square
-from certattn.provers.prompts.options import GRADIENT, OF_LENGTHS, STATED_LENGTH, with_length
+from certattn.provers.prompts.options import GRADIENT, OF_STATED_LENGTHS, STATED_LENGTH, with_length
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 
 METHODS = ("auto", "exact", "logistic", "moments", "general")
@@ -193,7 +193,7 @@ def _bound(numbers: list[float], t: float, rate: float, length: int) -> float:
 COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
     STATED_LENGTH,
-    OF_LENGTHS,
+    OF_STATED_LENGTHS,
     GRADIENT,
     Option("--method", "How the bounds are proved; auto takes the sharpest that applies.", METHODS),
     Option("--digits", "Significant digits to state.", Whole(1, 100)),

@@ -32,6 +32,7 @@ LENGTH = Option("--length", "The number of tokens; the smallest, if left out.", 
 
 
 STATED_LENGTH = replace(LENGTH, help="The number of tokens, where the file does not say it.")
+OF_STATED_LENGTHS = replace(OF_LENGTHS, help="State it for one length, or for every larger one too.")
 
 
 def with_length(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,9 @@ def with_length(inputs: dict[str, Any]) -> dict[str, Any]:
     if lengths is not None and length is not None:
         count = length["at_least"] if isinstance(length, dict) else length
         length = {"at_least": count} if lengths == ONWARDS else count
+    if length is None and "law" in given and inputs.get("at_most") is None:
+        also = ", or --at-most to find one" if "at_most" in inputs else ""
+        raise UsageError(f"no length; expected `length` in the file, or --length{also}")
     return {**inputs, "given": {**given, **({} if length is None else {"length": length})}}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,13 @@ from certattn.kernel.theorems.prompts.output_mean_square import (
 )
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
-from certattn.provers.exact_inputs import Number, exact, exact_rational
+from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft
-from certattn.provers.prompts.norm_moments import exact_is_sharper, ranges, starts_of_mean_square
-from certattn.provers.prompts.options import OF_LENGTHS, STATED_LENGTH, with_length
+from certattn.provers.prompts.norm_moments import exact_is_sharper, log_mean_squares, ranges, starts_of_mean_square
+from certattn.provers.prompts.options import OF_STATED_LENGTHS, STATED_LENGTH, with_length
 from certattn.provers.prompts.tail_lengths import starts_of
 from certattn.provers.rounding import (
+    as_float,
     decimal_exponent,
     lower_rational,
     midpoint,
@@ -60,6 +62,7 @@ def generate(
     given: dict[str, Any],
     method: str = AUTO,
     digits: int = DIGITS,
+    at_most: Number | None = None,
     t: Number | None = None,
     rate: Number | None = None,
     note: str = "",
@@ -77,6 +80,9 @@ def generate(
         How the bounds are proved; `auto` takes the sharpest way that applies.
     digits : int
         Significant digits of the stated bounds, which are rounded to the safe side.
+    at_most : exact number, optional
+        A bound of the mean square, to hold for every length from one on, the least that is found; then no length is
+        given.
     t, rate : exact number, optional
         The parameters t and lambda of `general`; both are searched for if left out.
     note : str
@@ -107,6 +113,8 @@ def generate(
     >>> float(certificate.numbers["mean_square.at_most"])
     0.00802415303
     """
+    if at_most is not None:
+        return _from_a_length_on(out, given, positive(at_most, "at_most"), note)
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     prompt = draft.read(read_given)
     stated = {"t": t, "lambda": rate}
@@ -126,8 +134,12 @@ def generate(
 def _known_digits(bounds: Bounds) -> int:
     """Of the mean over queries, at the working precision: more would ask the checker for more bits."""
     value = bounds.ranges["mean_square"].upper
-    if value is None or not value().is_finite() or not value().mid() > 0:
-        raise NotProvedError("scores that vary so differently are not averaged; use the method integral")
+    try:
+        known = value is not None and value().is_finite() and value().mid() > 0
+    except NoBound as reason:
+        raise NotProvedError(str(reason)) from None
+    if value is None or not known:
+        raise NotProvedError("the mean is not known closely; use the method integral")
     if value().rad() == 0:
         return DIGITS
     return max(1, decimal_exponent(midpoint(value())) - decimal_exponent(midpoint(arb(value().rad()))) + 1)
@@ -140,13 +152,65 @@ _SPARE = 0.1
 def starts_over_queries(prompt: AveragedPrompt) -> list[int]:
     """Where ranges of lengths begin. Raises NotProvedError."""
 
+    log_mean, log_falling = _log_means(prompt)
+    return starts_of(log_mean, log_falling, prompt.length, log_mean(prompt.length) + _SPARE)
+
+
+def _log_means(prompt: RandomPrompt | AveragedPrompt) -> tuple[Callable[[int], float], Callable[[int], float]]:
+    """At a length, and what bounds it from there on and falls."""
+    if isinstance(prompt, RandomPrompt):
+        return log_mean_squares(prompt)
+
     def log_mean(length: int) -> float:
         return log(float(averaged_at(prompt, length)))
 
     def log_falling(length: int) -> float:
         return log(float(averaged_onwards(prompt, [length])()))
 
-    return starts_of(log_mean, log_falling, prompt.length, log_mean(prompt.length) + _SPARE)
+    return log_mean, log_falling
+
+
+# The longest prompts that are tried, and how far below the bound asked for numbers of few bits have to be.
+_LONGEST, _CLOSE = 10**12, 1e-3
+
+
+def _from_a_length_on(out: Path, given: dict[str, Any], bound: fmpq, note: str) -> Certificate:
+    """The least length that is found from which on the mean square is at most the bound. Raises NotProvedError."""
+    if "length" in given:
+        raise UsageError("--at-most finds the length; leave the length out, or --at-most")
+
+    def from_on(length: int) -> Draft:
+        return Draft(THEOREM, out, exact({**given, "length": {"at_least": length}}, "given"), note)
+
+    prompt = from_on(1).read(read_given)
+    if methods_for(prompt)[0] != "exact":
+        raise UsageError("--at-most is not for this law of tokens, whose mean square is not known exactly")
+    try:
+        with working_precision(_bits(DIGITS)):
+            length, starts = _shortest(*_log_means(prompt), log(as_float(bound)) - _CLOSE)
+            upper = bounds_of(replace(prompt, length=length), Method("exact", starts=starts), ("mean_square",))
+            kept = upper.ranges["mean_square"].upper
+            if kept is None or (kept() <= bound) is not True:
+                raise NotProvedError(f"no length was found from which on the mean square is at most {describe(bound)}")
+    except NoBound as reason:
+        raise NotProvedError(str(reason)) from None
+    asserts: dict[str, Plain] = {"mean_square": {"at_most": format_rational(bound)}}
+    return from_on(length).write(asserts, {"method": "exact", **ranges(starts)})
+
+
+def _shortest(
+    log_mean: Callable[[int], float], log_falling: Callable[[int], float], log_most: float
+) -> tuple[int, list[int]]:
+    """The least length, by bisection, at which the mean is small enough, or little more, and ranges from there on."""
+    low, high = 1, 2
+    while not log_mean(high) <= log_most:
+        low, high = high, 2 * high
+        if high > _LONGEST:
+            raise NotProvedError(f"the mean square is not as small for any length up to {_LONGEST}")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if log_mean(middle) <= log_most else (middle, high)
+    return high, starts_of(log_mean, log_falling, high, log_most)
 
 
 QUANTITIES = ("mean_square", "collision")
@@ -178,7 +242,12 @@ def _method(prompt: RandomPrompt | AveragedPrompt, name: str, hints: dict[str, f
         raise UsageError(f"the method {name!r} is not for what is given; expected {' or '.join(fitting)}")
     chosen = _sharpest(prompt, fitting) if name == AUTO else name
     if chosen == "exact" and isinstance(prompt, AveragedPrompt) and prompt.onwards and not hints:
-        return Method(chosen, starts=starts_over_queries(prompt))
+        try:
+            return Method(chosen, starts=starts_over_queries(prompt))
+        except NoBound as reason:
+            if name != AUTO:
+                raise NotProvedError(str(reason)) from None
+            return Method("integral")
     if chosen == "exact" and isinstance(prompt, RandomPrompt) and prompt.onwards:
         if name == AUTO and (hints or not exact_is_sharper(prompt)):
             chosen = fitting[1]
@@ -311,17 +380,33 @@ def _mean(mean: list[arb], digits: int) -> Plain:
     return {"value": [format_rational(nearest(entry, places)) for entry in mean], "radius": format_rational(radius)}
 
 
+def by_integral(certificate: Certificate) -> Iterator[str]:
+    """An average over queries that is bounded from above alone."""
+    witness: Any = certificate.plain.get("witness")
+    if isinstance(witness, dict) and witness.get("method") == "integral":
+        yield (
+            "the method integral bounds the mean from above alone, often several times too large; exact is for scores "
+            "of a variance up to 64 that vary at most about 400 times as much along one direction as along another"
+        )
+
+
 COMMAND = Command(
     Argument("PROMPT", Yaml("given")),
     STATED_LENGTH,
-    OF_LENGTHS,
+    OF_STATED_LENGTHS,
     Option(
         "--method",
         "How the bounds are proved; auto takes the sharpest way that applies.",
         (AUTO, "exact", "logistic", "moments", "general", "integral"),
     ),
+    Option(
+        "--at-most",
+        "Find the least length from which on the mean square is at most this; no length is stated then.",
+        metavar="BOUND",
+    ),
     Option("--digits", "Significant digits of the bounds.", Whole(1, 300)),
     Option("--t", "general: share of the normaliser, 0 < T < 1; searched for by default.", metavar="T"),
     Option("--rate", "general: lambda of the Chernoff bound; the best one by default.", metavar="R"),
     inputs=with_length,
+    doubts=[by_integral],
 )

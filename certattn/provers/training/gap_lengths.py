@@ -71,10 +71,17 @@ class Search:
             else:
                 low = length
             if low >= _LONGEST:
-                raise NotProvedError(f"no length up to {_LONGEST} is shown to be enough by the majorant {self.kind}")
+                raise NotProvedError(
+                    f"no length up to {_LONGEST} is shown to be enough by the majorant {self.kind}{self._instead()}"
+                )
             guess = _guess(tried)
             length = max(guess, low + 1) if high == 0 else min(max(guess, low + 1), high - 1)
         return high, found
+
+    def _instead(self) -> str:
+        """A majorant that may find one."""
+        other = "power" if self.kind in ("table", "logistic") else "table"
+        return f"; try --majorant {other}, a smaller ball, or larger bounds"
 
     def _objective(self, plain: float, weighted: float) -> float:
         """The largest quotient of a bound and what is asked; the excess where nothing is."""

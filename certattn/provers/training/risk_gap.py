@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.numbers import MOST_COUNT
 from certattn.kernel.document.schema import Values
@@ -29,6 +30,7 @@ from certattn.kernel.theorems.training.risk_gap import (
     Tabulated,
     average_gap,
     ball_of,
+    enclosed_gap,
     gap_over,
 )
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
@@ -210,9 +212,10 @@ def _witness(majorant: Majorant | Lines) -> dict[str, Plain]:
 
 def _at_parameters(values: Values, digits: int) -> Found:
     with working_precision(BITS):
-        gap = average_gap(values[PROMPT_LENGTH], *read_task(values, POINT)).value()
-    if not gap.is_finite():
-        raise NotProvedError("scores that vary so differently along different directions are not averaged")
+        try:
+            gap = enclosed_gap(average_gap(values[PROMPT_LENGTH], *read_task(values, POINT)))
+        except NoBound as reason:
+            raise NotProvedError(str(reason)) from None
     return {"gap": _range(gap, digits)}, {}
 
 

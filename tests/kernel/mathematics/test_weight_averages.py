@@ -11,6 +11,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics import score_variances, weight_averages
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.concentrated_scores import Moments, balls, concentrated_mean
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.score_variances import ScoreVariance
@@ -168,3 +169,88 @@ def test_eigenvalues_that_are_far_apart_have_no_answer(monkeypatch: pytest.Monke
     f = average(*PLANE[:2], fmpq(1), INDEFINITE, PLANE[2])
     with working_precision(64):
         assert not WeightAverage(10, f, f).value().is_finite()
+
+
+# -- laws that hardly vary
+
+NARROW = [(1, 64, 100), (1, 700, 100), (3, 32, 50), (2, 10**6, 1000), (0, 10**3, 10), (0, 10**8, 17)]
+
+
+def on_a_line(mean: int, precision: int, length: int) -> WeightAverage:
+    """q (1 + z^2) - 6 kappa z^2 for z ~ N(mean, 1/precision) and v = z^2."""
+    law = ([[str(mean)]], [[f"1/{precision}"]])
+    f, g = (average(*law, constant, [[B]], [["1"]]) for constant, B in ((fmpq(1), "1"), (fmpq(0), "-6")))
+    return WeightAverage(length, f, g)
+
+
+def by_hermite(mean: int, precision: int, length: int, nodes: int = 24) -> float:
+    points, mass = np.polynomial.hermite_e.hermegauss(nodes)
+    total = 0.0
+    for x, weight in zip(points, mass / mass.sum(), strict=True):
+        square = (mean + x / precision**0.5) ** 2
+        powers = PowerSums(length, fmpq(int(max(square, 1e-12) * 2**80), 2**80), 4, 40)
+        q, kappa = float(powers.mean(2)), float(powers.mean(3) - powers.mean(2, 2))
+        total += weight * (q * (1 + square) - 6 * kappa * square)
+    return total
+
+
+@pytest.mark.parametrize(("mean", "precision", "length"), NARROW)
+def test_narrow_laws_against_gauss_and_hermite(mean: int, precision: int, length: int) -> None:
+    """Far from 0 beside their spread, or close to it: by series of a thousand terms, or by tangents."""
+    with working_precision(64):
+        found = on_a_line(mean, precision, length).value()
+    wanted = by_hermite(mean, precision, length)
+    assert abs(float(found.mid()) - wanted) < float(found.rad()) + 1e-9 * wanted
+    assert float(found.rad()) < 2e-3 * wanted
+
+
+def test_tangents_hold_the_mean_where_the_law_is_not_narrow() -> None:
+    """They are crude there, not wrong; f is indefinite, or of one sign."""
+    for mean, precision in ((1, 8), (1, 64), (2, 32), (0, 10)):
+        known = on_a_line(mean, precision, 30)
+        with working_precision(128):
+            crude = concentrated_mean(30, known.of_q, known.of_kappa, 64)
+            assert crude.is_finite()
+            assert crude.overlaps(known.value())
+    mean_, covariance, N = [["1", "1/2"]], [["1/50", "1/99"], ["1/99", "1/50"]], PLANE[2]
+    f = average(mean_, covariance, fmpq(-1, 2), INDEFINITE, N)
+    g = average(mean_, covariance, fmpq(1), [["-1", "0"], ["0", "-2"]], N)
+    with working_precision(128):
+        assert concentrated_mean(9, f, g, 64).overlaps(WeightAverage(9, f, g)._by_rule(*rule_of(f, g), 32))
+
+
+def rule_of(f: QueryAverage, g: QueryAverage) -> tuple[ScoreVariance, score_variances.Form, score_variances.Form]:
+    law = ScoreVariance(f)
+    return law, law.form(f), law.form(g)
+
+
+def test_moments_by_joint_cumulants() -> None:
+    """E[(v - c)^2 (2 + z'B z)], plain and weighted with e^v, against drawn z."""
+    f = average([["1/2", "-1/3"]], [["1/8", "1/16"], ["1/16", "1/5"]], fmpq(2), INDEFINITE, PLANE[2])
+    plain = Moments.of(f)
+    tilted = plain.tilted()
+    assert tilted is not None
+    found = [float(law.square(fmpq(1, 3), fmpq(2), balls(f.B))) for law in (plain, tilted)]
+    rng = np.random.default_rng(3)
+    z = rng.multivariate_normal(doubles(f.mean)[0], doubles(f.covariance), size=1_000_000)
+    v, form = (np.einsum("ni,ij,nj->n", z, doubles(each), z) for each in (f.N, f.B))
+    values = (v - 1 / 3) ** 2 * (2 + form)
+    assert found[0] == pytest.approx(values.mean(), abs=4 * values.std() / 1000)
+    assert found[1] == pytest.approx((values * np.exp(v)).mean() / np.exp(v).mean(), rel=0.03)
+
+
+def test_densities_of_one_eigenvalue_have_all_their_terms() -> None:
+    """The least eigenvalue is 1/64 exactly, and the series of the exponent ends after two terms; that of G does not."""
+    known = on_a_line(7, 64, 256)
+    with working_precision(128):
+        law = ScoreVariance(known.of_q)
+        total = sum(law._series([law.form(known.of_q)], 4000)[0], arb(0))
+    assert float(total) == pytest.approx(50 + 1 / 64, rel=1e-9)
+
+
+def test_scores_that_vary_too_differently_say_so() -> None:
+    law = ([["0", "0"]], [["1", "0"], ["0", "1/1000"]])
+    f = average(*law, fmpq(1), [["1", "0"], ["0", "1"]], [["1", "0"], ["0", "1"]])
+    with working_precision(64):
+        assert not WeightAverage(256, f, f).value().is_finite()
+    assert "1002 times" in WeightAverage(256, f, f).unknown()

@@ -9,7 +9,7 @@ import pytest
 from flint import fmpq
 
 import certattn
-from certattn.kernel.errors import MalformedError, UsageError
+from certattn.kernel.errors import MalformedError, NotProvedError, UsageError
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mean": [0, 1], "covariance": [[1, "1/2"], ["1/2", 1]]}
 ONE: dict[str, Any] = {"law": GAUSSIAN, "tilt": [1, "1/2"], "V": [[1, 0], [1, 1]], "length": 1000}
@@ -122,3 +122,53 @@ def test_what_is_refused(
     with pytest.raises(error, match=words):
         certattn.generate("output-mean-square", tmp_path / "made.yaml", given=given, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+# -- from a length on, and averages that are hard
+
+NARROW: dict[str, Any] = {
+    "law": {"kind": "gaussian", "mean": [0], "covariance": [[1]]},
+    "queries": {"mean": [1], "covariance": [["1/1000"]]},
+    "length": 100,
+}
+# 1,000 times as much along one direction as along the other.
+APART: dict[str, Any] = {
+    "law": {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
+    "queries": {"mean": [0, 0], "covariance": [[1, 0], [0, "1/1000"]]},
+    "length": 256,
+}
+
+
+def test_queries_beside_a_point(tmp_path: Path) -> None:
+    found = made(tmp_path, NARROW)
+    assert found["witness"]["method"] == "exact"
+    assert found["asserts"]["mean_square"]["at_least"].startswith("0.04669")
+
+
+@pytest.mark.parametrize("given", [QUERIES, ONE, SIGNS])
+def test_the_length_from_which_on_a_bound_holds(tmp_path: Path, given: dict[str, Any]) -> None:
+    """It is about the least: the mean square three tokens before is above the bound, or next to it."""
+    found = made(tmp_path, {k: v for k, v in given.items() if k != "length"}, at_most="0.05")
+    length = int(found["given"]["length"]["at_least"])
+    before = made(tmp_path, {**given, "length": length - 3}, method="exact")
+    assert float(before["asserts"]["mean_square"]["at_most"]) > 0.05
+
+
+def test_a_length_is_stated_or_found(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="leave the length out"):
+        made(tmp_path, QUERIES, at_most="0.05")
+    with pytest.raises(UsageError, match="not known exactly"):
+        made(tmp_path, {k: v for k, v in BOX.items() if k != "length"}, at_most="0.05")
+
+
+def test_scores_that_vary_too_differently(tmp_path: Path) -> None:
+    assert made(tmp_path, APART)["witness"]["method"] == "integral"
+    assert made(tmp_path, {**APART, "length": {"at_least": 256}})["witness"]["method"] == "integral"
+    with pytest.raises(NotProvedError, match=r"1002 times.*up to about 400 times; use the method integral"):
+        made(tmp_path, APART, method="exact")
+    made(tmp_path, APART)
+    text = (tmp_path / "made.yaml").read_text().replace("method: integral", "method: exact")
+    (tmp_path / "made.yaml").write_text(text)
+    result = certattn.check(tmp_path / "made.yaml")
+    assert result.verdict.value == "rejected"
+    assert "1002 times" in str(result.reason)

@@ -40,7 +40,7 @@ from functools import cached_property, partial
 
 from flint import arb, ctx, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Shared
+from certattn.kernel.decide.obligation import NoBound, NoProof, Obligation, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Vector
@@ -225,11 +225,20 @@ def _bounds_at(prompt: AnyPrompt, method: Method, wanted: Collection[str]) -> Bo
         if prompt.length == 1:
             return Bounds({"mean_square": Enclosure.of(partial(_of_one_token, prompt))})
         if method.name == "exact":
-            return Bounds({"mean_square": Enclosure.of(prompt.exact(prompt.length).value)})
+            return Bounds({"mean_square": Enclosure.of(partial(_averaged, prompt, prompt.length))})
         return Bounds({"mean_square": Enclosure(None, partial(_by_integral, prompt, prompt.length))})
     if method.name == "general":
         return general_bounds(prompt, method.parameters[SHARE.name], method.parameters[RATE.name])
     return closed_bounds(method.name, prompt, wanted)
+
+
+def _averaged(prompt: AveragedPrompt, length: int, *most_bits: int) -> arb:
+    """The number itself. Raises NoBound."""
+    average = prompt.exact(length)
+    value = average.value(*most_bits)
+    if value.is_finite() is not True:
+        raise NoBound(f"{average.unknown()}; use the method integral")
+    return value
 
 
 def _of_one_token(prompt: AveragedPrompt) -> arb:
@@ -252,7 +261,7 @@ def averaged_onwards(prompt: AveragedPrompt, starts: Sequence[int]) -> Callable[
 
 def averaged_at(prompt: AveragedPrompt, length: int) -> arb:
     """The number itself at a length, with few bits."""
-    return prompt.exact(length).value(_RANGE_BITS) if length > 1 else _of_one_token(prompt)
+    return _averaged(prompt, length, _RANGE_BITS) if length > 1 else _of_one_token(prompt)
 
 
 def obligations(stated: StatedMeanSquare) -> Iterator[Obligation | NoProof]:

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -89,10 +89,12 @@ if TYPE_CHECKING:
 class Square(Scale):
     """A number > 0: a rational or the root of one."""
 
+    expected = "a number > 0"
+
     def read(self, node: Node, reading: Reading) -> Real:
         value = super().read(node, reading)
         if isinstance(value, fmpq) and (value > 0) is not True:
-            raise node.malformed("a number > 0")
+            raise node.malformed(self.expected)
         return value
 
 
@@ -483,7 +485,15 @@ def _has_average(covariance: ExactMatrix, square: Real, majorant: Power) -> bool
 def _at_parameters(gap: WeightAverage, stated: Values) -> Iterator[Obligation]:
     for side, relation in BOUNDS:
         if side in stated:
-            yield Obligation(f"{GAP.name}.{side.name}", gap.value, relation, stated[side])
+            yield Obligation(f"{GAP.name}.{side.name}", partial(enclosed_gap, gap), relation, stated[side])
+
+
+def enclosed_gap(gap: WeightAverage) -> arb:
+    """The gap itself. Raises NoBound."""
+    value = gap.value()
+    if value.is_finite() is not True:
+        raise NoBound(gap.unknown())
+    return value
 
 
 @dataclass(frozen=True)
