@@ -85,3 +85,22 @@ def bounds(node: Any, where: str, least: Fraction | None = Fraction(0)) -> tuple
     if (low is None and high is None) or any(v is not None and least is not None and v < least for v in (low, high)):
         raise Rejected(f"{where}: expected at_least, at_most or both, none below {least}")
     return low, high
+
+
+def halves(length: int) -> list[Fraction]:
+    """1, 1/2, 1/4, ...: more of them for more tokens."""
+    found = [Fraction(1)]
+    while 8 * 4 ** (len(found) - 1) < length:
+        found.append(found[-1] / 2)
+    return found
+
+
+def average_wealth(gains: list[I]) -> I:
+    """What is left of 1 after a stake on each gain, on average over the stakes."""
+    stakes, total = halves(len(gains)), I(0, 0)
+    for stake in stakes:
+        wealth = iv(1)
+        for gain in gains:
+            wealth = wealth * (1 + gain * stake)
+        total += wealth
+    return total / len(stakes)

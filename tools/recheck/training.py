@@ -9,17 +9,16 @@ from typing import Any
 
 from algebra import pivots, semidefinite
 from arrays import Matrix, matrix, vector
-from decisions import at_most, bounds, close, same, within
+from decisions import at_most, average_wealth, bounds, close, same, within
 from fields import fields, items, listed, one_of, optional, refuse, some, starting_bits, witness_of
 from functions import exp, langevin, tanh
 from intervals import I, absolute, iv, root, square, summed
 from laws import Law, tilted_covariance
 from matrices import around, combined, flat, frobenius, identity, less_unit, matmul, scaled, times, trace, transposed
 from outcomes import NotCovered, Rejected
-from prompts.observed import average_wealth, products
 from scalars import natural, positive, probability, rational
 from softmax import means
-from vectors import dot, integers, minus
+from vectors import dot, integers, minus, products
 
 
 def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

@@ -36,3 +36,9 @@ def integers(rows: Matrix) -> tuple[list[list[int]], int]:
     """The rows as integers over one denominator."""
     d = math.lcm(*(x.denominator for row in rows for x in row))
     return [[x.numerator * (d // x.denominator) for x in row] for row in rows], d
+
+
+def products(rows: Matrix, points: Matrix) -> Matrix:
+    """<row, x> for every row and point."""
+    (r, dr), (p, dp) = integers(rows), integers(points)
+    return [[Fraction(dot(x, y), dr * dp) for y in p] for x in r]

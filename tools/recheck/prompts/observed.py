@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from arrays import Matrix, Vector, matrix, vector
-from decisions import at_most
+from decisions import at_most, average_wealth, halves
 from fields import fields, kind_of, one_of, optional, refuse, witness_of
 from functions import exp, log
 from intervals import I, iv, largest, root, summed
@@ -14,7 +14,7 @@ from matrices import identity, times, transposed
 from outcomes import Rejected, Undecided
 from scalars import natural, positive, probability, rational
 from softmax import PROMPT, Prompt, length_of, rational_root, scale_iv
-from vectors import dot, integers, minus, norm2
+from vectors import dot, minus, norm2, products
 
 
 class Region:
@@ -52,12 +52,6 @@ def ends(f: dict[str, Any], where: str, size: int) -> tuple[Vector, Vector]:
     return low, high
 
 
-def products(rows: Matrix, points: Matrix) -> Matrix:
-    """<row, x> for every row and point."""
-    (r, dr), (p, dp) = integers(rows), integers(points)
-    return [[Fraction(dot(x, y), dr * dp) for y in p] for x in r]
-
-
 def excluded(
     weights: list[I], outputs: Vector, end: Fraction, floor: Any, share: Fraction, what: str, length: int = 0
 ) -> None:
@@ -79,25 +73,6 @@ def excluded(
         room = exp(iv(rate)) - kappa
         found.append(average_wealth([(kappa - exp(gain * -rate)) / room for gain in gains]))
     at_most(len(rates) / share, largest(found), what)
-
-
-def halves(length: int) -> Vector:
-    """1, 1/2, 1/4, ...: more of them for more tokens."""
-    found = [Fraction(1)]
-    while 8 * 4 ** (len(found) - 1) < length:
-        found.append(found[-1] / 2)
-    return found
-
-
-def average_wealth(gains: list[I]) -> I:
-    """What is left of 1 after a stake on each gain, on average over the stakes."""
-    stakes, total = halves(len(gains)), I(0, 0)
-    for stake in stakes:
-        wealth = iv(1)
-        for gain in gains:
-            wealth = wealth * (1 + gain * stake)
-        total += wealth
-    return total / len(stakes)
 
 
 def observed_prompt(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
