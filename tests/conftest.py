@@ -81,8 +81,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    # Nor is any of it looked at again.
-    gc.freeze()
     gc.enable()
 
 

@@ -29,7 +29,7 @@ test_errors_of_mean_squares_name_the_laws_file = refuses(
     SQUARE,
     [
         ([BROKEN], "sizes >= 0"),
-        ([OPEN], "no 'length'"),
+        ([OPEN], "no length; expected `length` in the file, or --length"),
         ([LAW, "--length", "400"], "the length is given twice"),
         ([OPEN, "--length", "0"], "--length 0\n  found:    '0'\n  expected: an integer >= 1"),
         ([OPEN, "--length", "9", "--lengths", "onwards"], "a length with at_least is not for this law"),

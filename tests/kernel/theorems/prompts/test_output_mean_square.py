@@ -22,7 +22,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.query_averages import QueryAverage
 from certattn.kernel.mathematics.score_variances import ScoreVariance
 from certattn.kernel.mathematics.softmax_powers import PowerSums
-from certattn.kernel.mathematics.weight_growth import weights
+from certattn.kernel.mathematics.weight_growth import weights_near
 from certattn.kernel.theorems.prompts import mean_squares as BOUNDS  # noqa: N812
 from certattn.kernel.theorems.prompts import output_mean_square
 from certattn.kernel.theorems.prompts.mathematics import finite_means
@@ -79,7 +79,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "upper bounds over queries are not looked at": (BOUNDS, "Obligation", unless("at_most"), cases.OVER_QUERIES),
     "lower bounds over queries are not looked at": (BOUNDS, "Obligation", unless("at_least"), cases.OVER_QUERIES),
     "no spread of the queries": (ScoreVariance, "form", narrowed(ScoreVariance.form), cases.OVER_QUERIES),
-    "no kappa beside q": (weight_averages, "weights", lambda L, v, bits: (weights(L, v, bits)[0], arb(0)),
+    "no kappa beside q": (weight_averages, "weights_near", lambda L, v, bits: (weights_near(L, v, bits)[0], arb(0)),
                           cases.OVER_QUERIES),
     "ranges as long as they are": (output_mean_square, "worst", lambda starts, at, falling: falling(starts[-1]),
                                    cases.OVER_QUERIES_ONWARDS),
