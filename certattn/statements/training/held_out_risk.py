@@ -33,7 +33,7 @@ def statement(stated: StatedRisk) -> Statement:
         else ""
     )
     alone = stated.held_out.prompts.count == 1
-    chosen = "parameters, bound and probability" if LARGEST in given else "parameters and probability"
+    chosen = f"parameters, {'bound, ' if LARGEST in given else ''}probability and the number of prompts"
     both = AT_LEAST in asserts and AT_MOST in asserts
     rule = "both ends are no sharper than those" if both else "the end is no sharper than that"
     words = (

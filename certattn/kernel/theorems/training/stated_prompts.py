@@ -1,9 +1,8 @@
 """How certificates state N concrete prompts and what is asked in each.
 
-The tokens of all prompts stand
-one below the other. `lengths` says how many tokens each prompt has; left out, the prompts are equally long. A
-regression prompt has a label for every token, and its query one target; an attention prompt has a target of several
-numbers for its query, and its tokens are its values.
+The tokens of all prompts stand one below the other. `lengths` says how many tokens each prompt has; left out, the
+prompts are equally long. A regression prompt has a label for every token, and its query one target; an attention prompt
+has a target of several numbers for its query, and its tokens are its values.
 """
 
 from __future__ import annotations
