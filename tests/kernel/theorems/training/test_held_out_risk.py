@@ -26,7 +26,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         "At confidence 0.5, the risk R = 1/2 E (b sum_i p_i y_i - t)^2 of attention with A = (1) and b = 1 is at least "
         "0.029 and at most 0.6234",
         "Observed: 4 prompts of 2 tokens",
-        "absolute values of at most 1 with certainty, and parameters, bound, probability and the number of prompts were",
+        "absolute values of at most 1 with certainty, and parameters, bound, probability and the number of prompts",
         "both ends are no sharper than those of a rule that is fixed beforehand",
         "that rule fails with probability at most 0.5",
     ):
