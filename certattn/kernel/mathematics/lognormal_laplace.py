@@ -223,22 +223,22 @@ class _Errors:
         return bound if beyond is None else bound.min(beyond)
 
 
-def lattice(length: int, variance: fmpq, degree: int, bits: int, block: int | None = None) -> Lattice:
+def lattice(lengths: tuple[int, int], variance: fmpq, degree: int, bits: int, block: int) -> Lattice:
     """Nodes that give integrals of prod Psi_k phi^(L-b) over t, of that degree K, about `bits` bits.
 
-    Every k is at most `block`, which is K if it is left out.
+    L is from the first to the second of `lengths`, and every k at most `block`.
 
     phi is needed more accurately, for its power. All in integers; 7/10 stands for log 2, 9 for 2 pi 3/2.
     """
-    block = degree if block is None else block
-    size = fmpq(7, 10) * length.bit_length()
+    shortest, longest = lengths
+    size = fmpq(7, 10) * longest.bit_length()
     nats = fmpq(7, 10) * bits
     steps = int(((nats + 3 * degree) / 9).ceil())
     finer = int((_inner_steps(variance, nats + size + 3 * degree) / steps).ceil())
     fineness = steps * finer
     reach = _root(2 * (nats + size) * variance * fineness**2)
     # To the right nothing is relative: the integral is L^-K at least.
-    absolute = bits + degree * length.bit_length()
+    absolute = bits + degree * longest.bit_length()
     top = fmpq(7 * absolute.bit_length(), 10) + 2
     low = -(nats / 2 + size + block * variance / 2 + 2)
     high = top + variance / 2 + reach / fmpq(fineness)
@@ -246,7 +246,7 @@ def lattice(length: int, variance: fmpq, degree: int, bits: int, block: int | No
     first = int((-variance / 2 * fineness).floor()) - reach
     last = int(((block - fmpq(1, 2)) * variance * fineness).ceil()) + reach
     grid = Lattice(variance, steps, finer, outer, range(first, last + 1), int((top * fineness).ceil()))
-    return _trimmed(grid, length - degree, absolute)
+    return _trimmed(grid, shortest - degree, absolute)
 
 
 def _trimmed(grid: Lattice, exponent: int, bits: int) -> Lattice:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 from flint import arb, fmpq
 
@@ -60,28 +59,55 @@ def placements(length: int, blocks: int) -> int:
     return math.perm(length, blocks)
 
 
+class Transforms:
+    """phi and Psi_k on a lattice that serves all lengths between two, at the precision `bits`; see `PowerSums`."""
+
+    def __init__(self, lengths: tuple[int, int], variance: fmpq, degree: int, bits: int, block: int) -> None:
+        # A quarter of the bits is left to rounding and to what the bounds of the truncation lose;
+        # phi^L has L times the relative error of phi.
+        self.bits = bits + lengths[1].bit_length() + 4 * degree
+        with working_precision(self.bits):
+            self.lattice = lattice(lengths, variance, degree, bits * 3 // 4, block)
+            self.table = self.lattice.transforms(block)
+
+
 class PowerSums:
     """Power sums of the softmax weights of `length` scores of the exact `variance`, at the precision `bits`.
 
     `degree` is the largest K that `mean` and `distinct` will be asked for, `block` the largest exponent of one token,
-    which is as large if it is left out.
+    which is as large if it is left out. Those of several lengths at a variance may share their transforms.
     """
 
-    def __init__(self, length: int, variance: fmpq, degree: int, bits: int, block: int | None = None) -> None:
+    def __init__(
+        self,
+        length: int,
+        variance: fmpq,
+        degree: int,
+        bits: int,
+        block: int | None = None,
+        shared: Transforms | None = None,
+    ) -> None:
         self.length, self.variance, self.degree = length, variance, degree
-        self._block = degree if block is None else block
         self._power_rows: dict[int, list[arb]] = {}
         self._partition_sums: dict[tuple[int, ...], arb] = {}
-        # A quarter of the bits is left to rounding and to what the bounds of the truncation lose;
-        # phi^L has L times the relative error of phi.
-        self._target = bits * 3 // 4
-        self.bits = bits + length.bit_length() + 4 * degree
-        with working_precision(self.bits):
-            self._table = self._lattice.transforms(self._block) if self._needs_integrals else []
+        if shared is None and self._needs_integrals:
+            shared = Transforms((length, length), variance, degree, bits, degree if block is None else block)
+        self._shared = shared
+        self.bits = bits + length.bit_length() + 4 * degree if shared is None else shared.bits
 
     @property
     def _needs_integrals(self) -> bool:
         return self.length > 1 and 0 < self.variance <= MOST_VARIANCE
+
+    @property
+    def _table(self) -> list[list[arb]]:
+        assert self._shared is not None
+        return self._shared.table
+
+    @property
+    def _lattice(self) -> Lattice:
+        assert self._shared is not None
+        return self._shared.lattice
 
     def mean(self, *exponents: int) -> arb:
         """E P_(k_1) ... P_(k_n) for exponents k_j >= 1, as a ball."""
@@ -111,10 +137,6 @@ class PowerSums:
                 return known
             found = self._integral(Counter({tuple(sorted(exponents)): 1}), total)
             return found.intersection(known) if found.is_finite() is True else known
-
-    @cached_property
-    def _lattice(self) -> Lattice:
-        return lattice(self.length, self.variance, self.degree, self._target, self._block)
 
     def _integral(self, partitions: Counter[tuple[int, ...]], total: int) -> arb:
         """The sum over the partitions, from its trapezoid sum, tails included."""

@@ -59,12 +59,17 @@ def weights(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
         if variance > MOST_VARIANCE:
             least, _ = weights(length, fmpq(MOST_VARIANCE), bits)
             return least.union(arb(1)), arb(0).union(arb(fmpq(1, 4)))
-        return powers.mean(2), kappa_of(powers.distinct(1, 2), powers.distinct(2, 2), powers.distinct(1, 1, 2))
+        return powers.mean(2), kappa(powers)
 
 
 def weights_at(length: int, variance: fmpq, bits: int) -> tuple[arb, arb]:
     """The same, or next to 0, where quadrature takes long, by tangents."""
     return near_zero(length, variance) if variance < _LEAST_VARIANCE else weights(length, variance, bits)
+
+
+def kappa(powers: PowerSums) -> arb:
+    """E[P_3 - P_2^2]."""
+    return kappa_of(powers.distinct(1, 2), powers.distinct(2, 2), powers.distinct(1, 1, 2))
 
 
 def kappa_of(pairs: arb, squares: arb, triples: arb) -> arb:
