@@ -1,12 +1,10 @@
-"""State how long prompts must be for training on them to end with a small risk.
-
-Find how long prompts have to be for a stated final risk, or which final risk follows for prompts of a length.
-"""
+"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what a length does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +14,40 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.regression import balls_around, flat
+from certattn.kernel.mathematics.weight_fits import ExponentialSum
+from certattn.kernel.theorems.training.length_tube import follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import (
-    DEFAULT_ORDER,
     DEFAULT_PIECES,
     LENGTH,
+    MOST_PIECES,
     THEOREM,
-    FinitePrompts,
-    Piece,
-    bound_of_risk,
+    Range,
     read,
-    tube,
 )
-from certattn.kernel.theorems.training.validated_flow import steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot
 from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.training.empirical_transfer import generate_empirical
+from certattn.provers.training.length_ranges import Path as FlowPath
+from certattn.provers.training.length_ranges import Ranges, Reached, decimal
 
 RISK = "0.1"
 _BITS = 64
 _DIGITS = 3
-# Lengths are found to two digits, and not looked for beyond this power of ten.
-_MOST_ZEROS = 60
-# The infinite-prompt flow is followed until its risk is this part of the wanted one, or for so many steps.
-_REST = fmpq(1, 30)
-_MOST_STEPS = 1000
-_LATEST = fmpq(10**9)
-# What is found has to hold with a little room: the last piece ends elsewhere in the certificate.
-_ROOM = fmpq(999, 1000)
+_SPACING = fmpq(1, 8)
+# What the ranges say where nothing is known yet.
+_NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0", "0", "0"]], "errors": [["0", "0", "0"]]}
+_UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
+# Lengths that are tried: from the first by this factor, up to the last; between two of them to a few per cent.
+_SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
+# Ranges before the last end at this multiple of the length at most.
+_FAR = 400
+# Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
+_REST, _LATER = 3, fmpq(5, 2)
+_SHORTEST_TIME = fmpq(1, 2)
 
 
 def generate(
@@ -57,7 +56,7 @@ def generate(
     given: dict[str, Any],
     risk: Number | None = None,
     time: Number | None = None,
-    pieces: int = DEFAULT_PIECES,
+    pieces: int | None = None,
     note: str = "",
 ) -> Certificate:
     """Write a certificate of `risk-transfer` to `out` and return it.
@@ -68,14 +67,14 @@ def generate(
         Where to write it.
     given : mapping
         `covariance` and `start` as certificates write them, and `length`, which may be left out: then the smallest one,
-        to two digits, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and `targets`,
+        to a few per cent, is found for which the risk is proved. Or, with `tokens`, `labels`, `queries` and `targets`,
         prompts as certificates write them; numpy arrays are written to a file beside the certificate.
     risk : exact number, optional
-        The final risk; with a length it may be left out, for the smallest one that is proved.
+        The final risk; with a length it may be left out, for about the smallest one that is proved.
     time : exact number, optional
-        Until when the two runs are followed; if left out, no longer than is needed. Given prompts need it.
-    pieces : int
-        Intervals into which that time is cut: more of them give a slightly narrower tube.
+        Until when the runs are followed; if left out, no longer than is needed. Given prompts need it.
+    pieces : int, optional
+        Intervals into which that time is cut; as many as are needed if left out.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -99,154 +98,168 @@ def generate(
     Examples
     --------
     >>> import certattn
-    >>> start = {"A": [["3/5", 0], [0, "4/5"]], "b": 1}
-    >>> certificate = certattn.generate("risk-transfer", covariance=[[1, 0], [0, 1]], start=start, risk="0.5")
+    >>> start = {"A": [[1]], "b": 1}
+    >>> certificate = certattn.generate("risk-transfer", covariance=[[1]], start=start, risk="0.2")
     >>> certificate.plain["given"]["length"]
-    '170'
+    '10'
     """
     require_place(out)
+    if pieces is not None and pieces < 1:
+        raise UsageError(f"{pieces} pieces; expected at least 1")
     if "tokens" in given:
         if "length" in given:
             raise UsageError(
                 "the task has a length and tokens; expected one of the two: a length is that of random prompts, "
                 "tokens are those of given prompts"
             )
-        return generate_empirical(out, given, _bound(risk), _positive(time, "time"), pieces, note)
+        return generate_empirical(out, given, _bound(risk), _positive(time, "time"), pieces or DEFAULT_PIECES, note)
     plain = exact(given, "given")
     assert isinstance(plain, dict)
     goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
-    draft = Draft(THEOREM, out, {"length": "2", **plain}, note)
-    finder = _Finder(draft, _positive(time, "time"), pieces)
-    found = finder.shortest(goal) if "length" not in plain and goal is not None else finder.at_length(goal)
-    asserts: dict[str, Plain] = {
-        "risk": format_rational(found.risk if goal is None else goal),
-        "time": format_rational(found.time),
-        "tube": format_rational(found.distance),
-    }
-    stated = draft.about({**plain, "length": format_rational(found.length)})
-    return stated.write(asserts, {"pieces": str(found.pieces)})
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What is proved at a length: the risk from the time on, and the distance of the runs until then."""
-
-    length: fmpq
-    time: fmpq
-    pieces: int
-    risk: fmpq
-    distance: fmpq
+    finder = _Finder(Draft(THEOREM, out, {"length": "2", **plain}, note), goal, _positive(time, "time"), pieces)
+    with working_precision(_BITS):
+        length, found = finder.at_length(finder.length) if "length" in plain else finder.shortest()
+        asserts, witness = finder.stated(found)
+    stated = Draft(THEOREM, out, {**plain, "length": str(length)}, note)
+    return stated.write(asserts, witness)
 
 
 class _Finder:
-    """Runs the kernel's own tube at different lengths."""
+    """Asks the kernel's own tube about lengths."""
 
-    def __init__(self, draft: Draft, time: fmpq | None, pieces: int) -> None:
-        if pieces < 1:
-            raise UsageError(f"{pieces} pieces; expected at least 1")
-        self._setting = draft.read(read, {"risk": "1", "time": "1"}, {"pieces": str(pieces)})
-        self._length = self._setting.given[LENGTH]
-        self._known = self._setting.known_at_the_start
-        if self._known and not self._setting.falls_from_the_start:
+    def __init__(self, draft: Draft, goal: fmpq | None, time: fmpq | None, pieces: int | None) -> None:
+        self._stated = draft.read(read, {"risk": "1", "time": "1"}, dict(_UNKNOWN))
+        self._goal, self._time = goal, time
+        if self._stated.known_at_the_start and not self._stated.falls_from_the_start:
             raise NotProvedError(
                 "over infinite prompts the flow rests at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, "
                 "and the risk is tr(Sigma)/2 at all times; expected another start"
             )
-        self._time = time
-        self._pieces = pieces
-
-    def at_length(self, goal: fmpq | None) -> _Found:
-        """At the given length: the first time with this risk, or that with the least. Raises NotProvedError."""
-        with working_precision(_BITS):
-            horizon = self._time or self._horizon(goal or exact_rational(RISK, "risk"))
-            found = self._trial(self._length, horizon, goal)
-        if found is None:
-            reached = "" if goal is None else f" <= {describe(goal)}"
+        wanted = decimal(goal or exact_rational(RISK, "risk"))
+        self._path = FlowPath.of(self._stated.flow(None), lambda found: found < wanted / _REST)
+        if self._path.risk >= wanted / _REST:
             raise NotProvedError(
-                f"no risk{reached} could be proved for prompts of {describe(self._length)} tokens; "
-                "expected longer ones, a larger risk, another start, or more pieces"
+                f"over infinite prompts the risk is not seen to fall below {wanted / _REST:.3g}; "
+                "expected another start, or a larger risk (--risk)"
             )
-        return found
+        reached = self._path.time * _LATER
+        self._horizon = time if time is not None else max(reached, _SHORTEST_TIME)
+        self._duration = self._path.duration if pieces is None else self._horizon / pieces
 
-    def shortest(self, goal: fmpq) -> _Found:
-        """The smallest length of two digits at which the risk is proved. Raises NotProvedError."""
-        with working_precision(_BITS):
-            horizon = self._time or self._horizon(goal)
-            zeros, found = 0, None
-            while found is None:
-                zeros += 1
-                if zeros > _MOST_ZEROS:
-                    raise NotProvedError(
-                        f"no risk <= {describe(goal)} could be proved for prompts of up to 1e{_MOST_ZEROS} tokens; "
-                        "expected a larger risk, a start nearer to a Bayes point, or more pieces"
-                    )
-                found = self._trial(fmpq(10) ** (zeros + 1), horizon, goal)
-            low, high = 10, 100
-            while high - low > 1:
-                middle = (low + high) // 2
-                better = self._trial(middle * fmpq(10) ** (zeros - 1), horizon, goal)
-                if better is None:
-                    low = middle
-                else:
-                    high, found = middle, better
-        return found
+    @property
+    def length(self) -> int:
+        """As it is given."""
+        return self._stated.given[LENGTH]
 
-    def _horizon(self, goal: fmpq) -> fmpq:
-        """A time at which the infinite-prompt risk is far below the wanted one. Raises NotProvedError."""
-        prompts, start = self._prompts(fmpq(2)), around(flat(balls_around(self._setting.start)))
-        risk, wanted = prompts.field.risk(start), goal * _REST
-        for step in islice(steps(prompts.field, start, _LATEST, DEFAULT_ORDER), _MOST_STEPS):
-            risk = prompts.field.risk(step.end)
-            if (risk < wanted) is True:
-                return round_up(step.last, 2)
-        why = f"over infinite prompts the risk is not seen to fall below {describe(wanted)}"
-        if not self._tends_to_zero(risk):
-            # No time helps: the flow may go to a saddle.
-            raise NotProvedError(f"{why}, and it is not known to tend to 0; expected another start")
+    @cached_property
+    def _ranges(self) -> Ranges:
+        return self._between(_SHORTEST, _LONGEST)
+
+    def _between(self, shortest: int, longest: int) -> Ranges:
+        flow = self._stated.flow(None)
+        return Ranges(flow, self._path, _SPACING, (shortest, longest), self._horizon, self._duration)
+
+    def shortest(self) -> tuple[int, list[Reached]]:
+        """The smallest length, about, from which on the risk is proved. Raises NotProvedError."""
+        assert self._goal is not None
+        bad, good = _SHORTEST - 1, _SHORTEST
+        while self._ranges.at_first(good, self._goal) is None:
+            bad, good = good, round(good * _FACTOR)
+            if good > _LONGEST:
+                raise NotProvedError(
+                    f"no risk <= {describe(self._goal)} could be proved for prompts of up to {_LONGEST} tokens; "
+                    "expected a larger risk, a start nearer to a Bayes point, or more pieces"
+                )
+        while good > bad * _NEAR + 1:
+            middle = max(bad + 1, round((bad * good) ** 0.5))
+            if self._ranges.at_first(middle, self._goal) is None:
+                bad = middle
+            else:
+                good = middle
+        for length in _longer(good):
+            found = self._between(length, _FAR * length).from_on(length, self._goal, _FAR * length)
+            if found is not None:
+                return length, found
+        raise NotProvedError("no ranges of lengths could be proved; expected a larger risk, or another start")
+
+    def at_length(self, length: int) -> tuple[int, list[Reached]]:
+        """From the given length on, with the risk, or about the smallest that is proved. Raises NotProvedError."""
+        ranges = self._between(length, _FAR * length)
+        if self._goal is not None:
+            found = ranges.from_on(length, self._goal, _FAR * length)
+            if found is None:
+                raise NotProvedError(
+                    f"no risk <= {describe(self._goal)} could be proved for prompts of {length} tokens; "
+                    "expected longer ones, a larger risk, another start, or more pieces"
+                )
+            return length, found
+        for goal in ranges.risks(length):
+            found = ranges.from_on(length, goal, _FAR * length)
+            if found is not None:
+                self._goal = goal
+                return length, found
         raise NotProvedError(
-            f"{why}; expected a larger risk (--risk), or a time until which the runs are followed (--time)"
+            f"no risk could be proved for prompts of {length} tokens; "
+            "expected longer ones, another start, or more pieces"
         )
 
-    def _tends_to_zero(self, risk: arb) -> bool:
-        """Whether it is proved over infinite prompts: by the start, or by the risk at some time."""
-        return self._known or (2 * risk < self._setting.covariance.trace()) is True
+    def stated(self, found: list[Reached]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+        """What is asserted, and the witness."""
+        assert self._goal is not None
+        until = self._time or max(each.range.time for each in found)
+        asserts: dict[str, Plain] = {"risk": format_rational(self._goal), "time": format_rational(until)}
+        distance = self._distance(found, until)
+        if distance is not None:
+            asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
+        return asserts, {
+            "spacing": format_rational(_SPACING),
+            "ranges": [_written(each.range) for each in found],
+        }
 
-    def _prompts(self, length: fmpq) -> FinitePrompts:
-        return FinitePrompts(self._setting.covariance, length)
-
-    def _tube(self, length: fmpq, until: fmpq, pieces: int) -> list[Piece]:
-        start = flat(balls_around(self._setting.start))
-        return list(tube(self._prompts(length), start, until, DEFAULT_ORDER, pieces))
-
-    def _trial(self, length: fmpq, horizon: fmpq, goal: fmpq | None) -> _Found | None:
-        """At the first time with a risk below the goal, or that with the least; None where nothing is proved."""
-        prompts, width = self._prompts(length), horizon / self._pieces
-        best: tuple[fmpq, arb] | None = None
-        for piece in self._tube(length, horizon, self._pieces):
-            count = piece.last / width
-            if piece.distance.closed is not True or count.q != 1 or (self._time is not None and piece.last < horizon):
-                continue
-            bound = bound_of_risk(prompts, piece.end)
-            if goal is not None and (bound <= goal * _ROOM) is True:
-                return self._checked(length, count, width, goal)
-            if goal is None and (best is None or (bound < best[1]) is True):
-                best = count, bound
-        return None if best is None else self._checked(length, best[0], width, None)
-
-    def _checked(self, length: fmpq, count: fmpq, width: fmpq, goal: fmpq | None) -> _Found | None:
-        """What the certificate's own pieces prove."""
-        pieces = int(count.p)
-        last = self._tube(length, count * width, pieces)[-1]
-        if (last.distance.closed and last.last == count * width) is not True:
+    def _distance(self, found: list[Reached], until: fmpq) -> arb | None:
+        """Of the runs up to the time; None where not all are followed so long."""
+        count = until / self._duration
+        if count.q != 1 or count > MOST_PIECES:
             return None
-        prompts = self._prompts(length)
-        if not self._tends_to_zero(prompts.field.risk(last.flow)):
-            return None
-        bound = upper_rational(bound_of_risk(prompts, last.end))
-        if goal is not None and bound > goal:
-            return None
-        distance = round_up(upper_rational(last.distance.reached), _DIGITS)
-        return _Found(length, count * width, pieces, round_up(bound, _DIGITS), distance)
+        alone = self._stated.flow(None)
+        infinite = list(follow(alone, until, int(count.p)))
+        worst = arb(0)
+        for each in found:
+            pieces = list(follow(replace(alone, fit=each.range.fit), until, int(count.p)))
+            for one, other in zip(pieces, infinite, strict=False):
+                if not one.is_proved or not other.is_proved:
+                    return None
+                worst = worst.max(one.apart(other, alone.counts))
+        if not self._stated.known_at_the_start:
+            end = infinite[found[-1].range.pieces - 1]
+            if (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
+                raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
+        return worst
+
+
+def _written(of: Range) -> dict[str, Plain]:
+    until: dict[str, Plain] = {} if of.fit.last is None else {"until": str(of.fit.last)}
+    return {
+        **until,
+        "time": format_rational(of.time),
+        "pieces": str(of.pieces),
+        "sums": _rows(of.fit.q.near, of.fit.k.near),
+        "errors": _rows(of.fit.q.error, of.fit.k.error),
+    }
+
+
+def _rows(*sums: ExponentialSum) -> Plain:
+    """A row for each rate, with the factor of each sum."""
+    factors = [{rate: factor for factor, rate in each.terms} for each in sums]
+    rates = sorted({rate for each in factors for rate in each}, reverse=True)
+    return [[format_rational(x) for x in (rate, *(each.get(rate, fmpq(0)) for each in factors))] for rate in rates]
+
+
+def _longer(length: int) -> Iterator[int]:
+    """Lengths to begin at, each a little longer."""
+    for _ in range(6):
+        yield length
+        length = max(length + 1, round(length * _NEAR))
 
 
 def _bound(risk: Number | None) -> fmpq | None:
@@ -269,10 +282,10 @@ def _inputs(options: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
-    Option("--risk", "The final risk; 0.1, or with a length the smallest that is proved.", metavar="R"),
+    Option("--risk", "The final risk; 0.1, or with a length about the smallest that is proved.", metavar="R"),
     Option("--time", "Until when the runs are followed; no longer than needed if left out.", metavar="T"),
-    Option("--pieces", "Intervals into which that time is cut.", int, "N"),
-    to_plot("Draw the risk, its bound and the tube."),
+    Option("--pieces", "Intervals into which that time is cut; as many as needed if left out.", int, "N"),
+    to_plot("Draw the risk of both runs and its bounds."),
     inputs=_inputs,
     doubts=[long],
 )

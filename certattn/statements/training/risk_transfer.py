@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.regression import COVARIANCE, START
-from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, TUBE, StatedTransfer
+from certattn.kernel.theorems.training.risk_transfer import LENGTH, RISK, TIME, TUBE, Range, StatedTransfer
 from certattn.statements.training.given import parameters_words, prompts_words
 from certattn.statements.wording import Statement, Wording
 
@@ -28,7 +28,7 @@ def _of_prompts(stated: StatedTransfer) -> Statement:
 
 def _of_lengths(stated: StatedTransfer) -> Statement:
     given, asserts, beside = stated.given, stated.asserts, ""
-    risk, time, length = describe(asserts[RISK]), describe(asserts[TIME]), describe(given[LENGTH])
+    risk, time, length = describe(asserts[RISK]), describe(asserts[TIME]), given[LENGTH]
     if TUBE in asserts:
         beside = (
             f", and up to t = {time} the two runs (A, b) are within {describe(asserts[TUBE])} of each other "
@@ -54,13 +54,11 @@ def sentence(stated: StatedTransfer, name: str) -> str:
         return f"2R over infinite prompts at t = {time if at_end else 0}, below tr Sigma"
     if name == "path":
         return _path_of_lengths(stated) if stated.prompts is None else _path_of_prompts(stated)
+    if name == "fits":
+        return "what is left between the softmax weights' moments and the bounds around the sums of exponentials"
     if name == "tube":
         return "the bound on the distance between the runs"
-    return (
-        f"the bound on R_L at t = {time}: that on R plus that on R_L - R"
-        if stated.prompts is None
-        else f"R_L at t = {time}"
-    )
+    return f"the bound on R_L by t = {time}" if stated.prompts is None else f"R_L at t = {time}"
 
 
 def _path_of_prompts(stated: StatedTransfer) -> str:
@@ -73,11 +71,17 @@ def _path_of_prompts(stated: StatedTransfer) -> str:
 
 
 def _path_of_lengths(stated: StatedTransfer) -> str:
-    run = stated.flows.last
-    if run is None or run.last is None or run.lost:
-        return f"the flow over infinite prompts is enclosed up to t = {describe(stated.asserts[TIME])}"
-    first, end = describe(run.last.first), describe(run.last.last)
-    return f"the proved distance between the runs from t = {first} to {end}, against its bound there"
+    """Which range is lost is known only of the run."""
+    run, lengths = stated.flows.last, stated.lengths
+    assert lengths is not None
+    for flow, each in zip(run or [], lengths.ranges, strict=False):
+        if not flow.is_proved:
+            return f"the time up to which a tube holds the flows for {_lengths(each)}, of the time that is needed"
+    return "the time up to which tubes hold the flows of every range of lengths, of the time that is needed"
+
+
+def _lengths(of: Range) -> str:
+    return f"L >= {of.fit.first}" if of.fit.last is None else f"{of.fit.first} <= L <= {of.fit.last}"
 
 
 WORDING = Wording[StatedTransfer](statement, sentence)

@@ -125,7 +125,9 @@ class _Products:
             for i, n in enumerate(times):
                 if n > 0:
                     rest = _product(x for j, x in enumerate(others) if j != i)
-                    inner = sum((comb(n, m) * self.factors[i][n - m] * parts[i][m][along] for m in range(1, n + 1)), arb(0))
+                    inner = sum(
+                        (comb(n, m) * self.factors[i][n - m] * parts[i][m][along] for m in range(1, n + 1)), arb(0)
+                    )
                     total += rest * inner
             found[key] = total
         return Jet(order, found)
@@ -152,8 +154,12 @@ def _term(of: Spectrum, r: fmpq, c: fmpq, k: fmpq, a: Sequence[arb]) -> _Product
         factors.append([arb(1), first, second, third])
         cube, square = k * n * s**3, c * n * s * s
         t2, t3 = t * t, t * t * t
-        squares.append([-cube * y / 2 for y in (x * x * t, 2 * x * t2, 2 * t2 * (4 * t - 3), -24 * z * x * t3 * (2 * t - 1))])
-        plain.append([square * y for y in (x * t, t * (2 * t - 1), -2 * u * t * (4 * t - 1), -6 * z * t2 * (8 * t2 - 8 * t + 1))])
+        squares.append(
+            [-cube * y / 2 for y in (x * x * t, 2 * x * t2, 2 * t2 * (4 * t - 3), -24 * z * x * t3 * (2 * t - 1))]
+        )
+        plain.append(
+            [square * y for y in (x * t, t * (2 * t - 1), -2 * u * t * (4 * t - 1), -6 * z * t2 * (8 * t2 - 8 * t + 1))]
+        )
     scaled = [[[mass * y for y in row] for row in rows] for rows in (squares, plain)]
     return _Products(factors, mass * of.trace * c / 2, *scaled)
 

@@ -4,8 +4,8 @@ For orthogonal O that commutes with Sigma, R_L(O A O', b) = R_L(A, b). So the fl
 P_i the projections to the common eigenspaces, of ranks n_i, and is a_i' = -dR_L/da_i / n_i, b' = -dR_L/db.
 
 Write F for the field of R + G (`finite_gap`), which is the same for all L of a range, and e_i for bounds of what it is
-off by. On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and p(t) = z + s t + w t (t - h) / 2 any
-parabola. On a box that holds p and all within r of it, coordinate by coordinate, let J be F', J_m = F'(m), and
+off by. On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and let p(t) = z + s t + w t (t - h)/2
+be any parabola. On a box that holds p and all within r of it, coordinate by coordinate, let J be F', J_m = F'(m), and
 
     c_i >= |F(m) - s|_i + (h/2) |J_m s - w|_i + (h/2) (|J - J_m| |s|)_i + (h^2/8) (|J| |w|)_i + e_i.
 
@@ -21,7 +21,7 @@ less than u_i; so there is none. QED
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,19 +41,12 @@ _TINY = fmpq(1, 2**40)
 
 
 @dataclass(frozen=True)
-class Start:
-    """Sigma's spectrum, and (a_1, ..., a_p, b)."""
-
-    spectrum: Spectrum
-    point: Vector
-
-
-@dataclass(frozen=True)
-class Field:
-    """-grad (R + G) and what it is off by; without a fit that of R alone, which is exact."""
+class Flow:
+    """From (a_1, ..., a_p, b) along -grad (R + G), which is off by something; without a fit along -grad R, exactly."""
 
     spectrum: Spectrum
     fit: WeightFit | None
+    start: Vector
 
     def risk(self, at: Sequence[arb], order: int) -> Jet:
         """R + G, by its derivatives along a_i and b."""
@@ -81,9 +74,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Piece:
-    """At the time `last` the flows are within `error` of `end`; from `start` on, of the parabola with this `bend`."""
+    """Up to the time `last` the flows are near a parabola from `start` to `end` with this `bend`.
+
+    At first they are within `before`, at last within `error` of it, and between them within what lies between these.
+    """
 
     last: fmpq
+    duration: fmpq
     start: Vector
     end: Vector
     bend: Vector
@@ -94,27 +91,37 @@ class Piece:
     def is_proved(self) -> bool:
         return all(e.is_finite() is True for e in self.error)
 
+    def apart(self, other: Piece, counts: Sequence[int]) -> arb:
+        """At most the distance of their flows, whose coordinates count so often."""
+        total = arb(0)
+        for i, n in enumerate(counts):
+            ends = abs(self.start[i] - other.start[i]).max(abs(self.end[i] - other.end[i]))
+            bends = abs(self.bend[i] - other.bend[i]) * self.duration * self.duration / 8
+            errors = self.before[i].max(self.error[i]) + other.before[i].max(other.error[i])
+            total += n * (ends + bends + errors) ** 2
+        return root(total)
 
-def follow(field: Field, start: Vector, until: fmpq, pieces: int) -> Iterator[Piece]:
+
+def follow(flow: Flow, until: fmpq, pieces: int) -> Iterator[Piece]:
     """The pieces from time 0 to `until`, or to one that is not proved."""
-    z, error = [x.mid() for x in start], [arb(x.rad()) for x in start]
+    z, error = [x.mid() for x in flow.start], [arb(x.rad()) for x in flow.start]
     h = until / pieces
     for k in range(pieces):
-        piece = _piece(field, z, error, h, h * (k + 1))
+        piece = _piece(flow, z, error, h, h * (k + 1))
         yield piece
         if not piece.is_proved:
             return
         z, error = piece.end, piece.error
 
 
-def _piece(field: Field, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece:
-    s = field.at(z)
+def _piece(flow: Flow, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece:
+    s = flow.at(z)
     for _ in range(_MIDPOINTS):
-        s = [x.mid() for x in field.at(_moved(z, s, h / 2))]
+        s = [x.mid() for x in flow.at(_moved(z, s, h / 2))]
     middle = _moved(z, s, h / 2)
-    jet = field.risk(middle, 2)
-    residual = [abs(-jet.along(i) / n - y) for i, (n, y) in enumerate(zip(field.counts, s, strict=True))]
-    slopes = _field_slopes(jet, field.counts)
+    jet = flow.risk(middle, 2)
+    residual = [abs(-jet.along(i) / n - y) for i, (n, y) in enumerate(zip(flow.counts, s, strict=True))]
+    slopes = _derivative(jet, flow.counts)
     turned = _times(slopes, s)
     w = [x.mid() for x in turned]
     travel = [abs(x) * h / 2 + abs(y) * h * h / 8 for x, y in zip(s, w, strict=True)]
@@ -123,10 +130,10 @@ def _piece(field: Field, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece
         """Upper bounds of the left sides."""
         reach = [y + r for y, r in zip(travel, high, strict=True)]
         box = [x + r * arb(0, 1) for x, r in zip(middle, reach, strict=True)]
-        J, off = _slopes_near(slopes, field.risk(box, 3), reach, field.counts), field.rest(box).gradient
+        J, off = _slopes_near(slopes, flow.risk(box, 3), reach, flow.counts), flow.rest(box).gradient
         found = []
         for i, row in enumerate(J):
-            c = residual[i] + abs(turned[i] - w[i]) * h / 2 + off[i] / field.counts[i]
+            c = residual[i] + abs(turned[i] - w[i]) * h / 2 + off[i] / flow.counts[i]
             for j, entry in enumerate(row):
                 c += abs(entry - slopes[i][j]) * abs(s[j]) * h / 2 + abs(entry) * abs(w[j]) * h * h / 8
                 if i != j:
@@ -137,10 +144,10 @@ def _piece(field: Field, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece
     end = [x.mid() for x in _moved(z, s, h)]
     rounding = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
     after = _grown(rates, error, h)
-    return Piece(last, z, end, w, error, [(x + y).upper() for x, y in zip(after, rounding, strict=True)])
+    return Piece(last, h, z, end, w, error, [(x + y).upper() for x, y in zip(after, rounding, strict=True)])
 
 
-def _grown(rates, error: Vector, h: fmpq) -> Vector:
+def _grown(rates: Callable[[Vector, Vector], Vector], error: Vector, h: fmpq) -> Vector:
     """r_0 + h u, proved; not finite where no guess of r does."""
     low, high = [x / _ROOM for x in error], [x * _ROOM + _TINY for x in error]
     for _ in range(_TRIES):
@@ -159,7 +166,7 @@ def _is_within(first: arb, last: arb, low: arb, high: arb) -> bool:
     return all((low <= x) is True and (x <= high) is True for x in (first, last))
 
 
-def _field_slopes(jet: Jet, counts: Sequence[int]) -> list[Vector]:
+def _derivative(jet: Jet, counts: Sequence[int]) -> list[Vector]:
     """F'."""
     each = range(len(counts))
     return [[-jet.along(i, j) / counts[i] for j in each] for i in each]
@@ -186,14 +193,14 @@ def _times(matrix: Sequence[Vector], vector: Vector) -> Vector:
     return [sum((x * y for x, y in zip(row, vector, strict=True)), arb(0)) for row in matrix]
 
 
-def risk_bound(field: Field, piece: Piece) -> arb:
+def risk_bound(flow: Flow, piece: Piece) -> arb:
     """R_L of all the flows at the end of a piece, at most."""
     box = [x + r * arb(0, 1) for x, r in zip(piece.end, piece.error, strict=True)]
-    jet, wide = field.risk(piece.end, 1), field.risk(box, 2)
+    jet, wide = flow.risk(piece.end, 1), flow.risk(box, 2)
     value = jet.along()
     for i, r in enumerate(piece.error):
         slope = jet.along(i)
         for j, other in enumerate(piece.error):
             slope += wide.along(i, j) * other * arb(0, 1)
         value += abs(slope) * r
-    return value + field.rest(box).value
+    return value + flow.rest(box).value

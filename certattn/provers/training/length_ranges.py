@@ -1,0 +1,306 @@
+"""Ranges of lengths for `risk-transfer`: sums of exponentials near the softmax weights' moments, and how far they do.
+
+Everything here is a guess that the kernel's own tube and fits are asked about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from certattn.kernel.mathematics.weight_fits import (
+    ExponentialSum,
+    Fit,
+    WeightFit,
+    WeightTable,
+    room,
+)
+from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED
+from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
+from certattn.kernel.theorems.training.risk_transfer import Range
+from certattn.provers.rounding import round_up
+
+Floats = NDArray[np.float64]
+
+# Rates of the sums, for variances of the scores of about 1; the first set that is as good as any is taken.
+_RATES = ((0, 1 / 8, 1 / 4, 1 / 2, 2), (0, 1 / 16, 1 / 4, 1, 2), (0, 1 / 8, 1 / 2, 2))
+_SCALES = (1.0, 0.5, 0.25, 2.0)
+# Rates of what is above the distance, as parts of what would make its mean infinite.
+_GROWTHS = (0.15, 0.2, 0.28)
+_GRID, _ZOOMS = 24, 4
+# A little more than is needed, as factors are rounded.
+_ROOM = 1.02
+_BITS = 20
+# A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
+_STEP = 1 / 14
+_FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
+# The risk is looked at after so many pieces.
+_LOOK = 3
+_MOST_PIECES = 600
+
+
+def decimal(value: fmpq) -> float:
+    """The nearest binary64, about."""
+    return int(value.p) / int(value.q)
+
+
+def rounded(value: float, bits: int = _BITS) -> fmpq:
+    """A rational of a few bits near a number."""
+    if value == 0:
+        return fmpq(0)
+    exponent = math.floor(math.log2(abs(value))) - bits
+    return fmpq(round(value / 2.0**exponent)) * fmpq(2) ** exponent
+
+
+@dataclass(frozen=True)
+class Path:
+    """The flow over infinite prompts in binary64: sigma_i, n_i, rows (a_1, ..., a_p, b), and the time at the end."""
+
+    values: Floats
+    counts: Floats
+    points: Floats
+    time: fmpq
+
+    @classmethod
+    def of(cls, flow: Flow, until: Callable[[float], bool]) -> Path:
+        """From the start, until the risk is said to be small enough, or nothing moves."""
+        values = np.array([float(x.mid()) for x in flow.spectrum.values])
+        counts = np.array([float(n) for n in flow.spectrum.counts])
+        point = np.array([float(x.mid()) for x in flow.start])
+        points, time = [point], 0.0
+        for _ in range(200_000):
+            left = point[-1] * values * point[:-1] - 1
+            risk = float((counts * values * left**2).sum() / 2)
+            if until(risk):
+                break
+            slope = -(values**2) * point[-1] * left, -(counts * values**2 * point[:-1] * left).sum()
+            step = min(1 / 64, 0.2 / _stiffness(values, counts, point))
+            point, time = point + step * np.append(*slope), time + step
+            points.append(point)
+        return cls(values, counts, np.array(points), rounded(time, 8))
+
+    @property
+    def risk(self) -> float:
+        """At its end."""
+        left = self.points[-1][-1] * self.values * self.points[-1][:-1] - 1
+        return float((self.counts * self.values * left**2).sum() / 2)
+
+    @cached_property
+    def stiffness(self) -> float:
+        """The largest second derivative of the risk along it, about."""
+        return max(
+            _stiffness(self.values, self.counts, point) for point in self.points[:: max(1, len(self.points) // 50)]
+        )
+
+    @property
+    def duration(self) -> fmpq:
+        """That a piece may have."""
+        return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / _STEP), _FINENESS[-1]))
+
+    def variances(self) -> Floats:
+        """Rows of sigma_i^2 a_i^2 at some times of it."""
+        chosen = self.points[np.linspace(0, len(self.points) - 1, 9).astype(int)]
+        return np.asarray((self.values * chosen[:, :-1]) ** 2)
+
+
+def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
+    a, b = point[:-1], point[-1]
+    return float(
+        max((values**3 * b**2).max(), (counts * values**3 * a**2).sum(), 1e-3)
+        + np.abs(2 * values**3 * a * b - values**2).max()
+    )
+
+
+class Fitter:
+    """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
+
+    def __init__(self, path: Path, table: WeightTable) -> None:
+        self._table = table
+        self._v = np.array([decimal(v) for v in table.nodes])
+        gaps = np.diff(self._v)
+        self._bend = np.maximum(np.append(gaps, 0), np.append(0, gaps)) ** 2 / 8
+        self._weights = self._law(path)
+        self._largest = float(path.variances().max())
+
+    def _law(self, path: Path) -> Floats:
+        """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
+        total = np.full(len(self._v), 1e-12)
+        width = np.gradient(self._v)
+        for row in path.variances():
+            mean, spread = float((path.counts * row).sum()), float(2 * (path.counts * row**2).sum())
+            mean, spread = max(mean, 1e-3), max(spread, 2e-6)
+            shape, scale = mean**2 / spread + 1, spread / mean
+            with np.errstate(divide="ignore"):
+                log = (shape - 1) * np.log(np.maximum(self._v, 1e-9)) - self._v / scale
+            density = np.exp(log - log.max()) * width
+            total += density / density.sum()
+        return np.asarray(total / total.sum())
+
+    def fit(self, first: int, last: int | None) -> WeightFit:
+        """For these lengths."""
+        q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
+        concave, curved = decimal(MOST_CONCAVE), decimal(MOST_CURVED)
+        ends = [
+            (q2, q1, concave * q1, curved * q2),
+            (
+                np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2),
+                7 / 3 * q1 + 6 * k2 - 4 / 3 * q2,
+                7 / 3 * concave * q1 + (6 + 4 / 3) * curved * q2,
+                7 / 3 * curved * q2 + 6 * curved * q1 + 4 / 3 * concave * q1,
+            ),
+        ]
+        found = min(self._candidates(ends), key=lambda pair: pair[0])[1]
+        return WeightFit(first, last, *found)
+
+    def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
+        column = self._table.column(length)
+        return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
+
+    def _candidates(self, ends: Sequence[tuple[Floats, Floats, Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
+        for scale in _SCALES:
+            for rates in _RATES:
+                near = np.array([scale * rate for rate in rates])
+                cost, fits = 0.0, []
+                for index, (low, high, concave, convex) in enumerate(ends):
+                    one, fit = self._one(
+                        near, low, high, self._after(concave), self._after(convex), 7 / 3 if index else 1.0
+                    )
+                    cost += one / (3 if index else 1)
+                    fits.append(fit)
+                yield cost, fits
+
+    def _after(self, values: Floats) -> Floats:
+        """At the next node: moments grow."""
+        return np.append(values[1:], values[-1])
+
+    def _one(
+        self, rates: Floats, low: Floats, high: Floats, concave: Floats, convex: Floats, most: float
+    ) -> tuple[float, Fit]:
+        high, low = high + self._bend * concave, low - self._bend * convex
+        middle, weights = (low + high) / 2, np.sqrt(self._weights)
+        basis = np.exp(-np.outer(self._v, rates))
+        stacked = np.vstack([basis * weights[:, None], 1e-5 * np.eye(len(rates))])
+        factors = np.linalg.lstsq(stacked, np.append(middle * weights, np.zeros(len(rates))), rcond=None)[0]
+        exact = [rounded(x) for x in factors]
+        factors = np.array([decimal(x) for x in exact])
+        near, bends = basis @ factors, basis @ (factors * rates**2)
+        above = high - near + self._bend * np.maximum(bends, 0)
+        below = near - low + self._bend * np.maximum(-bends, 0)
+        need = np.maximum(above, below) * _ROOM + 1e-9
+        need[-1] = max(need[-1], (most + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
+        cost, growths, heights = min((self._above(need, part) for part in _GROWTHS), key=lambda found: found[0])
+        roughness = 2e-4 * float(np.abs(factors) @ (rates + 0.1))
+        terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
+        error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
+        return cost + roughness, Fit(ExponentialSum(terms), ExponentialSum(error))
+
+    def _above(self, need: Floats, part: float) -> tuple[float, list[float], list[float]]:
+        """Factors >= 0 of e^(g v) that are nowhere below what is needed, with about the least mean."""
+        largest = decimal(rounded(part / max(self._largest, 0.3), 8))
+        growths = [0.0, largest, 2 * largest]
+        basis = np.exp(np.outer(self._v, growths))
+        kept = basis * (1 - 1.1 * self._bend[:, None] * np.array(growths) ** 2)
+        costs = self._weights @ basis
+        tops = [float((need / kept[:, j]).max()) for j in range(3)]
+        spans = [np.append(0, np.geomspace(top * 1e-9, top, _GRID)) for top in tops[1:]]
+        best = (math.inf, [0.0, 0.0, 0.0])
+        for _ in range(_ZOOMS):
+            one, two = (x.ravel() for x in np.meshgrid(*spans))
+            zero = (need[:, None] - np.outer(kept[:, 1], one) - np.outer(kept[:, 2], two)).max(axis=0)
+            zero = np.maximum(zero, 0)
+            total = costs[0] * zero + costs[1] * one + costs[2] * two
+            at = int(total.argmin())
+            if total[at] < best[0]:
+                best = float(total[at]), [float(zero[at]), float(one[at]), float(two[at])]
+            spans = [_around(span, value) for span, value in zip(spans, best[1][1:], strict=True)]
+        return best[0], growths, [x * 1.0005 for x in best[1]]
+
+
+def _around(span: Floats, value: float) -> Floats:
+    """A finer grid about the value."""
+    at = int(np.abs(span - value).argmin())
+    low, high = span[max(at - 1, 0)], span[min(at + 1, len(span) - 1)]
+    return np.linspace(low, high, _GRID)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A range that is proved to have a risk at its end."""
+
+    range: Range
+    risk: arb
+
+
+class Ranges:
+    """What can be proved of the lengths from one on, by the kernel's own tube."""
+
+    def __init__(
+        self, flow: Flow, path: Path, spacing: fmpq, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
+    ) -> None:
+        self._flow, self._path, self._horizon = flow, path, horizon
+        self.table = WeightTable(spacing, lengths)
+        self._fitter = Fitter(path, self.table)
+        self.duration = duration
+
+    def over(self, first: int, last: int | None, goal: fmpq) -> Reached | None:
+        """The first time with the risk, or None."""
+        fit = self._fitter.fit(first, last)
+        if (room(fit, self.table) >= 0) is not True:
+            return None
+        flow = replace(self._flow, fit=fit)
+        count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
+        done: list[Piece] = []
+        for piece in follow(flow, count * self.duration, count):
+            if not piece.is_proved:
+                return None
+            done.append(piece)
+            if len(done) % _LOOK == 0 and (risk := risk_bound(flow, piece)) <= goal:
+                return Reached(Range(fit, piece.last, len(done)), risk)
+        return None
+
+    def risks(self, first: int) -> Iterator[fmpq]:
+        """Goals to try, from a little more than the least risk that the shortest range is seen to have."""
+        fit = self._fitter.fit(first, first + max(1, first // 60))
+        if (room(fit, self.table) >= 0) is not True:
+            return
+        flow, least = replace(self._flow, fit=fit), math.inf
+        for piece in follow(flow, self._horizon, max(1, int((self._horizon / self.duration).ceil()))):
+            if not piece.is_proved:
+                break
+            least = min(least, float(risk_bound(flow, piece).upper()))
+        for factor in (1.05, 1.2, 1.5, 2):
+            if least < math.inf:
+                yield round_up(rounded(least * factor), 2)
+
+    def at_first(self, first: int, goal: fmpq) -> Reached | None:
+        """Whether the shortest range does."""
+        return self.over(first, first + max(1, first // 60), goal)
+
+    def from_on(self, first: int, goal: fmpq, most: int) -> list[Reached] | None:
+        """Ranges that cover every length from the first on, none of them longer than `most` before the last."""
+        found: list[Reached] = []
+        share, smallest = 1 / 40, 1 / 400
+        while True:
+            if (
+                found
+                and (first >= 12 * found[0].range.fit.first or share > 1)
+                and (last := self.over(first, None, goal))
+            ):
+                return [*found, last]
+            if first >= most:
+                return None
+            until = min(most, max(first + 1, round(first / (1 - min(share, 0.7)))))
+            step = self.over(first, until, goal)
+            if step is None:
+                if share <= smallest or until == first + 1:
+                    return None
+                share /= 2
+                continue
+            found.append(step)
+            first, share = until, share * 1.6
