@@ -1,4 +1,4 @@
-"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what a length does."""
+"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what some reach."""
 
 from __future__ import annotations
 
