@@ -214,7 +214,7 @@ class StatedTransfer:
 
 @dataclass(frozen=True)
 class Followable:
-    """Flows in a tube as far as it is proved, up to when it should be, and the pieces up to where the risk is bounded."""
+    """Flows in a tube as far as it is proved, until when it should be, and the pieces before the risk is bounded."""
 
     flow: Flow
     pieces: Sequence[Piece]
