@@ -15,13 +15,13 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.mathematics.weight_fits import (
+    BENDS,
     ExponentialSum,
     Fit,
     WeightFit,
     WeightTable,
     room,
 )
-from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED
 from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import Range
 from certattn.provers.rounding import round_up
@@ -145,44 +145,32 @@ class Fitter:
     def fit(self, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
         q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
-        concave, curved = decimal(MOST_CONCAVE), decimal(MOST_CURVED)
-        ends = [
-            (q2, q1, concave * q1, curved * q2),
-            (
-                np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2),
-                7 / 3 * q1 + 6 * k2 - 4 / 3 * q2,
-                7 / 3 * concave * q1 + (6 + 4 / 3) * curved * q2,
-                7 / 3 * curved * q2 + 6 * curved * q1 + 4 / 3 * concave * q1,
-            ),
-        ]
-        found = min(self._candidates(ends), key=lambda pair: pair[0])[1]
+        low = np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2)
+        ends = (q2, q1), (low, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2)
+        after = np.append(q1[1:], q1[-1])
+        pairs = []
+        for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
+            bend = self._bend * after
+            pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
+        found = min(self._candidates(pairs), key=lambda pair: pair[0])[1]
         return WeightFit(first, last, *found)
 
     def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
         column = self._table.column(length)
         return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
 
-    def _candidates(self, ends: Sequence[tuple[Floats, Floats, Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
+    def _candidates(self, ends: Sequence[tuple[Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
         for scale in _SCALES:
             for rates in _RATES:
                 near = np.array([scale * rate for rate in rates])
                 cost, fits = 0.0, []
-                for index, (low, high, concave, convex) in enumerate(ends):
-                    one, fit = self._one(
-                        near, low, high, self._after(concave), self._after(convex), 7 / 3 if index else 1.0
-                    )
+                for index, (low, high) in enumerate(ends):
+                    one, fit = self._one(near, low, high, 7 / 3 if index else 1.0)
                     cost += one / (3 if index else 1)
                     fits.append(fit)
                 yield cost, fits
 
-    def _after(self, values: Floats) -> Floats:
-        """At the next node: moments grow."""
-        return np.append(values[1:], values[-1])
-
-    def _one(
-        self, rates: Floats, low: Floats, high: Floats, concave: Floats, convex: Floats, most: float
-    ) -> tuple[float, Fit]:
-        high, low = high + self._bend * concave, low - self._bend * convex
+    def _one(self, rates: Floats, low: Floats, high: Floats, most: float) -> tuple[float, Fit]:
         middle, weights = (low + high) / 2, np.sqrt(self._weights)
         basis = np.exp(-np.outer(self._v, rates))
         stacked = np.vstack([basis * weights[:, None], 1e-5 * np.eye(len(rates))])
