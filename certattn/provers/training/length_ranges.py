@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _RATES = ((0, 1 / 8, 1 / 4, 1 / 2, 2), (0, 1 / 16, 1 / 4, 1, 2), (0, 1 / 8, 1 / 2, 2))
 _SCALES = (1.0, 0.5, 0.25, 2.0)
 # Rates of what is above the distance, as parts of what would make its mean infinite.
-_GROWTHS = (0.15, 0.2, 0.28)
+_GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
@@ -121,7 +121,7 @@ class Fitter:
     """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
 
     def __init__(self, path: Path, table: WeightTable) -> None:
-        self._table = table
+        self._table, self._path = table, path
         self._v = np.array([decimal(v) for v in table.nodes])
         gaps = np.diff(self._v)
         self._bend = np.maximum(np.append(gaps, 0), np.append(0, gaps)) ** 2 / 8
@@ -188,13 +188,21 @@ class Fitter:
         error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
         return cost + roughness, Fit(ExponentialSum(terms), ExponentialSum(error))
 
+    def _mean(self, growth: float) -> float:
+        """Of e^(g v) v^2, about, in units of v^2."""
+        total = 0.0
+        for row in self._path.variances():
+            tilts = 1 / np.maximum(1 - 2 * growth * row, 1e-3)
+            total += float(np.prod(tilts ** (self._path.counts / 2)) * tilts.max() ** 2)
+        return total
+
     def _above(self, need: Floats, part: float) -> tuple[float, list[float], list[float]]:
         """Factors >= 0 of e^(g v) that are nowhere below what is needed, with about the least mean."""
         largest = decimal(rounded(part / max(self._largest, 0.3), 8))
         growths = [0.0, largest, 2 * largest]
         basis = np.exp(np.outer(self._v, growths))
         kept = basis * (1 - 1.1 * self._bend[:, None] * np.array(growths) ** 2)
-        costs = self._weights @ basis
+        costs = np.array([self._mean(g) for g in growths])
         tops = [float((need / kept[:, j]).max()) for j in range(3)]
         spans = [np.append(0, np.geomspace(top * 1e-9, top, _GRID)) for top in tops[1:]]
         best = (math.inf, [0.0, 0.0, 0.0])
