@@ -33,8 +33,8 @@ from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVE
 SUM, REST = fmpq(7, 3), fmpq(4, 3)
 # Minus the second derivative of q and of k, and these themselves, are at most these times q.
 BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + 6 * KAPPA_CONCAVE, MOST_CONVEX + 6 * KAPPA_CONVEX)
-# Up to here nodes have the stated distance; it grows like the square beyond.
-_EVEN = 8
+# Steps between nodes grow to so many times the first.
+_WIDEST = 8
 # The moments are computed to so many bits.
 _BITS = 16
 
@@ -79,11 +79,11 @@ class WeightFit:
     k: Fit
 
 
-def nodes(spacing: fmpq) -> list[fmpq]:
-    """From 0 to where moments are known up to."""
+def nodes(spacing: fmpq, reach: int) -> list[fmpq]:
+    """From 0 to where moments are known up to: evenly up to the reach, then further and further apart."""
     found = [fmpq(0)]
     while found[-1] < MOST_VARIANCE:
-        step = spacing * min(max(1, int(((found[-1] / _EVEN) ** 2).floor())), _EVEN)
+        step = spacing * min(max(1, int(((found[-1] / reach) ** 2).floor())), _WIDEST)
         found.append(min(found[-1] + step, fmpq(MOST_VARIANCE)))
     return found
 
@@ -91,8 +91,8 @@ def nodes(spacing: fmpq) -> list[fmpq]:
 class WeightTable:
     """q and kappa at the nodes, for lengths between two."""
 
-    def __init__(self, spacing: fmpq, lengths: tuple[int, int]) -> None:
-        self.nodes = nodes(spacing)
+    def __init__(self, spacing: fmpq, reach: int, lengths: tuple[int, int]) -> None:
+        self.nodes = nodes(spacing, reach)
         self._columns: dict[int, list[tuple[arb, arb]]] = {}
         self._shared = [Transforms(lengths, v, 4, _BITS, 2) for v in self.nodes[1:]]
 

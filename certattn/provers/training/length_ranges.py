@@ -23,7 +23,7 @@ from certattn.kernel.mathematics.weight_fits import (
     room,
 )
 from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
-from certattn.kernel.theorems.training.risk_transfer import Range
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_REACH, Range
 from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,8 @@ _GRID, _ZOOMS = 24, 4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
+# Variances of the scores up to so many times their mean along a direction matter.
+_LIKELY, _MOST_REACH = 10, 32
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
@@ -97,6 +99,11 @@ class Path:
         return max(
             _stiffness(self.values, self.counts, point) for point in self.points[:: max(1, len(self.points) // 50)]
         )
+
+    @property
+    def reach(self) -> int:
+        """Up to where variances of the scores are likely."""
+        return min(_MOST_REACH, max(DEFAULT_REACH, math.ceil(_LIKELY * float(self.variances().max()))))
 
     @property
     def duration(self) -> fmpq:
@@ -240,7 +247,7 @@ class Ranges:
         self, flow: Flow, path: Path, spacing: fmpq, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
     ) -> None:
         self._flow, self._path, self._horizon = flow, path, horizon
-        self.table = WeightTable(spacing, lengths)
+        self.table = WeightTable(spacing, path.reach, lengths)
         self._fitter = Fitter(path, self.table)
         self.duration = duration
 

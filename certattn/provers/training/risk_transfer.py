@@ -213,6 +213,7 @@ class _Finder:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
             "spacing": format_rational(_SPACING),
+            "reach": str(self._path.reach),
             "ranges": [_written(each.range) for each in found],
         }
 
