@@ -6,7 +6,7 @@ Everything here is a guess that the kernel's own tube and fits are asked about.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,11 +29,23 @@ from certattn.provers.rounding import round_up
 Floats = NDArray[np.float64]
 
 # Rates of the sums, for variances of the scores of about 1; the first set that is as good as any is taken.
-_RATES = ((0, 1 / 8, 1 / 4, 1 / 2, 2), (0, 1 / 16, 1 / 4, 1, 2), (0, 1 / 8, 1 / 2, 2))
+_RATES = (
+    (0, 1 / 8, 1 / 4, 1 / 2, 2),
+    (0, 1 / 16, 1 / 4, 1, 2),
+    (0, 1 / 16, 1 / 8, 1 / 4, 1),
+    (0, 1 / 8, 1 / 2, 2),
+    (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1),
+)
 _SCALES = (1.0, 0.5, 0.25, 2.0)
+# Shares of laws that are so many times wider: what is above the distance is a mean over them.
+_WIDER = ((0.3, 1.8), (0.05, 3.0))
+# So many are looked at closely.
+_TRIED = 5
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
+# Of the fit of the sums: errors are wanted in proportion to the spread and a share of the value.
+_SHARE, _FLOOR, _LAWSON, _SLOW = 0.002, 1.0, 10, 0.1
 # Of the largest rate times the largest distance of nodes, half.
 _STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
@@ -138,6 +150,15 @@ def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
     )
 
 
+@dataclass(frozen=True)
+class _Near:
+    """Sums, the distance from them at every node, and what large factors cost."""
+
+    sums: ExponentialSum
+    need: Floats
+    roughness: float
+
+
 class Fitter:
     """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
 
@@ -149,6 +170,7 @@ class Fitter:
         self._bend = self._gaps**2 / 8
         self._weights = self._law(path)
         self._largest = path.largest
+        self._likely = decimal(fmpq(path.reach))
 
     def _law(self, path: Path) -> Floats:
         """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
@@ -158,10 +180,11 @@ class Fitter:
             mean, spread = float((path.counts * row).sum()), float(2 * (path.counts * row**2).sum())
             mean, spread = max(mean, 1e-3), max(spread, 2e-6)
             shape, scale = mean**2 / spread + 1, spread / mean
-            with np.errstate(divide="ignore"):
-                log = (shape - 1) * np.log(np.maximum(self._v, 1e-9)) - self._v / scale
-            density = np.exp(log - log.max()) * width
-            total += density / density.sum()
+            for part, wider in ((1.0, 1.0), *_WIDER):
+                with np.errstate(divide="ignore"):
+                    log = (shape - 1) * np.log(np.maximum(self._v, 1e-9)) - self._v / (wider * scale)
+                density = np.exp(log - log.max()) * width
+                total += part * density / density.sum()
         return np.asarray(total / total.sum())
 
     def fit(self, first: int, last: int | None) -> WeightFit:
@@ -174,41 +197,50 @@ class Fitter:
         for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
             bend = self._bend * after
             pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
-        found = min(self._candidates(pairs), key=lambda pair: pair[0])[1]
-        return WeightFit(first, last, *found)
+        q, k = (self._best(low, high, most) for (low, high), most in zip(pairs, (1.0, 7 / 3), strict=True))
+        return WeightFit(first, last, q, k)
+
+    def _best(self, low: Floats, high: Floats, most: float) -> Fit:
+        """Near what lies between two ends, and is at most so much beyond the nodes."""
+        found = [self._near(scale * np.array(rates), low, high, most) for scale in _SCALES for rates in _RATES]
+        found.sort(key=lambda one: float(self._weights @ one.need))
+        return min((self._with_error(one) for one in found[:_TRIED]), key=lambda one: one[0])[1]
 
     def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
         column = self._table.column(length)
         return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
 
-    def _candidates(self, ends: Sequence[tuple[Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
-        for scale in _SCALES:
-            for rates in _RATES:
-                near = np.array([scale * rate for rate in rates])
-                cost, fits = 0.0, []
-                for index, (low, high) in enumerate(ends):
-                    one, fit = self._one(near, low, high, 7 / 3 if index else 1.0)
-                    cost += one / (3 if index else 1)
-                    fits.append(fit)
-                yield cost, fits
-
-    def _one(self, rates: Floats, low: Floats, high: Floats, most: float) -> tuple[float, Fit]:
-        middle, weights = (low + high) / 2, np.sqrt(self._weights)
+    def _near(self, rates: Floats, low: Floats, high: Floats, most: float) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
-        stacked = np.vstack([basis * weights[:, None], 1e-5 * np.eye(len(rates))])
-        factors = np.linalg.lstsq(stacked, np.append(middle * weights, np.zeros(len(rates))), rcond=None)[0]
-        exact = [rounded(x) for x in factors]
+        exact = [rounded(x) for x in self._balanced(basis, (low + high) / 2, (high - low) / 2)]
         factors = np.array([decimal(x) for x in exact])
         near, bends = basis @ factors, basis @ (factors * rates**2)
         above = high - near + self._bend * np.maximum(bends, 0)
         below = near - low + self._bend * np.maximum(-bends, 0)
         need = np.maximum(above, below) * _ROOM + 1e-9
         need[-1] = max(need[-1], (most + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
-        cost, growths, heights = min((self._above(need, part) for part in _GROWTHS), key=lambda found: found[0])
-        roughness = 2e-4 * float(np.abs(factors) @ (rates + 0.1))
         terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
+        return _Near(ExponentialSum(terms), need, 2e-4 * float(np.abs(factors) @ (rates + 0.1)))
+
+    def _with_error(self, near: _Near) -> tuple[float, Fit]:
+        """What it costs, and the fit."""
+        cost, growths, heights = min((self._above(near.need, part) for part in _GROWTHS), key=lambda found: found[0])
         error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
-        return cost + roughness, Fit(ExponentialSum(terms), ExponentialSum(error))
+        return cost + near.roughness, Fit(near.sums, ExponentialSum(error))
+
+    def _balanced(self, basis: Floats, values: Floats, spread: Floats) -> Floats:
+        """Factors of sums near the values: errors in proportion to the spread where the law is, by Lawson's weights."""
+        scale = spread + _SHARE * values
+        weights = self._weights + _FLOOR / len(self._v) * (self._v <= self._likely)
+        for _ in range(_LAWSON):
+            roots = np.sqrt(weights) / scale
+            ridge = 1e-5 * np.eye(basis.shape[1])
+            stacked = np.vstack([basis * roots[:, None], ridge])
+            factors = np.linalg.lstsq(stacked, np.append(values * roots, np.zeros(len(ridge))), rcond=None)[0]
+            off = np.abs(basis @ factors - values) / scale
+            weights = weights * (off / off.max() + _SLOW)
+            weights /= weights.sum()
+        return np.asarray(factors)
 
     def _mean(self, growth: float) -> float:
         """Of e^(g v) v^2, about, in units of v^2."""
