@@ -9,12 +9,12 @@ where f, g, f_e, g_e are sums of exponentials c e^(r v): with r <= 0 in f and g,
 What is known at a length. q and q - 9/2 kappa fall with L (proved for `risk-gap`). So with q_1, kappa_1 at L_1 and
 q_2, kappa_2 at L_2, or 0 where the range has no end,
 
-    q_2 <= q <= q_1,      7/3 q_2 + 6 kappa_1 - 4/3 q_1 <= k <= 7/3 q_1 + 6 kappa_2 - 4/3 q_2.
+    q_2 <= q <= q_1,      max(q_2, 7/3 q_2 + 6 kappa_1 - 4/3 q_1) <= k <= 7/3 q_1 + 6 kappa_2 - 4/3 q_2.
 
 From node to node. Let h be the distance of two nodes. A function exceeds its chord by at most h^2/8 times a bound of
 -F'', and falls short of it by at most h^2/8 times one of F''. With -13/12 q <= q'' <= 17/4 q, |kappa''| <= 17/4 q and
-q growing, that bounds the sides above at every v between nodes. Beyond the last node is q <= 1, k <= 7/3, and f_e, g_e
-grow while f and g are at most the sums of their terms' sizes.
+q growing, that bounds q_1, q_2, the right side and, from below, k itself at every v between nodes. Beyond the last node
+is q <= 1, k <= 7/3, and f_e, g_e grow while f and g are at most the sums of their terms' sizes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def _known(q1: arb, kappa1: arb, q2: arb, kappa2: arb) -> tuple[_Known, _Known]:
     low = (SUM * q2 + 6 * kappa1 - REST * q1).max(q2)
     high = SUM * q1 + 6 * kappa2 - REST * q2
     concave = SUM * MOST_CONCAVE * q1 + spread * q2 + REST * MOST_CURVED * q2
-    convex = SUM * MOST_CURVED * q2 + spread * q1 + REST * MOST_CONCAVE * q1
+    # The larger of the two may change between nodes: below it is k itself whose chord is meant.
+    convex = (MOST_CURVED + spread) * q1
     return _Known(q2, q1, MOST_CONCAVE * q1, MOST_CURVED * q2), _Known(low, high, concave, convex)
 
 

@@ -152,7 +152,7 @@ class Fitter:
                 np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2),
                 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2,
                 7 / 3 * concave * q1 + (6 + 4 / 3) * curved * q2,
-                7 / 3 * curved * q2 + 6 * curved * q1 + 4 / 3 * concave * q1,
+                7 * curved * q1,
             ),
         ]
         found = min(self._candidates(ends), key=lambda pair: pair[0])[1]
