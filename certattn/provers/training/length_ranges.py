@@ -15,15 +15,15 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.mathematics.weight_fits import (
+    BENDS,
     ExponentialSum,
     Fit,
     WeightFit,
     WeightTable,
     room,
 )
-from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED
 from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
-from certattn.kernel.theorems.training.risk_transfer import Range
+from certattn.kernel.theorems.training.risk_transfer import DEFAULT_REACH, Range
 from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
@@ -32,11 +32,13 @@ Floats = NDArray[np.float64]
 _RATES = ((0, 1 / 8, 1 / 4, 1 / 2, 2), (0, 1 / 16, 1 / 4, 1, 2), (0, 1 / 8, 1 / 2, 2))
 _SCALES = (1.0, 0.5, 0.25, 2.0)
 # Rates of what is above the distance, as parts of what would make its mean infinite.
-_GROWTHS = (0.15, 0.2, 0.28)
+_GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
+# Variances of the scores up to so many times their mean along a direction matter.
+_LIKELY, _MOST_REACH = 10, 32
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
@@ -99,6 +101,11 @@ class Path:
         )
 
     @property
+    def reach(self) -> int:
+        """Up to where variances of the scores are likely."""
+        return min(_MOST_REACH, max(DEFAULT_REACH, math.ceil(_LIKELY * float(self.variances().max()))))
+
+    @property
     def duration(self) -> fmpq:
         """That a piece may have."""
         return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / _STEP), _FINENESS[-1]))
@@ -121,7 +128,7 @@ class Fitter:
     """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
 
     def __init__(self, path: Path, table: WeightTable) -> None:
-        self._table = table
+        self._table, self._path = table, path
         self._v = np.array([decimal(v) for v in table.nodes])
         gaps = np.diff(self._v)
         self._bend = np.maximum(np.append(gaps, 0), np.append(0, gaps)) ** 2 / 8
@@ -145,44 +152,32 @@ class Fitter:
     def fit(self, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
         q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
-        concave, curved = decimal(MOST_CONCAVE), decimal(MOST_CURVED)
-        ends = [
-            (q2, q1, concave * q1, curved * q2),
-            (
-                np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2),
-                7 / 3 * q1 + 6 * k2 - 4 / 3 * q2,
-                7 / 3 * concave * q1 + (6 + 4 / 3) * curved * q2,
-                7 * curved * q1,
-            ),
-        ]
-        found = min(self._candidates(ends), key=lambda pair: pair[0])[1]
+        low = np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2)
+        ends = (q2, q1), (low, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2)
+        after = np.append(q1[1:], q1[-1])
+        pairs = []
+        for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
+            bend = self._bend * after
+            pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
+        found = min(self._candidates(pairs), key=lambda pair: pair[0])[1]
         return WeightFit(first, last, *found)
 
     def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
         column = self._table.column(length)
         return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
 
-    def _candidates(self, ends: Sequence[tuple[Floats, Floats, Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
+    def _candidates(self, ends: Sequence[tuple[Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
         for scale in _SCALES:
             for rates in _RATES:
                 near = np.array([scale * rate for rate in rates])
                 cost, fits = 0.0, []
-                for index, (low, high, concave, convex) in enumerate(ends):
-                    one, fit = self._one(
-                        near, low, high, self._after(concave), self._after(convex), 7 / 3 if index else 1.0
-                    )
+                for index, (low, high) in enumerate(ends):
+                    one, fit = self._one(near, low, high, 7 / 3 if index else 1.0)
                     cost += one / (3 if index else 1)
                     fits.append(fit)
                 yield cost, fits
 
-    def _after(self, values: Floats) -> Floats:
-        """At the next node: moments grow."""
-        return np.append(values[1:], values[-1])
-
-    def _one(
-        self, rates: Floats, low: Floats, high: Floats, concave: Floats, convex: Floats, most: float
-    ) -> tuple[float, Fit]:
-        high, low = high + self._bend * concave, low - self._bend * convex
+    def _one(self, rates: Floats, low: Floats, high: Floats, most: float) -> tuple[float, Fit]:
         middle, weights = (low + high) / 2, np.sqrt(self._weights)
         basis = np.exp(-np.outer(self._v, rates))
         stacked = np.vstack([basis * weights[:, None], 1e-5 * np.eye(len(rates))])
@@ -200,13 +195,21 @@ class Fitter:
         error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
         return cost + roughness, Fit(ExponentialSum(terms), ExponentialSum(error))
 
+    def _mean(self, growth: float) -> float:
+        """Of e^(g v) v^2, about, in units of v^2."""
+        total = 0.0
+        for row in self._path.variances():
+            tilts = 1 / np.maximum(1 - 2 * growth * row, 1e-3)
+            total += float(np.prod(tilts ** (self._path.counts / 2)) * tilts.max() ** 2)
+        return total
+
     def _above(self, need: Floats, part: float) -> tuple[float, list[float], list[float]]:
         """Factors >= 0 of e^(g v) that are nowhere below what is needed, with about the least mean."""
         largest = decimal(rounded(part / max(self._largest, 0.3), 8))
         growths = [0.0, largest, 2 * largest]
         basis = np.exp(np.outer(self._v, growths))
         kept = basis * (1 - 1.1 * self._bend[:, None] * np.array(growths) ** 2)
-        costs = self._weights @ basis
+        costs = np.array([self._mean(g) for g in growths])
         tops = [float((need / kept[:, j]).max()) for j in range(3)]
         spans = [np.append(0, np.geomspace(top * 1e-9, top, _GRID)) for top in tops[1:]]
         best = (math.inf, [0.0, 0.0, 0.0])
@@ -244,7 +247,7 @@ class Ranges:
         self, flow: Flow, path: Path, spacing: fmpq, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
     ) -> None:
         self._flow, self._path, self._horizon = flow, path, horizon
-        self.table = WeightTable(spacing, lengths)
+        self.table = WeightTable(spacing, path.reach, lengths)
         self._fitter = Fitter(path, self.table)
         self.duration = duration
 

@@ -1,4 +1,4 @@
-"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what a length does."""
+"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what some reach."""
 
 from __future__ import annotations
 
@@ -213,6 +213,7 @@ class _Finder:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
             "spacing": format_rational(_SPACING),
+            "reach": str(self._path.reach),
             "ranges": [_written(each.range) for each in found],
         }
 
