@@ -165,7 +165,7 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_ranges(kernel: Kernel) -> Iterator[Check]:
-    """q + 6 kappa between what it is at the ends of a range, and second derivatives there."""
+    """q + 6 kappa between what it is at the ends of a range, and how much it bends."""
     q, low, high, kappa, drop = (positive_symbol(name) for name in ("q", "delta", "eps", "kappa", "rho"))
     fits = kernel.weight_fits
     q1, q2, kappa1, kappa2 = (positive_symbol(name) for name in ("q_1", "q_2", "kappa_1", "kappa_2"))
@@ -180,14 +180,12 @@ def check_ranges(kernel: Kernel) -> Iterator[Check]:
     found = lower.subs({q1: q + high, q2: q - low, kappa1: kappa + ninth * (high - drop)})
     rest = sympy.Rational(7, 3) * low + 6 * ninth * drop
     yield equal("and above its lower one", q + 6 * kappa - found, rest)
-    most_q, most_curved = (plain(x) for x in (fits.MOST_CONCAVE, fits.MOST_CURVED))
-    # U = 7/3 q_1 + 6 kappa_2 - 4/3 q_2: the extreme second derivatives of each.
-    extremes = {q1: -most_q * q1, kappa2: -most_curved * q2, q2: most_curved * q2}
-    bent = plain(spread.most).subs(extremes, simultaneous=True)
-    yield equal("-q_1''", plain(plain_q.concave), most_q * q1)
-    yield equal("q_2''", plain(plain_q.convex), most_curved * q2)
-    yield equal("-U''", plain(spread.concave), -bent)
-    yield equal("(q + 6 kappa)''", plain(spread.convex), most_curved * q1 + 6 * most_curved * q1)
+    yield equal("what both are compared with", [plain(plain_q.largest), plain(spread.largest)], [q1, q1])
+    growth = kernel.weight_growth
+    of_q = [plain(x) for x in (growth.MOST_CONCAVE, growth.MOST_CONVEX)]
+    of_kappa = [plain(x) for x in (growth.KAPPA_CONCAVE, growth.KAPPA_CONVEX)]
+    bends = [of_q, [x + 6 * y for x, y in zip(of_q, of_kappa, strict=True)]]
+    yield equal("how much q and q + 6 kappa bend", [plain(list(pair)) for pair in fits.BENDS], bends)
     h, x = positive_symbol("h"), real("x")
     yield equal("x (h - x) / 2 is at most h^2 / 8", h**2 / 8 - x * (h - x) / 2, (x - h / 2) ** 2 / 2)
 
