@@ -22,8 +22,8 @@ from certattn.kernel.mathematics.weight_fits import (
     WeightTable,
     room,
 )
-from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
-from certattn.kernel.theorems.training.risk_transfer import DEFAULT_REACH, Range
+from certattn.kernel.theorems.training.length_tube import Flow, follow, risk_bound
+from certattn.kernel.theorems.training.risk_transfer import Range
 from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
@@ -34,17 +34,21 @@ _SCALES = (1.0, 0.5, 0.25, 2.0)
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
+# Of the largest rate times the largest distance of nodes, half.
+_STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
 # Variances of the scores up to so many times their mean along a direction matter.
-_LIKELY, _MOST_REACH = 10, 32
+_LIKELY, _LEAST_REACH, _MOST_REACH, _NARROW = 10, 2, 32, 0.4
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
+# A tube in which the risk has not fallen for so many pieces, or half of all, is given up.
+_PATIENCE = 24
 
 
 def decimal(value: fmpq) -> float:
@@ -103,7 +107,17 @@ class Path:
     @property
     def reach(self) -> int:
         """Up to where variances of the scores are likely."""
-        return min(_MOST_REACH, max(DEFAULT_REACH, math.ceil(_LIKELY * float(self.variances().max()))))
+        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil(_LIKELY * self.largest)))
+
+    @property
+    def spacing(self) -> fmpq:
+        """Of nodes up to there."""
+        return fmpq(1, 8 if self.largest > _NARROW else 16)
+
+    @cached_property
+    def largest(self) -> float:
+        """Of sigma_i^2 a_i^2."""
+        return float(self.variances().max())
 
     @property
     def duration(self) -> fmpq:
@@ -131,9 +145,10 @@ class Fitter:
         self._table, self._path = table, path
         self._v = np.array([decimal(v) for v in table.nodes])
         gaps = np.diff(self._v)
-        self._bend = np.maximum(np.append(gaps, 0), np.append(0, gaps)) ** 2 / 8
+        self._gaps = np.maximum(np.append(gaps, 0), np.append(0, gaps))
+        self._bend = self._gaps**2 / 8
         self._weights = self._law(path)
-        self._largest = float(path.variances().max())
+        self._largest = path.largest
 
     def _law(self, path: Path) -> Floats:
         """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
@@ -205,10 +220,12 @@ class Fitter:
 
     def _above(self, need: Floats, part: float) -> tuple[float, list[float], list[float]]:
         """Factors >= 0 of e^(g v) that are nowhere below what is needed, with about the least mean."""
-        largest = decimal(rounded(part / max(self._largest, 0.3), 8))
+        # Not steeper than the distance of nodes admits.
+        largest = decimal(rounded(min(part / max(self._largest, 0.1), _STEEPEST / float(self._gaps.max())), 8))
         growths = [0.0, largest, 2 * largest]
         basis = np.exp(np.outer(self._v, growths))
-        kept = basis * (1 - 1.1 * self._bend[:, None] * np.array(growths) ** 2)
+        # The kernel bounds the second derivative between two nodes by that at the second one.
+        kept = basis * (1 - self._bend[:, None] * np.array(growths) ** 2 * np.exp(np.outer(self._gaps, growths)))
         costs = np.array([self._mean(g) for g in growths])
         tops = [float((need / kept[:, j]).max()) for j in range(3)]
         spans = [np.append(0, np.geomspace(top * 1e-9, top, _GRID)) for top in tops[1:]]
@@ -243,11 +260,9 @@ class Reached:
 class Ranges:
     """What can be proved of the lengths from one on, by the kernel's own tube."""
 
-    def __init__(
-        self, flow: Flow, path: Path, spacing: fmpq, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
-    ) -> None:
+    def __init__(self, flow: Flow, path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq) -> None:
         self._flow, self._path, self._horizon = flow, path, horizon
-        self.table = WeightTable(spacing, path.reach, lengths)
+        self.table = WeightTable(path.spacing, path.reach, lengths)
         self._fitter = Fitter(path, self.table)
         self.duration = duration
 
@@ -258,13 +273,16 @@ class Ranges:
             return None
         flow = replace(self._flow, fit=fit)
         count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
-        done: list[Piece] = []
-        for piece in follow(flow, count * self.duration, count):
-            if not piece.is_proved:
+        least, since = math.inf, 0
+        for done, piece in enumerate(follow(flow, count * self.duration, count), start=1):
+            if not piece.is_proved or done - since > max(_PATIENCE, done // 2):
                 return None
-            done.append(piece)
-            if len(done) % _LOOK == 0 and (risk := risk_bound(flow, piece)) <= goal:
-                return Reached(Range(fit, piece.last, len(done)), risk)
+            if done % _LOOK == 0:
+                risk = risk_bound(flow, piece)
+                if (risk <= goal) is True:
+                    return Reached(Range(fit, piece.last, done), risk)
+                if float(risk.upper()) < least:
+                    least, since = float(risk.upper()), done
         return None
 
     def risks(self, first: int) -> Iterator[fmpq]:

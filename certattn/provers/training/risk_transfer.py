@@ -37,7 +37,6 @@ from certattn.provers.training.length_ranges import Ranges, Reached, decimal
 RISK = "0.1"
 _BITS = 64
 _DIGITS = 3
-_SPACING = fmpq(1, 8)
 # What the ranges say where nothing is known yet.
 _NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0", "0", "0"]], "errors": [["0", "0", "0"]]}
 _UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
@@ -46,8 +45,8 @@ _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
 # Ranges before the last end at this multiple of the length at most.
 _FAR = 400
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
-_REST, _LATER = 3, fmpq(5, 2)
-_SHORTEST_TIME = fmpq(1, 2)
+_REST, _LATER = 3, fmpq(8)
+_SHORTEST_TIME = fmpq(2)
 
 
 def generate(
@@ -157,7 +156,7 @@ class _Finder:
 
     def _between(self, shortest: int, longest: int) -> Ranges:
         flow = self._stated.flow(None)
-        return Ranges(flow, self._path, _SPACING, (shortest, longest), self._horizon, self._duration)
+        return Ranges(flow, self._path, (shortest, longest), self._horizon, self._duration)
 
     def shortest(self) -> tuple[int, list[Reached]]:
         """The smallest length, about, from which on the risk is proved. Raises NotProvedError."""
@@ -212,7 +211,7 @@ class _Finder:
         if distance is not None:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
-            "spacing": format_rational(_SPACING),
+            "spacing": format_rational(self._path.spacing),
             "reach": str(self._path.reach),
             "ranges": [_written(each.range) for each in found],
         }
