@@ -145,9 +145,10 @@ def _between(of: Fit, bends: tuple[fmpq, fmpq], v: fmpq, w: fmpq, first: _Known,
     """The least of f_e - (F - f) and f_e + (F - f) from v to w."""
     concave, convex = bends
     bend, cell = (w - v) ** 2 / 8, arb(v).union(arb(w))
+    # More bits do not narrow the cell: what is too wide for it is false, not open.
     near, error = of.near.bend(cell), of.error.bend(cell)
-    above = concave * last.largest + (near + error).max(arb(0))
-    below = convex * last.largest + (error - near).max(arb(0))
+    above = (concave * last.largest + (near + error).max(arb(0))).upper()
+    below = (convex * last.largest + (error - near).max(arb(0))).upper()
     worst = arb.pos_inf()
     for at, known in ((v, first), (w, last)):
         f, e = of.near.at(arb(at)), of.error.at(arb(at))
