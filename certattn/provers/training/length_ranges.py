@@ -59,6 +59,11 @@ _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
+# How much of 1/L the first range takes, how the others grow, at least and at most; from which multiple on the last is
+# tried, and by how much later ranges begin where those before are given up.
+_FIRST_SHARE, _GROWING, _LEAST_SHARE, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1.6, 1 / 400, 0.7, 12, 1.015
+# The first length is sought with this part of the risk: those after it may do a little worse.
+_SPARE = fmpq(99, 100)
 # A tube in which the risk has not fallen for so many pieces, or half of all, is given up.
 _PATIENCE = 24
 
@@ -332,28 +337,31 @@ class Ranges:
                 yield round_up(rounded(least * factor), 2)
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
-        """Whether the shortest range does."""
-        return self.over(first, first + max(1, first // 60), goal)
+        """Whether a short range does, with some room."""
+        return self.over(first, first + max(1, first // 60), goal * _SPARE)
 
-    def from_on(self, first: int, goal: fmpq, most: int) -> list[Reached] | None:
-        """Ranges that cover every length from the first on, none of them longer than `most` before the last."""
+    def from_on(self, first: int, goal: fmpq, most: int, latest: int | None = None) -> list[Reached] | None:
+        """Ranges that cover every length from the first on, none of them longer than `most` before the last.
+
+        They may begin later, up to the latest.
+        """
         found: list[Reached] = []
-        share, smallest = 1 / 40, 1 / 400
-        while True:
-            if (
-                found
-                and (first >= 12 * found[0].range.fit.first or share > 1)
-                and (last := self.over(first, None, goal))
-            ):
-                return [*found, last]
-            if first >= most:
-                return None
-            until = min(most, max(first + 1, round(first / (1 - min(share, 0.7)))))
+        share = _FIRST_SHARE
+        while first < most:
+            if found and (share > 1 or first >= _LAST * found[0].range.fit.first):
+                last = self.over(first, None, goal)
+                if last is not None:
+                    return [*found, last]
+            until = min(most, max(first + 1, round(first / (1 - min(share, _MOST_SHARE)))))
             step = self.over(first, until, goal)
-            if step is None:
-                if share <= smallest or until == first + 1:
-                    return None
+            if step is not None:
+                found.append(step)
+                first, share = until, share * _GROWING
+            elif share > _LEAST_SHARE and until > first + 1:
                 share /= 2
-                continue
-            found.append(step)
-            first, share = until, share * 1.6
+            elif latest is not None and first < latest:
+                # What is shorter is left: the next lengths may do.
+                found, share, first = [], _FIRST_SHARE, max(first + 1, round(first * _NEXT))
+            else:
+                return None
+        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +41,8 @@ _NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0", "0", "0
 _UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
 # Lengths that are tried: from the first by this factor, up to the last; between two of them to a few per cent.
 _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
+# The ranges begin at this multiple of the first length that does, at most.
+_LATEST = 1.5
 # Ranges before the last end at this multiple of the length at most.
 _FAR = 400
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
@@ -175,10 +176,10 @@ class _Finder:
                 bad = middle
             else:
                 good = middle
-        for length in _longer(good):
-            found = self._between(length, _FAR * length).from_on(length, self._goal, _FAR * length)
-            if found is not None:
-                return length, found
+        most = _FAR * good
+        found = self._between(good, most).from_on(good, self._goal, most, round(good * _LATEST))
+        if found is not None:
+            return found[0].range.fit.first, found
         raise NotProvedError("no ranges of lengths could be proved; expected a larger risk, or another start")
 
     def at_length(self, length: int) -> tuple[int, list[Reached]]:
@@ -253,13 +254,6 @@ def _rows(*sums: ExponentialSum) -> Plain:
     factors = [{rate: factor for factor, rate in each.terms} for each in sums]
     rates = sorted({rate for each in factors for rate in each}, reverse=True)
     return [[format_rational(x) for x in (rate, *(each.get(rate, fmpq(0)) for each in factors))] for rate in rates]
-
-
-def _longer(length: int) -> Iterator[int]:
-    """Lengths to begin at, each a little longer."""
-    for _ in range(6):
-        yield length
-        length = max(length + 1, round(length * _NEAR))
 
 
 def _bound(risk: Number | None) -> fmpq | None:
