@@ -219,9 +219,9 @@ class Fitter:
         basis = np.exp(-np.outer(self._v, rates))
         exact = [rounded(x) for x in self._balanced(basis, (low + high) / 2, (high - low) / 2)]
         factors = np.array([decimal(x) for x in exact])
-        near, bends = basis @ factors, basis @ (factors * rates**2)
-        above = high - near + self._bend * np.maximum(bends, 0)
-        below = near - low + self._bend * np.maximum(-bends, 0)
+        near, bends = basis @ factors, basis * (factors * rates**2)
+        above = high - near + self._bend * np.maximum(_at_most(bends), 0)
+        below = near - low + self._bend * np.maximum(_at_most(-bends), 0)
         need = np.maximum(above, below) * _ROOM + 1e-9
         need[-1] = max(need[-1], (most + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
         terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
@@ -277,6 +277,12 @@ class Fitter:
                 best = float(total[at]), [float(zero[at]), float(one[at]), float(two[at])]
             spans = [_around(span, value) for span, value in zip(spans, best[1][1:], strict=True)]
         return best[0], growths, [x * 1.0005 for x in best[1]]
+
+
+def _at_most(terms: Floats) -> Floats:
+    """Of the sum of falling or growing terms next to each node: those > 0 at the node before, the others after it."""
+    before, after = np.vstack([terms[:1], terms[:-1]]), np.vstack([terms[1:], terms[-1:]])
+    return np.asarray(np.maximum(before, 0).sum(axis=1) + np.minimum(after, 0).sum(axis=1))
 
 
 def _around(span: Floats, value: float) -> Floats:
