@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -147,9 +148,11 @@ def test_nodes_reach_from_0_to_the_end() -> None:
         found = nodes(spacing)
         assert found[0] == 0
         assert found[-1] == MOST_VARIANCE
-        gaps = [y - x for x, y in zip(found, found[1:], strict=False)]
+        gaps = [y - x for x, y in pairwise(found)]
         assert all(0 < gap <= 8 * spacing for gap in gaps)
-        assert all(gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < MOST_VARIANCE)
+        assert all(
+            gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < MOST_VARIANCE
+        )
 
 
 def test_a_table_has_the_moments_at_every_node(short: WeightTable, tool: Tool) -> None:
