@@ -1,13 +1,15 @@
-"""Whether a certificate of `risk-transfer` may be true: flows in dimension 1, and on given prompts, in doubles.
+"""Whether a certificate of `risk-transfer` may be true: flows from at most two eigenvalues, and on given prompts.
 
-With one dimension everything is a function of two numbers (A, b): q and kappa come from the integrals over the Laplace
-transform of a lognormal weight, the gap from one more integral over the query, its gradient by differences, and both
-flows by Runge and Kutta. What they contradict is false; all else is open. Shares no code with the kernel.
+Where Sigma and A have the same eigenvectors everything is a function of their eigenvalues and b: q and kappa come from
+the integrals over the Laplace transform of a lognormal weight, the gap from one more integral over chi-squared laws,
+its gradient by differences, and both flows by Runge and Kutta, in doubles. What they contradict is false; all else is
+open. Shares no code with the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +28,8 @@ from tools.truth.reading import (
     require,
     require_record,
     split,
+    times,
+    transposed,
 )
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +39,9 @@ Function = Callable[[Array], Array]
 _LOOSE, _TINY = 1e-2, 1e-5
 _STEPS = 60
 _LARGEST_SCORES = 60.0
-_LONGEST = 10**12
+_LEAST_SPACING = Fraction(1, 64)
+_MOST_EIGENVALUES, _MIXED, _SAME = 2, math.sqrt(math.pi), 1e-9
+_LOG_NODES = 140
 _CLOSE = 1e-4
 _MOST_STEPS = 1500
 _SHORT = 0.02
@@ -60,24 +66,49 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     risk, time = read_number(asserts["risk"]), read_positive(asserts["time"])
     require(risk >= 0, "a negative risk")
     tube = read_positive(asserts["tube"]) if "tube" in asserts else None
-    require_record(witness, "witness", set(), {"order", "pieces", "travel"})
+    require_record(witness, "witness", set(), {"spacing", "ranges", "pieces", "travel"})
     read_positive(witness.get("travel", "1"))
-    for name, least, most in (("order", 2, 60), ("pieces", 1, 10_000)):
-        require(least <= read_count(witness.get(name, str(least))) <= most, name)
+    require(1 <= read_count(witness.get("pieces", "1")) <= 10_000, "pieces")
     if empirical:
         found = Prompts(given, size, folder).followed(np.array(A, float), float(b), float(time))
         return Judgement(Truth.FALSE if found > float(risk) * (1 + _CLOSE) + _TINY * _TINY else Truth.OPEN)
     require("lengths" not in given, "lengths")
     length = read_number(given["length"])
     require(length.denominator == 1 and length >= 2, "the length")
-    if size > 1 or length > _LONGEST:
+    require(transposed(A) == A, "A that is not symmetric")
+    both = [times(A, row) for row in covariance]
+    require(transposed(both) == both, "A that does not commute")
+    _require_ranges(witness, int(length), time, folder)
+    spectrum = shared(np.array(covariance, float), np.array(A, float))
+    if len(spectrum) > _MOST_EIGENVALUES:
         return Judgement(Truth.OPEN)
-    found, distance = simulated(covariance[0][0], A[0][0], b, int(length), time)
+    found, distance = followed(spectrum, float(b), int(length), float(time))
     if found > float(risk) * (1 + _LOOSE) + _TINY:
         return Judgement(Truth.FALSE, 0.0, "the risk")
     if tube is not None and distance > float(tube) * (1 + _LOOSE) + _TINY:
         return Judgement(Truth.FALSE, 0.0, "the tube")
     return Judgement(Truth.OPEN)
+
+
+def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> None:
+    """Ranges that cover all lengths from the first on, as long as their form goes."""
+    require({"spacing", "ranges"} <= set(witness), "a witness without ranges")
+    require(_LEAST_SPACING <= read_number(witness["spacing"]) <= 1, "the spacing")
+    ranges = witness["ranges"]
+    require(isinstance(ranges, list) and ranges != [], "no ranges")
+    for k, each in enumerate(ranges, start=1):
+        last = k == len(ranges)
+        require_record(each, "a range", {"time", "pieces", "sums", "errors"} | (set() if last else {"until"}))
+        require(read_positive(each["time"]) <= time, "a time after the stated one")
+        require(1 <= read_count(each["pieces"]) <= 10_000, "pieces")
+        sums, errors = read_table(each["sums"], folder), read_table(each["errors"], folder)
+        require(all(len(row) == 3 for row in [*sums, *errors]), "rows of another length")
+        require(all(row[0] <= 0 for row in sums) and len({row[0] for row in sums}) == len(sums), "rates")
+        require(all(entry >= 0 for row in errors for entry in row), "errors")
+        if not last:
+            until = read_number(each["until"])
+            require(until.denominator == 1 and until >= first, "lengths that are left out")
+            first = int(until)
 
 
 class Prompts:
@@ -122,19 +153,44 @@ class Prompts:
         return total, np.append(slope.ravel(), factor)
 
 
-@lru_cache(maxsize=512)
+# sigma, a, and how often the two are.
+Eigenvalues = tuple[tuple[float, float, int], ...]
+
+
+def shared(covariance: Array, A: Array) -> Eigenvalues:
+    """Of both on their common eigenspaces: of the eigenvectors of a sum that almost surely tells these apart."""
+    vectors = np.linalg.eigh(A + _MIXED * covariance)[1]
+    sigma, a = (np.diag(vectors.T @ matrix @ vectors) for matrix in (covariance, A))
+    found: list[tuple[float, float, int]] = []
+    for s, x in zip(sigma, a, strict=True):
+        near = [i for i, (t, y, _) in enumerate(found) if abs(s - t) + abs(x - y) < _SAME]
+        if near:
+            t, y, n = found[near[0]]
+            found[near[0]] = (t, y, n + 1)
+        else:
+            found.append((float(s), float(x), 1))
+    return tuple(found)
+
+
 def simulated(covariance: Fraction, A: Fraction, b: Fraction, length: int, time: Fraction) -> tuple[float, float]:
     """R_L at the time, and the largest distance of the two flows until then, for Sigma = (covariance)."""
-    task = Line(float(covariance), length)
-    finite = infinite = np.array([float(A), float(b)])
-    distance, h = 0.0, float(time) / _STEPS
+    return followed(((float(covariance), float(A), 1),), float(b), length, float(time))
+
+
+@lru_cache(maxsize=512)
+def followed(spectrum: Eigenvalues, b: float, length: int, time: float) -> tuple[float, float]:
+    """R_L at the time, and the largest distance of the two flows until then."""
+    sigma, a, counts = zip(*spectrum, strict=True)
+    task = Task(sigma, counts, length)
+    finite = infinite = np.array([*a, b])
+    distance, h = 0.0, time / _STEPS
     for _ in range(_STEPS):
-        if h * float(covariance) ** 3 * max(finite @ finite, infinite @ infinite) > 1:
+        if h * task.stiffness(finite) > 1 or h * task.stiffness(infinite) > 1:
             # Such steps are too long to say anything.
             return 0.0, 0.0
         finite, infinite = _moved(task.finite_slope, finite, h), _moved(task.slope, infinite, h)
-        distance = max(distance, float(np.linalg.norm(finite - infinite)))
-    return task.risk(finite) + task.gap(finite), distance
+        distance = max(distance, task.distance(finite, infinite))
+    return task.finite_risk(finite), distance
 
 
 def _moved(slope: Function, point: Array, h: float) -> Array:
@@ -146,37 +202,64 @@ def _moved(slope: Function, point: Array, h: float) -> Array:
     return found
 
 
-class Line:
-    """The task in one dimension with tokens of this variance, over prompts of this length."""
+class Task:
+    """The task where Sigma and A = sum a_i P_i have the same eigenspaces, of these dimensions; at (a_1, ..., b)."""
 
-    def __init__(self, variance: float, length: int) -> None:
-        self._variance = variance
+    def __init__(self, sigma: Sequence[float], counts: Sequence[int], length: int) -> None:
+        self._sigma, self._counts = np.array(sigma), np.array(counts)
+        self._weighted = np.append(self._counts, 1)
+        self._trace = float(self._sigma @ self._counts)
+        self._chi, self._weights = _chi_squared(tuple(counts))
         self._spread = spread(length)
 
+    def stiffness(self, point: Array) -> float:
+        """About the largest second derivative of the risk over infinite prompts."""
+        return float((self._sigma**3).max() * (point**2 @ self._weighted))
+
+    def distance(self, one: Array, other: Array) -> float:
+        """Of (A, b)."""
+        return float(np.sqrt((one - other) ** 2 @ self._weighted))
+
     def risk(self, point: Array) -> float:
-        A, b = point
-        return float(self._variance * (b * self._variance * A - 1) ** 2 / 2)
+        """R."""
+        return float(self._counts @ (self._sigma * (point[-1] * self._sigma * point[:-1] - 1) ** 2) / 2)
+
+    def finite_risk(self, point: Array) -> float:
+        """R_L."""
+        return self.risk(point) + self.gap(point)
 
     def slope(self, point: Array) -> Array:
-        A, b = point
-        error = (b * self._variance * A - 1) * self._variance**2
-        found: Array = np.array([b * error, A * error])
-        return found
+        """Of R, as a_i and b change along it."""
+        a, b = point[:-1], point[-1]
+        error = (b * self._sigma * a - 1) * self._sigma**2
+        return np.append(b * error, self._counts @ (a * error))
 
     def gap(self, point: Array) -> float:
-        """R_L - R = 1/2 E[q W - 6 b^2 kappa tau^2]."""
-        A, b = point
-        x = np.sqrt(self._variance) * _NODES
-        tau = self._variance * A * x
-        q, kappa = self._spread((self._variance * A * _NODES) ** 2)
-        W = b**2 * self._variance - b**2 * tau**2 + 2 * b * tau * x
-        return float(((q * W - 6 * b**2 * kappa * tau**2) * _WEIGHTS).sum() / 2)
+        """R_L - R = 1/2 E[q W - 6 b^2 kappa |tau|^2]."""
+        a, b = point[:-1], point[-1]
+        q, kappa = self._spread(np.minimum(self._chi @ (self._sigma * a) ** 2, _LARGEST_SCORES))
+        tau = self._chi @ (self._sigma**3 * a**2)
+        W = b**2 * self._trace - b**2 * tau + 2 * b * (self._chi @ (self._sigma**2 * a))
+        return float(((q * W - 6 * b**2 * kappa * tau) * self._weights).sum() / 2)
 
     def finite_slope(self, point: Array) -> Array:
         """By central differences."""
-        steps = [np.array([1e-4, 0]), np.array([0, 1e-4])]
-        found: Array = self.slope(point) + np.array([(self.gap(point + h) - self.gap(point - h)) / 2e-4 for h in steps])
+        steps = 1e-4 * np.eye(len(point))
+        gaps = [(self.gap(point + h) - self.gap(point - h)) / 2e-4 for h in steps]
+        found: Array = self.slope(point) + np.array(gaps) / self._weighted
         return found
+
+
+@lru_cache(maxsize=16)
+def _chi_squared(counts: tuple[int, ...]) -> tuple[Array, Array]:
+    """Nodes (chi_1, ..., chi_p) and weights of independent chi-squared laws, by the trapezoid rule in log chi."""
+    chi, weights = np.zeros((1, 0)), np.ones(1)
+    for n in counts:
+        s = np.linspace(-36 / n, 5.0, _LOG_NODES)
+        one = np.exp(n / 2 * s - np.exp(s) / 2 - n / 2 * math.log(2) - math.lgamma(n / 2)) * (s[1] - s[0])
+        chi = np.hstack([np.repeat(chi, len(s), axis=0), np.tile(np.exp(s), len(chi))[:, None]])
+        weights = np.multiply.outer(weights, one).ravel()
+    return chi, weights
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics import softmax_powers
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.lognormal_laplace import lattice
-from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, block_sums, placements
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, Transforms, block_sums, placements
 
 # E P_2 and E P_3 by mpmath double integrals over plain quadrature, 15 digits.
 BY_MPMATH = [(3, fmpq(1), (2,), "0.481565720777222"), (50, fmpq(4), (2,), "0.182727368012853")]
@@ -71,6 +71,20 @@ def test_narrow_and_narrower(length: int, variance: fmpq) -> None:
         assert _width(fine) < arb(10) ** -18
 
 
+@pytest.mark.parametrize("variance", [fmpq(1, 100), fmpq(1), fmpq(16), fmpq(MOST_VARIANCE)])
+@pytest.mark.parametrize("lengths", [(2, 9), (3, 10_000), (50, 10**9)])
+def test_lengths_that_share_their_transforms(lengths: tuple[int, int], variance: fmpq) -> None:
+    """From the first to the last length, and beyond both: the same as on a lattice of its own, and not much wider."""
+    shared = Transforms(lengths, variance, 4, 24, 4)
+    for length in (lengths[0], sum(lengths) // 2, lengths[1], 2, 100 * lengths[1]):
+        alone, one = PowerSums(length, variance, 4, 48), PowerSums(length, variance, 4, 24, shared=shared)
+        for exponents in [(2,), (3,), (2, 2)]:
+            ball = one.mean(*exponents)
+            assert ball.overlaps(alone.mean(*exponents)), exponents
+            if lengths[0] <= length <= lengths[1]:
+                assert ball.rad() < arb(2) ** -14 * ball.mid(), exponents
+
+
 @pytest.mark.parametrize("bits", [53, 64, 200])
 def test_accuracy_follows_the_precision(bits: int) -> None:
     width = _width(PowerSums(1000, fmpq(1), 2, bits).mean(2))
@@ -83,10 +97,10 @@ def test_bad_nodes_cost_width_and_never_the_truth(monkeypatch: pytest.MonkeyPatc
     """Too large steps, and nodes cut off on every side: still around the sharp value, and not useless."""
     for variance in (fmpq(1, 100), fmpq(1), fmpq(4)):
         sharp = PowerSums(length, variance, 4, 96)
-        good = lattice(length, variance, 4, 24)
+        good = lattice((length, length), variance, 4, 24, 4)
         cut = (len(good.outer) // 8, len(good.inner) // 8)
         bad = [
-            replace(lattice(length, variance, 4, 8 * steps)),
+            replace(lattice((length, length), variance, 4, 8 * steps, 4)),
             replace(good, steps=steps),
             replace(good, outer=good.outer[cut[0] :]),
             replace(good, outer=good.outer[: -cut[0]]),
@@ -111,7 +125,7 @@ def test_the_sums_of_all_nodes_are_those_of_each(variance: fmpq, cut: int) -> No
     With the ceiling lowered, what a product has more than the single sum is within the error of that.
     """
     with working_precision(96):
-        grid = lattice(100, variance, 2, 40)
+        grid = lattice((100, 100), variance, 2, 40, 2)
         grid = replace(grid, ceiling=grid.ceiling // cut)
         found = grid.transforms(0)[0]
         for j, together in zip(grid.outer, found, strict=True):
@@ -165,7 +179,7 @@ def test_what_the_last_nodes_weigh_is_within_the_bound(
     """With the nodes cut off where the integrand is largest, and for the sums of blocks in either order."""
     length = len(sums)
     whole = PowerSums(length, variance, 6, 64)
-    grid = lattice(length, variance, 6, 48)
+    grid = lattice((length, length), variance, 6, 48, 6)
     for kept in (1, len(grid.outer) // 2, len(grid.outer) * 3 // 4):
         cut = replace(grid, outer=grid.outer[:kept])
         monkeypatch.setattr(softmax_powers, "lattice", lambda *_, cut=cut: cut)

@@ -32,8 +32,11 @@ SLOW = {
     "output-tail: a norm by its eighth moment",
     "output-tail: a norm by its eighth moment at a few lengths",
     "output-tail: the probability itself, from both sides",
+    "risk-transfer: a start of large risk",
+    "risk-transfer: a start with b larger than A",
     "risk-transfer: given prompts",
     "risk-transfer: one dimension",
+    "risk-transfer: the plane",
     "selection-direction: the second token of three, after a thousand steps",
     "training-convergence: the flow from an enclosed time on",
 }
