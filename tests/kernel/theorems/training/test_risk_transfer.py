@@ -29,8 +29,8 @@ def one_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def _table(spacing: fmpq, lengths: tuple[int, int]) -> WeightTable:
-    return WeightTable(spacing, lengths)
+def _table(spacing: fmpq, reach: int, lengths: tuple[int, int]) -> WeightTable:
+    return WeightTable(spacing, reach, lengths)
 
 
 def first(family: Family) -> str:
