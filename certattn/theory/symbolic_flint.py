@@ -167,6 +167,12 @@ class SymbolicNumber:
         found = sympy.uppergamma(order, self.expr)
         return SymbolicNumber(found / sympy.gamma(order) if regularized else found)
 
+    def gamma_lower(self, s: Any, regularized: int = 0) -> SymbolicNumber:
+        """gamma(s, x), over Gamma(s) where that is asked for."""
+        order = sympy.sympify(s)
+        found = sympy.lowergamma(order, self.expr)
+        return SymbolicNumber(found / sympy.gamma(order) if regularized else found)
+
     def bessel_i(self, order: Any, scaled: bool = False) -> SymbolicNumber:
         """I_nu(s) = (s/2)^nu / Gamma(nu + 1) 0F1(; nu + 1; s^2/4), its series; scaled by e^-s."""
         nu, s = expression(order), self.expr
@@ -209,6 +215,14 @@ class SymbolicNumber:
     def upper(self) -> SymbolicNumber:
         """The upper end of a ball."""
         return self
+
+    def lower(self) -> SymbolicNumber:
+        """The lower end of a ball."""
+        return self
+
+    def is_finite(self) -> bool:
+        """Symbols stand for numbers."""
+        return self.expr is not sympy.nan
 
     def union(self, other: SymbolicNumber) -> SymbolicNumber:
         """The smallest ball with two numbers, which are concrete."""

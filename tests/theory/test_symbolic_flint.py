@@ -133,3 +133,16 @@ def test_a_ball_holds_both_of_a_union() -> None:
     both = plain(SymbolicNumber(3).union(SymbolicNumber(1, 2)))
     assert (both.min, both.max) == (sympy.Rational(1, 2), 3)
     assert plain(SymbolicNumber(3).union(SymbolicNumber(3))) == 3
+
+
+def test_incomplete_gamma_functions() -> None:
+    p = sympy.Symbol("p", positive=True)
+    lower, upper = (getattr(SymbolicNumber(p), f"gamma_{end}")(3, regularized=1) for end in ("lower", "upper"))
+    assert sympy.simplify(expression(lower) + sympy.expand_func(expression(upper)) - 1) == 0
+    assert expression(SymbolicNumber(p).gamma_lower(1)) == 1 - sympy.exp(-p)
+
+
+def test_ends_of_a_ball_without_radius() -> None:
+    assert expression(X.lower()) == expression(X.upper()) == x
+    assert X.is_finite() is True
+    assert SymbolicNumber.nan().is_finite() is False

@@ -200,7 +200,7 @@ def lines_excess(covariance: Array, A2: float, b2: float, length: int, w: Array,
             plain = c * trace * Q[0][side] + eta * Q[1][side] - gamma * w[side] * spread[side]
             values.append(plain - 4.5 * c * trace * cut)
         flat = 13 / 12 * c * trace + 2 * np.maximum(tilt, 0) + 10 / 3 * low * c
-        steep = 13 / 12 * np.maximum(*etas) + 25.5 * low * c * w[1:]
+        steep = 13 / 12 * np.maximum(*etas) + 3.75 * low * c * w[1:]
         return values[0], values[1], flat * Q[2][1:] + steep * Q[3][1:]
 
     parts = len(slopes) - 1

@@ -66,7 +66,7 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     risk, time = read_number(asserts["risk"]), read_positive(asserts["time"])
     require(risk >= 0, "a negative risk")
     tube = read_positive(asserts["tube"]) if "tube" in asserts else None
-    require_record(witness, "witness", set(), {"spacing", "ranges", "pieces", "travel"})
+    require_record(witness, "witness", set(), {"spacing", "reach", "ranges", "pieces", "travel"})
     read_positive(witness.get("travel", "1"))
     require(1 <= read_count(witness.get("pieces", "1")) <= 10_000, "pieces")
     if empirical:
@@ -94,6 +94,7 @@ def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> N
     """Ranges that cover all lengths from the first on, as long as their form goes."""
     require({"spacing", "ranges"} <= set(witness), "a witness without ranges")
     require(_LEAST_SPACING <= read_number(witness["spacing"]) <= 1, "the spacing")
+    require(1 <= read_count(witness.get("reach", "8")) <= 64, "the reach")
     ranges = witness["ranges"]
     require(isinstance(ranges, list) and ranges != [], "no ranges")
     for k, each in enumerate(ranges, start=1):

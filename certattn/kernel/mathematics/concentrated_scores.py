@@ -2,10 +2,11 @@
 
 Beside c = E v >= 0, for x = q and x = kappa of `weight_growth`, with q'/q between 0 and 1,
 
-    x(v) = x(c) + x'(c) (v - c) + r,       |r| <= 17/8 q(c) (1 + e^(v - c)) (v - c)^2,
-    x'(c) = (x(c + h) - x(c)) / h + r',    |r'| <= 17/8 q(c + h) h,
+    x(v) = x(c) + x'(c) (v - c) + r,       |r| <= C/2 q(c) (1 + e^(v - c)) (v - c)^2,
+    x'(c) = (x(c + h) - x(c)) / h + r',    |r'| <= C/2 q(c + h) h,
 
-so that E[x f] needs E f, E (v - c) f and, with a quadratic form F >= |f|, E F (v - c)^2 with and without e^(v - c).
+where C q >= |x''|, C = 13/12 for q and 3/2 for kappa, so that E[x f] needs E f, E (v - c) f and, with a quadratic
+form F >= |f|, E F (v - c)^2 with and without e^(v - c).
 Weighted with e^v, the law of z is N(mu, S), S = (I - 2 Sigma N)^-1 Sigma and mu = m + 2 S N m, as in `query_averages`.
 `docs/claims/prompts/output-mean-square.md` has the proof.
 """
@@ -19,10 +20,12 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.query_averages import QueryAverage
-from certattn.kernel.mathematics.weight_growth import MOST_CURVED, weights_at
+from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVEX, MOST_CONCAVE, MOST_CONVEX, weights_at
 
 # h.
 _STEP = fmpq(1, 64)
+# C of q and of kappa.
+_CURVED = max(MOST_CONCAVE, MOST_CONVEX), max(KAPPA_CONCAVE, KAPPA_CONVEX)
 
 
 def concentrated_mean(length: int, of_q: QueryAverage, of_kappa: QueryAverage, bits: int) -> arb:
@@ -37,9 +40,9 @@ def concentrated_mean(length: int, of_q: QueryAverage, of_kappa: QueryAverage, b
         return arb.nan()
     growth = QueryAverage(of_q.mean, of_q.covariance, fmpq(1), zero, of_q.N).exponential(fmpq(1)) * (-arb(centre)).exp()
     here, there = (weights_at(length, v, bits) for v in (centre, centre + _STEP))
-    curved = MOST_CURVED / 2
     total = arb(0)
     for k, average in enumerate((of_q, of_kappa)):
+        curved = _CURVED[k] / 2
         slope = (there[k] - here[k]) / _STEP + within(curved * there[0] * _STEP)
         B, constant, form = balls(average.B), abs(average.constant), _form_above(average.B)
         # E (v - c) f is their covariance.

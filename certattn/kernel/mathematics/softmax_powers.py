@@ -21,7 +21,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.lognormal_laplace import (
@@ -69,6 +69,17 @@ class Transforms:
         with working_precision(self.bits):
             self.lattice = lattice(lengths, variance, degree, bits * 3 // 4, block)
             self.table = self.lattice.transforms(block)
+        self._products: dict[tuple[int, ...], arb_mat] = {}
+
+    def products(self, sums: tuple[int, ...]) -> arb_mat:
+        """prod Psi_(k_B)(t) at the nodes t, as a column."""
+        if sums not in self._products:
+            first, *others = sums
+            column = self.table[first]
+            for k in others:
+                column = [x * y for x, y in zip(column, self.table[k], strict=True)]
+            self._products[sums] = arb_mat(len(column), 1, column)
+        return self._products[sums]
 
 
 class PowerSums:
@@ -88,7 +99,7 @@ class PowerSums:
         shared: Transforms | None = None,
     ) -> None:
         self.length, self.variance, self.degree = length, variance, degree
-        self._power_rows: dict[int, list[arb]] = {}
+        self._power_rows: dict[int, arb_mat] = {}
         self._partition_sums: dict[tuple[int, ...], arb] = {}
         if shared is None and self._needs_integrals:
             shared = Transforms((length, length), variance, degree, bits, degree if block is None else block)
@@ -158,17 +169,14 @@ class PowerSums:
 
     def _partition(self, sums: tuple[int, ...]) -> arb:
         """h times the sum of prod Psi_(k_B)(t) phi(t)^(L-b) over the nodes t."""
-        total = arb(0)
-        for power, *factors in zip(self._powers(self.length - len(sums)), *(self._table[k] for k in sums), strict=True):
-            for factor in factors:
-                power *= factor
-            total += power
-        return self._lattice.step * total
+        assert self._shared is not None
+        return self._lattice.step * (self._powers(self.length - len(sums)) * self._shared.products(sums))[0, 0]
 
-    def _powers(self, exponent: int) -> list[arb]:
-        """phi(t)^exponent at the nodes."""
+    def _powers(self, exponent: int) -> arb_mat:
+        """phi(t)^exponent at the nodes, as a row."""
         if exponent not in self._power_rows:
-            self._power_rows[exponent] = [phi**exponent for phi in self._table[0]]
+            phis = self._table[0]
+            self._power_rows[exponent] = arb_mat(1, len(phis), [phi**exponent for phi in phis])
         return self._power_rows[exponent]
 
     def _left_tail(self, sums: tuple[int, ...], total: int) -> arb:

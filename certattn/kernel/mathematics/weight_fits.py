@@ -9,12 +9,12 @@ where f, g, f_e, g_e are sums of exponentials c e^(r v): with r <= 0 in f and g,
 What is known at a length. q and q - 9/2 kappa fall with L (proved for `risk-gap`). So with q_1, kappa_1 at L_1 and
 q_2, kappa_2 at L_2, or 0 where the range has no end,
 
-    q_2 <= q <= q_1,      7/3 q_2 + 6 kappa_1 - 4/3 q_1 <= k <= 7/3 q_1 + 6 kappa_2 - 4/3 q_2.
+    q_2 <= q <= q_1,      7/3 q_2 + 6 kappa_1 - 4/3 q_1 <= k <= 7/3 q_1 + 6 kappa_2 - 4/3 q_2,      q_2 <= k.
 
 From node to node. Let h be the distance of two nodes. A function exceeds its chord by at most h^2/8 times a bound of
--F'', and falls short of it by at most h^2/8 times one of F''. With -13/12 q <= q'' <= 17/4 q, |kappa''| <= 17/4 q and
-q growing, that bounds the sides above at every v between nodes. Beyond the last node is q <= 1, k <= 7/3, and f_e, g_e
-grow while f and g are at most the sums of their terms' sizes.
+-F'', and falls short of it by at most h^2/8 times one of F''. With -13/12 q <= q'' <= q, -3/2 q <= kappa'' <= 5/8 q at
+the length L itself, q <= q_1 and q growing, that bounds the sides above at every v between nodes. Beyond the last node
+is q <= 1, k <= 7/3, and f_e, g_e grow while f and g are at most the sums of their terms' sizes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, Transforms
-from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED, kappa
+from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVEX, MOST_CONCAVE, MOST_CONVEX, kappa
 
 # k <= 7/3 q, and k - 7/3 q grows with L by at most 4/3 of what q falls by.
 SUM, REST = fmpq(7, 3), fmpq(4, 3)
-# Up to here nodes have the stated distance; it grows like the square beyond.
-_EVEN = 8
+# Minus the second derivative of q and of k, and these themselves, are at most these times q.
+BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + 6 * KAPPA_CONCAVE, MOST_CONVEX + 6 * KAPPA_CONVEX)
+# Steps between nodes grow to so many times the first.
+_WIDEST = 8
 # The moments are computed to so many bits.
 _BITS = 16
 
@@ -77,11 +79,11 @@ class WeightFit:
     k: Fit
 
 
-def nodes(spacing: fmpq) -> list[fmpq]:
-    """From 0 to where moments are known up to."""
+def nodes(spacing: fmpq, reach: int) -> list[fmpq]:
+    """From 0 to where moments are known up to: evenly up to the reach, then further and further apart."""
     found = [fmpq(0)]
     while found[-1] < MOST_VARIANCE:
-        step = spacing * min(max(1, int(((found[-1] / _EVEN) ** 2).floor())), _EVEN)
+        step = spacing * min(max(1, int(((found[-1] / reach) ** 2).floor())), _WIDEST)
         found.append(min(found[-1] + step, fmpq(MOST_VARIANCE)))
     return found
 
@@ -89,8 +91,8 @@ def nodes(spacing: fmpq) -> list[fmpq]:
 class WeightTable:
     """q and kappa at the nodes, for lengths between two."""
 
-    def __init__(self, spacing: fmpq, lengths: tuple[int, int]) -> None:
-        self.nodes = nodes(spacing)
+    def __init__(self, spacing: fmpq, reach: int, lengths: tuple[int, int]) -> None:
+        self.nodes = nodes(spacing, reach)
         self._columns: dict[int, list[tuple[arb, arb]]] = {}
         self._shared = [Transforms(lengths, v, 4, _BITS, 2) for v in self.nodes[1:]]
 
@@ -111,12 +113,11 @@ class WeightTable:
 
 @dataclass(frozen=True)
 class _Known:
-    """Ends between which a function is at a node, and how much the one above is concave there, the one below convex."""
+    """Ends between which q, or k, is at a node for every length of the range, and q_1 there."""
 
     least: arb
     most: arb
-    concave: arb
-    convex: arb
+    largest: arb
 
 
 def room(fit: WeightFit, table: WeightTable) -> arb:
@@ -127,7 +128,7 @@ def room(fit: WeightFit, table: WeightTable) -> arb:
     worst = arb.pos_inf()
     for index, of in enumerate((fit.q, fit.k)):
         for (v, first), (w, last) in pairwise(zip(at, (each[index] for each in known), strict=True)):
-            worst = worst.min(_between(of, v, w, first, last))
+            worst = worst.min(_between(of, BENDS[index], v, w, first, last))
         end = arb(at[-1])
         worst = worst.min(of.error.at(end) - of.near.size(end) - (SUM if index else 1))
     return worst
@@ -135,20 +136,19 @@ def room(fit: WeightFit, table: WeightTable) -> arb:
 
 def _known(q1: arb, kappa1: arb, q2: arb, kappa2: arb) -> tuple[_Known, _Known]:
     """q and k at a node."""
-    spread = 6 * MOST_CURVED
     low = (SUM * q2 + 6 * kappa1 - REST * q1).max(q2)
     high = SUM * q1 + 6 * kappa2 - REST * q2
-    concave = SUM * MOST_CONCAVE * q1 + spread * q2 + REST * MOST_CURVED * q2
-    convex = SUM * MOST_CURVED * q2 + spread * q1 + REST * MOST_CONCAVE * q1
-    return _Known(q2, q1, MOST_CONCAVE * q1, MOST_CURVED * q2), _Known(low, high, concave, convex)
+    return _Known(q2, q1, q1), _Known(low, high, q1)
 
 
-def _between(of: Fit, v: fmpq, w: fmpq, first: _Known, last: _Known) -> arb:
+def _between(of: Fit, bends: tuple[fmpq, fmpq], v: fmpq, w: fmpq, first: _Known, last: _Known) -> arb:
     """The least of f_e - (F - f) and f_e + (F - f) from v to w."""
+    concave, convex = bends
     bend, cell = (w - v) ** 2 / 8, arb(v).union(arb(w))
+    # More bits do not narrow the cell: what is too wide for it is false, not open.
     near, error = of.near.bend(cell), of.error.bend(cell)
-    above = last.concave + (near + error).max(arb(0))
-    below = last.convex + (error - near).max(arb(0))
+    above = (concave * last.largest + (near + error).max(arb(0))).upper()
+    below = (convex * last.largest + (error - near).max(arb(0))).upper()
     worst = arb.pos_inf()
     for at, known in ((v, first), (w, last)):
         f, e = of.near.at(arb(at)), of.error.at(arb(at))

@@ -3,9 +3,11 @@
 q = E P_2 and kappa = E[P_3 - P_2^2], P_k = sum p_i^k, p the softmax weights of L independent Gaussian scores of the
 variance v. Near v = 0 they are
 
-    q = 1/L + v (1/L - 1/L^2) + r,   kappa = v (1/L^2 - 1/L^3) + r',   |r|, |r'| <= 17/8 q v^2,
+    q = 1/L + v (1/L - 1/L^2) + r,         -13/24 q v^2 <= r <= 1/2 q v^2,
+    kappa = v (1/L^2 - 1/L^3) + r',        -3/4 q v^2 <= r' <= 5/16 q v^2,
 
-as |q''|, |kappa''| <= 17/4 q and q grows. Both continue to complex v = x + i y, x > 0, and with
+as -13/12 q <= q'' <= q and -3/2 q <= kappa'' <= 5/8 q, and q grows. Both continue to complex v = x + i y, x > 0,
+and with
 
     c = (1 + y^2/x^2)^(1/4) e^(y^2/(8x)),   p = 1 - c |y| / 3 > 0,   x' = x + y^2/x,   N ~ Bin(L, p)
 
@@ -25,10 +27,10 @@ from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.lognormal_laplace import within
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums
 
-# |d^2 q/dv^2| and |d^2 kappa/dv^2| are at most this times q.
-MOST_CURVED = fmpq(17, 4)
-# -d^2 q/dv^2 is at most this times q.
-MOST_CONCAVE = fmpq(13, 12)
+# -d^2 q/dv^2 and d^2 q/dv^2 are at most these times q.
+MOST_CONCAVE, MOST_CONVEX = fmpq(13, 12), fmpq(1)
+# -d^2 kappa/dv^2 and d^2 kappa/dv^2 are at most these times q.
+KAPPA_CONCAVE, KAPPA_CONVEX = fmpq(3, 2), fmpq(5, 8)
 # |dq/dv| and |d kappa/dv| are at most this.
 _MOST_STEEP = 50
 _LEAST_VARIANCE = fmpq(1, 2**20)
@@ -94,8 +96,10 @@ def near_zero(length: int, variance: fmpq) -> tuple[arb, arb]:
     """q and kappa by their tangents at 0; q <= 1 / (1 + (L - 1) e^-v)."""
     share = fmpq(1, length)
     most = 1 / (1 + (length - 1) * (-arb(variance)).exp())
-    rest = within(MOST_CURVED / 2 * most * variance**2)
-    return collision_tangent(share, variance) + rest, spread_tangent(share, variance) + rest
+    half = most * variance**2 / 2
+    bent = (-MOST_CONCAVE * half).union(MOST_CONVEX * half)
+    spread = (-KAPPA_CONCAVE * half).union(KAPPA_CONVEX * half)
+    return collision_tangent(share, variance) + bent, spread_tangent(share, variance) + spread
 
 
 def collision_tangent(share: fmpq, variance: fmpq) -> fmpq:

@@ -16,11 +16,11 @@ from certattn.provers.rounding import as_float, upper_rational
 
 BITS = 64
 # b is a multiple of rho_b / _PARTS.
-_PARTS = 12
+_PARTS = 24
 # Nodes of the first look.
 _COARSE = 64
 # What F may lie above chords, in parts of its mean, where it is at its line; and of the distance to it elsewhere.
-_LOOSE, _ROOM = 0.002, 0.2
+_LOOSE, _ROOM = 0.0005, 0.1
 _SLOPE_DIGITS = 10**6
 # Of the slopes that are left, a third is left out so many times.
 _THIRDS = 40

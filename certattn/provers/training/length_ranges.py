@@ -6,7 +6,7 @@ Everything here is a guess that the kernel's own tube and fits are asked about.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,34 +15,57 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.mathematics.weight_fits import (
+    BENDS,
     ExponentialSum,
     Fit,
     WeightFit,
     WeightTable,
     room,
 )
-from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED
-from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
+from certattn.kernel.theorems.training.length_tube import Flow, follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import Range
 from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
 
 # Rates of the sums, for variances of the scores of about 1; the first set that is as good as any is taken.
-_RATES = ((0, 1 / 8, 1 / 4, 1 / 2, 2), (0, 1 / 16, 1 / 4, 1, 2), (0, 1 / 8, 1 / 2, 2))
+_RATES = (
+    (0, 1 / 8, 1 / 4, 1 / 2, 2),
+    (0, 1 / 16, 1 / 4, 1, 2),
+    (0, 1 / 16, 1 / 8, 1 / 4, 1),
+    (0, 1 / 8, 1 / 2, 2),
+    (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1),
+)
 _SCALES = (1.0, 0.5, 0.25, 2.0)
+# Shares of laws that are so many times wider: what is above the distance is a mean over them.
+_WIDER = ((0.3, 1.8), (0.05, 3.0))
+# So many are looked at closely.
+_TRIED = 5
 # Rates of what is above the distance, as parts of what would make its mean infinite.
-_GROWTHS = (0.15, 0.2, 0.28)
+_GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
+# Of the fit of the sums: errors are wanted in proportion to the spread and a share of the value.
+_SHARE, _FLOOR, _LAWSON, _SLOW = 0.002, 1.0, 10, 0.1
+# Of the largest rate times the largest distance of nodes, half.
+_STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
+# Variances of the scores up to so many times their mean along a direction matter.
+_LIKELY, _LEAST_REACH, _MOST_REACH, _NARROW = 10, 2, 32, 0.4
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
+# How much of 1/L the first range takes, how the others grow, at least and at most; from which multiple on the last is
+# tried, and by how much later ranges begin where those before are given up.
+_FIRST_SHARE, _GROWING, _LEAST_SHARE, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1.6, 1 / 400, 0.7, 12, 1.015
+# The first length is sought with this part of the risk: those after it may do a little worse.
+_SPARE = fmpq(99, 100)
+# A tube in which the risk has not fallen for so many pieces, or half of all, is given up.
+_PATIENCE = 24
 
 
 def decimal(value: fmpq) -> float:
@@ -99,6 +122,21 @@ class Path:
         )
 
     @property
+    def reach(self) -> int:
+        """Up to where variances of the scores are likely."""
+        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil(_LIKELY * self.largest)))
+
+    @property
+    def spacing(self) -> fmpq:
+        """Of nodes up to there."""
+        return fmpq(1, 8 if self.largest > _NARROW else 16)
+
+    @cached_property
+    def largest(self) -> float:
+        """Of sigma_i^2 a_i^2."""
+        return float(self.variances().max())
+
+    @property
     def duration(self) -> fmpq:
         """That a piece may have."""
         return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / _STEP), _FINENESS[-1]))
@@ -117,16 +155,27 @@ def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
     )
 
 
+@dataclass(frozen=True)
+class _Near:
+    """Sums, the distance from them at every node, and what large factors cost."""
+
+    sums: ExponentialSum
+    need: Floats
+    roughness: float
+
+
 class Fitter:
     """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
 
     def __init__(self, path: Path, table: WeightTable) -> None:
-        self._table = table
+        self._table, self._path = table, path
         self._v = np.array([decimal(v) for v in table.nodes])
         gaps = np.diff(self._v)
-        self._bend = np.maximum(np.append(gaps, 0), np.append(0, gaps)) ** 2 / 8
+        self._gaps = np.maximum(np.append(gaps, 0), np.append(0, gaps))
+        self._bend = self._gaps**2 / 8
         self._weights = self._law(path)
-        self._largest = float(path.variances().max())
+        self._largest = path.largest
+        self._likely = decimal(fmpq(path.reach))
 
     def _law(self, path: Path) -> Floats:
         """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
@@ -136,77 +185,85 @@ class Fitter:
             mean, spread = float((path.counts * row).sum()), float(2 * (path.counts * row**2).sum())
             mean, spread = max(mean, 1e-3), max(spread, 2e-6)
             shape, scale = mean**2 / spread + 1, spread / mean
-            with np.errstate(divide="ignore"):
-                log = (shape - 1) * np.log(np.maximum(self._v, 1e-9)) - self._v / scale
-            density = np.exp(log - log.max()) * width
-            total += density / density.sum()
+            for part, wider in ((1.0, 1.0), *_WIDER):
+                with np.errstate(divide="ignore"):
+                    log = (shape - 1) * np.log(np.maximum(self._v, 1e-9)) - self._v / (wider * scale)
+                density = np.exp(log - log.max()) * width
+                total += part * density / density.sum()
         return np.asarray(total / total.sum())
 
     def fit(self, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
         q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
-        concave, curved = decimal(MOST_CONCAVE), decimal(MOST_CURVED)
-        ends = [
-            (q2, q1, concave * q1, curved * q2),
-            (
-                np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2),
-                7 / 3 * q1 + 6 * k2 - 4 / 3 * q2,
-                7 / 3 * concave * q1 + (6 + 4 / 3) * curved * q2,
-                7 / 3 * curved * q2 + 6 * curved * q1 + 4 / 3 * concave * q1,
-            ),
-        ]
-        found = min(self._candidates(ends), key=lambda pair: pair[0])[1]
-        return WeightFit(first, last, *found)
+        low = np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2)
+        ends = (q2, q1), (low, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2)
+        after = np.append(q1[1:], q1[-1])
+        pairs = []
+        for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
+            bend = self._bend * after
+            pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
+        q, k = (self._best(low, high, most) for (low, high), most in zip(pairs, (1.0, 7 / 3), strict=True))
+        return WeightFit(first, last, q, k)
+
+    def _best(self, low: Floats, high: Floats, most: float) -> Fit:
+        """Near what lies between two ends, and is at most so much beyond the nodes."""
+        found = [self._near(scale * np.array(rates), low, high, most) for scale in _SCALES for rates in _RATES]
+        found.sort(key=lambda one: float(self._weights @ one.need))
+        return min((self._with_error(one) for one in found[:_TRIED]), key=lambda one: one[0])[1]
 
     def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
         column = self._table.column(length)
         return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
 
-    def _candidates(self, ends: Sequence[tuple[Floats, Floats, Floats, Floats]]) -> Iterator[tuple[float, list[Fit]]]:
-        for scale in _SCALES:
-            for rates in _RATES:
-                near = np.array([scale * rate for rate in rates])
-                cost, fits = 0.0, []
-                for index, (low, high, concave, convex) in enumerate(ends):
-                    one, fit = self._one(
-                        near, low, high, self._after(concave), self._after(convex), 7 / 3 if index else 1.0
-                    )
-                    cost += one / (3 if index else 1)
-                    fits.append(fit)
-                yield cost, fits
-
-    def _after(self, values: Floats) -> Floats:
-        """At the next node: moments grow."""
-        return np.append(values[1:], values[-1])
-
-    def _one(
-        self, rates: Floats, low: Floats, high: Floats, concave: Floats, convex: Floats, most: float
-    ) -> tuple[float, Fit]:
-        high, low = high + self._bend * concave, low - self._bend * convex
-        middle, weights = (low + high) / 2, np.sqrt(self._weights)
+    def _near(self, rates: Floats, low: Floats, high: Floats, most: float) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
-        stacked = np.vstack([basis * weights[:, None], 1e-5 * np.eye(len(rates))])
-        factors = np.linalg.lstsq(stacked, np.append(middle * weights, np.zeros(len(rates))), rcond=None)[0]
-        exact = [rounded(x) for x in factors]
+        exact = [rounded(x) for x in self._balanced(basis, (low + high) / 2, (high - low) / 2)]
         factors = np.array([decimal(x) for x in exact])
-        near, bends = basis @ factors, basis @ (factors * rates**2)
-        above = high - near + self._bend * np.maximum(bends, 0)
-        below = near - low + self._bend * np.maximum(-bends, 0)
+        near, bends = basis @ factors, basis * (factors * rates**2)
+        above = high - near + self._bend * np.maximum(_at_most(bends), 0)
+        below = near - low + self._bend * np.maximum(_at_most(-bends), 0)
         need = np.maximum(above, below) * _ROOM + 1e-9
         need[-1] = max(need[-1], (most + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
-        cost, growths, heights = min((self._above(need, part) for part in _GROWTHS), key=lambda found: found[0])
-        roughness = 2e-4 * float(np.abs(factors) @ (rates + 0.1))
         terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
+        return _Near(ExponentialSum(terms), need, 2e-4 * float(np.abs(factors) @ (rates + 0.1)))
+
+    def _with_error(self, near: _Near) -> tuple[float, Fit]:
+        """What it costs, and the fit."""
+        cost, growths, heights = min((self._above(near.need, part) for part in _GROWTHS), key=lambda found: found[0])
         error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
-        return cost + roughness, Fit(ExponentialSum(terms), ExponentialSum(error))
+        return cost + near.roughness, Fit(near.sums, ExponentialSum(error))
+
+    def _balanced(self, basis: Floats, values: Floats, spread: Floats) -> Floats:
+        """Factors of sums near the values: errors in proportion to the spread where the law is, by Lawson's weights."""
+        scale = spread + _SHARE * values
+        weights = self._weights + _FLOOR / len(self._v) * (self._v <= self._likely)
+        for _ in range(_LAWSON):
+            roots = np.sqrt(weights) / scale
+            ridge = 1e-5 * np.eye(basis.shape[1])
+            stacked = np.vstack([basis * roots[:, None], ridge])
+            factors = np.linalg.lstsq(stacked, np.append(values * roots, np.zeros(len(ridge))), rcond=None)[0]
+            off = np.abs(basis @ factors - values) / scale
+            weights = weights * (off / off.max() + _SLOW)
+            weights /= weights.sum()
+        return np.asarray(factors)
+
+    def _mean(self, growth: float) -> float:
+        """Of e^(g v) v^2, about, in units of v^2."""
+        total = 0.0
+        for row in self._path.variances():
+            tilts = 1 / np.maximum(1 - 2 * growth * row, 1e-3)
+            total += float(np.prod(tilts ** (self._path.counts / 2)) * tilts.max() ** 2)
+        return total
 
     def _above(self, need: Floats, part: float) -> tuple[float, list[float], list[float]]:
         """Factors >= 0 of e^(g v) that are nowhere below what is needed, with about the least mean."""
-        largest = decimal(rounded(part / max(self._largest, 0.3), 8))
+        # Not steeper than the distance of nodes admits.
+        largest = decimal(rounded(min(part / max(self._largest, 0.1), _STEEPEST / float(self._gaps.max())), 8))
         growths = [0.0, largest, 2 * largest]
         basis = np.exp(np.outer(self._v, growths))
-        kept = basis * (1 - 1.1 * self._bend[:, None] * np.array(growths) ** 2)
-        costs = self._weights @ basis
+        # The kernel bounds the second derivative between two nodes by that at the second one.
+        kept = basis * (1 - self._bend[:, None] * np.array(growths) ** 2 * np.exp(np.outer(self._gaps, growths)))
+        costs = np.array([self._mean(g) for g in growths])
         tops = [float((need / kept[:, j]).max()) for j in range(3)]
         spans = [np.append(0, np.geomspace(top * 1e-9, top, _GRID)) for top in tops[1:]]
         best = (math.inf, [0.0, 0.0, 0.0])
@@ -220,6 +277,12 @@ class Fitter:
                 best = float(total[at]), [float(zero[at]), float(one[at]), float(two[at])]
             spans = [_around(span, value) for span, value in zip(spans, best[1][1:], strict=True)]
         return best[0], growths, [x * 1.0005 for x in best[1]]
+
+
+def _at_most(terms: Floats) -> Floats:
+    """Of the sum of falling or growing terms next to each node: those > 0 at the node before, the others after it."""
+    before, after = np.vstack([terms[:1], terms[:-1]]), np.vstack([terms[1:], terms[-1:]])
+    return np.asarray(np.maximum(before, 0).sum(axis=1) + np.minimum(after, 0).sum(axis=1))
 
 
 def _around(span: Floats, value: float) -> Floats:
@@ -240,11 +303,9 @@ class Reached:
 class Ranges:
     """What can be proved of the lengths from one on, by the kernel's own tube."""
 
-    def __init__(
-        self, flow: Flow, path: Path, spacing: fmpq, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
-    ) -> None:
+    def __init__(self, flow: Flow, path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq) -> None:
         self._flow, self._path, self._horizon = flow, path, horizon
-        self.table = WeightTable(spacing, lengths)
+        self.table = WeightTable(path.spacing, path.reach, lengths)
         self._fitter = Fitter(path, self.table)
         self.duration = duration
 
@@ -255,13 +316,16 @@ class Ranges:
             return None
         flow = replace(self._flow, fit=fit)
         count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
-        done: list[Piece] = []
-        for piece in follow(flow, count * self.duration, count):
-            if not piece.is_proved:
+        least, since = math.inf, 0
+        for done, piece in enumerate(follow(flow, count * self.duration, count), start=1):
+            if not piece.is_proved or done - since > max(_PATIENCE, done // 2):
                 return None
-            done.append(piece)
-            if len(done) % _LOOK == 0 and (risk := risk_bound(flow, piece)) <= goal:
-                return Reached(Range(fit, piece.last, len(done)), risk)
+            if done % _LOOK == 0:
+                risk = risk_bound(flow, piece)
+                if (risk <= goal) is True:
+                    return Reached(Range(fit, piece.last, done), risk)
+                if float(risk.upper()) < least:
+                    least, since = float(risk.upper()), done
         return None
 
     def risks(self, first: int) -> Iterator[fmpq]:
@@ -279,28 +343,31 @@ class Ranges:
                 yield round_up(rounded(least * factor), 2)
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
-        """Whether the shortest range does."""
-        return self.over(first, first + max(1, first // 60), goal)
+        """Whether a short range does, with some room."""
+        return self.over(first, first + max(1, first // 60), goal * _SPARE)
 
-    def from_on(self, first: int, goal: fmpq, most: int) -> list[Reached] | None:
-        """Ranges that cover every length from the first on, none of them longer than `most` before the last."""
+    def from_on(self, first: int, goal: fmpq, most: int, latest: int | None = None) -> list[Reached] | None:
+        """Ranges that cover every length from the first on, none of them longer than `most` before the last.
+
+        They may begin later, up to the latest.
+        """
         found: list[Reached] = []
-        share, smallest = 1 / 40, 1 / 400
-        while True:
-            if (
-                found
-                and (first >= 12 * found[0].range.fit.first or share > 1)
-                and (last := self.over(first, None, goal))
-            ):
-                return [*found, last]
-            if first >= most:
-                return None
-            until = min(most, max(first + 1, round(first / (1 - min(share, 0.7)))))
+        share = _FIRST_SHARE
+        while first < most:
+            if found and (share > 1 or first >= _LAST * found[0].range.fit.first):
+                last = self.over(first, None, goal)
+                if last is not None:
+                    return [*found, last]
+            until = min(most, max(first + 1, round(first / (1 - min(share, _MOST_SHARE)))))
             step = self.over(first, until, goal)
-            if step is None:
-                if share <= smallest or until == first + 1:
-                    return None
+            if step is not None:
+                found.append(step)
+                first, share = until, share * _GROWING
+            elif share > _LEAST_SHARE and until > first + 1:
                 share /= 2
-                continue
-            found.append(step)
-            first, share = until, share * 1.6
+            elif latest is not None and first < latest:
+                # What is shorter is left: the next lengths may do.
+                found, share, first = [], _FIRST_SHARE, max(first + 1, round(first * _NEXT))
+            else:
+                return None
+        return None

@@ -1,8 +1,7 @@
-"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what a length does."""
+"""Generate `risk-transfer` certificates: the shortest prompts that are proved to reach a risk, or what some reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -37,17 +36,18 @@ from certattn.provers.training.length_ranges import Ranges, Reached, decimal
 RISK = "0.1"
 _BITS = 64
 _DIGITS = 3
-_SPACING = fmpq(1, 8)
 # What the ranges say where nothing is known yet.
 _NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0", "0", "0"]], "errors": [["0", "0", "0"]]}
 _UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
 # Lengths that are tried: from the first by this factor, up to the last; between two of them to a few per cent.
 _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
+# The ranges begin at this multiple of the first length that does, at most.
+_LATEST = 1.5
 # Ranges before the last end at this multiple of the length at most.
 _FAR = 400
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
-_REST, _LATER = 3, fmpq(5, 2)
-_SHORTEST_TIME = fmpq(1, 2)
+_REST, _LATER = 3, fmpq(8)
+_SHORTEST_TIME = fmpq(2)
 
 
 def generate(
@@ -157,7 +157,7 @@ class _Finder:
 
     def _between(self, shortest: int, longest: int) -> Ranges:
         flow = self._stated.flow(None)
-        return Ranges(flow, self._path, _SPACING, (shortest, longest), self._horizon, self._duration)
+        return Ranges(flow, self._path, (shortest, longest), self._horizon, self._duration)
 
     def shortest(self) -> tuple[int, list[Reached]]:
         """The smallest length, about, from which on the risk is proved. Raises NotProvedError."""
@@ -176,10 +176,10 @@ class _Finder:
                 bad = middle
             else:
                 good = middle
-        for length in _longer(good):
-            found = self._between(length, _FAR * length).from_on(length, self._goal, _FAR * length)
-            if found is not None:
-                return length, found
+        most = _FAR * good
+        found = self._between(good, most).from_on(good, self._goal, most, round(good * _LATEST))
+        if found is not None:
+            return found[0].range.fit.first, found
         raise NotProvedError("no ranges of lengths could be proved; expected a larger risk, or another start")
 
     def at_length(self, length: int) -> tuple[int, list[Reached]]:
@@ -212,7 +212,8 @@ class _Finder:
         if distance is not None:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
-            "spacing": format_rational(_SPACING),
+            "spacing": format_rational(self._path.spacing),
+            "reach": str(self._path.reach),
             "ranges": [_written(each.range) for each in found],
         }
 
@@ -253,13 +254,6 @@ def _rows(*sums: ExponentialSum) -> Plain:
     factors = [{rate: factor for factor, rate in each.terms} for each in sums]
     rates = sorted({rate for each in factors for rate in each}, reverse=True)
     return [[format_rational(x) for x in (rate, *(each.get(rate, fmpq(0)) for each in factors))] for rate in rates]
-
-
-def _longer(length: int) -> Iterator[int]:
-    """Lengths to begin at, each a little longer."""
-    for _ in range(6):
-        yield length
-        length = max(length + 1, round(length * _NEAR))
 
 
 def _bound(risk: Number | None) -> fmpq | None:

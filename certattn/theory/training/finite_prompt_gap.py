@@ -1,35 +1,102 @@
-"""Checks: the gap between the risks over finite and infinite prompts, its gradient, and the bounds of both.
+"""Checks: training on finite prompts where Sigma and A have the same eigenvectors, near a closed form.
 
-q and kappa are functions of the variance v of the scores; where a derivative is taken they stand for their values and
-slopes at a point, which may be any numbers.
+q and kappa are functions of the variance v of the scores; where a derivative is taken, exponentials stand for them and
+for what is left out of them, as their means are closed forms too. Ranks n_i are symbols.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import sympy
 
-from certattn.theory.exactness import Check, equal, positive
-from certattn.theory.gaussian_queries import normal_mean
+from certattn.theory.exactness import Check, equal, positive, same
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
 from certattn.theory.stein_reduction import S, combined, mean, power_sums, times, weighted_sum
-from certattn.theory.symbolic_flint import SymbolicNumber, plain
-from certattn.theory.symbols import column, gradient, matrix, positive_symbol, real, vector
-from certattn.theory.training.regression_symbols import symmetric_matrix
+from certattn.theory.symbolic_flint import SymbolicNumber, numbers, plain
+from certattn.theory.symbols import column, matrix, positive_symbol, positive_vector, real, vector
 
 Expr = Any
+HALF = sympy.Rational(1, 2)
 
 
 def inner(x: sympy.Matrix, y: sympy.Matrix) -> Expr:
     return (x.T * y)[0]
 
 
-def bracket(b: Expr, trace: Expr, tau: sympy.Matrix, x: sympy.Matrix) -> Expr:
-    """W = b^2 T - b^2 |tau|^2 + 2b <tau, x>."""
-    return b**2 * trace - b**2 * inner(tau, tau) + 2 * b * inner(tau, x)
+@dataclass(frozen=True)
+class Groups:
+    """sigma_i, a_i, n_i and b > 0, as symbols; `chi` stands for the chi_i."""
+
+    sigma: Sequence[Expr]
+    a: Sequence[Expr]
+    n: Sequence[Expr]
+    b: Expr
+    chi: Sequence[Expr]
+
+    @classmethod
+    def of(cls, count: int) -> Groups:
+        """So many."""
+        sigma, a, n, chi = (positive_vector(name, count) for name in ("sigma", "a", "n", "chi"))
+        return cls(sigma, a, n, positive_symbol("b"), chi)
+
+    @property
+    def trace(self) -> Expr:
+        """T."""
+        return sum(n * s for n, s in zip(self.n, self.sigma, strict=True))
+
+    @property
+    def v(self) -> Expr:
+        """The variance of the scores."""
+        return sum(s**2 * a**2 * x for s, a, x in zip(self.sigma, self.a, self.chi, strict=True))
+
+    @property
+    def P(self) -> Expr:  # noqa: N802 - as on the page
+        """What q is multiplied by."""
+        parts = zip(self.sigma, self.a, self.chi, strict=True)
+        return self.b**2 * self.trace / 2 + self.b * sum(s**2 * a * x for s, a, x in parts)
+
+    @property
+    def K(self) -> Expr:  # noqa: N802 - as on the page
+        """What k is multiplied by."""
+        return self.b**2 / 2 * sum(s**3 * a**2 * x for s, a, x in zip(self.sigma, self.a, self.chi, strict=True))
+
+    @property
+    def risk(self) -> Expr:
+        """R."""
+        parts = zip(self.sigma, self.a, self.n, strict=True)
+        return sum(n * s * (1 - self.b * s * a) ** 2 for s, a, n in parts) / 2
+
+    def tilts(self, r: Expr) -> list[Expr]:
+        """t_i."""
+        return [1 / (1 - 2 * r * s**2 * a**2) for s, a in zip(self.sigma, self.a, strict=True)]
+
+    def mass(self, r: Expr) -> Expr:
+        """D = E e^(rv)."""
+        return sympy.Mul(*(t ** (n / 2) for t, n in zip(self.tilts(r), self.n, strict=True)))
+
+    def mean(self, polynomial: Expr, r: Expr) -> Expr:
+        """E[e^(rv) polynomial] over D, monomial by monomial: E chi^m = 2^m (n/2) (n/2 + 1) ... under the law."""
+        total = sympy.Integer(0)
+        for powers, factor in sympy.Poly(sympy.expand(polynomial), *self.chi).terms():
+            for m, n, t in zip(powers, self.n, self.tilts(r), strict=True):
+                factor *= t**m * sympy.Mul(*(n + 2 * j for j in range(m)))
+            total += factor
+        return total
+
+    def slope(self, polynomial: Expr, r: Expr, i: int) -> Expr:
+        """The derivative along a_i of E[e^(rv) polynomial], over D; that of log D is that of sum n_j/2 log t_j."""
+        log = sum(n / 2 * sympy.log(t) for n, t in zip(self.n, self.tilts(r), strict=True))
+        found = self.mean(polynomial, r)
+        return found * sympy.diff(log, self.a[i]) + sympy.diff(found, self.a[i])
+
+    def spectrum(self, kernel: Kernel) -> Any:
+        """As the kernel has it: ranks stay as they are."""
+        return kernel.finite_gap.Spectrum(numbers(list(self.sigma)), list(self.n))
 
 
 def check_gap(kernel: Kernel) -> Iterator[Check]:
@@ -41,36 +108,31 @@ def check_gap(kernel: Kernel) -> Iterator[Check]:
         first = (1 - q) * tau
         second = q * (trace + size) - 6 * kappa * size + 2 * inner(first, tau) - size
         risk = (b**2 * second - 2 * b * inner(first, x) + inner(x, x)) / 2
-        gap = (q * bracket(b, trace, tau, x) - 6 * b**2 * kappa * size) / 2
+        gap = q * (b**2 * trace / 2 + b * inner(tau, x)) - (q + 6 * kappa) * b**2 * size / 2
         yield equal(f"R_L - R given x, d = {d}", risk - inner(b * tau - x, b * tau - x) / 2, gap)
-        error = b * tau - x
-        wanted = b**2 * trace + inner(x, x) - inner(error, error)
-        yield equal(f"W = b^2 T + |x|^2 - |Ex|^2, d = {d}", bracket(b, trace, tau, x), wanted)
 
 
-def check_gradient(kernel: Kernel) -> Iterator[Check]:
-    """dG/dA and dG/db given x, by differentiation in every entry."""
-    b, t = real("b"), real("t")
-    q, kappa, q_v, kappa_v = (real(name) for name in ("q", "kappa", "q_v", "kappa_v"))
-    for d in (1, 2):
-        A, Sigma, x = matrix("a", d, d), symmetric_matrix("s", d), column(vector("x", d))
-        trace = Sigma.trace()
-
-        def gap(A: sympy.Matrix, b: Expr, v0: Expr) -> Expr:
-            tau = Sigma * A * x  # noqa: B023 - called within the loop
-            v = inner(x, A.T * tau)  # noqa: B023
-            near = (q + q_v * (v - v0), kappa + kappa_v * (v - v0))
-            return (near[0] * bracket(b, trace, tau, x) - 6 * b**2 * near[1] * inner(tau, tau)) / 2  # noqa: B023
-
-        tau = Sigma * A * x
-        error, size, v0 = b * tau - x, inner(tau, tau), inner(x, A.T * tau)
-        base = sympy.Dummy()
-        slopes = sympy.Matrix(d, d, gradient(gap(A, b, base), list(A))).subs(base, v0)
-        W = bracket(b, trace, tau, x)
-        row = (q_v * W - 6 * b**2 * kappa_v * size) * tau - b * q * Sigma * error - 6 * b**2 * kappa * Sigma * tau
-        yield equal(f"dG/dA, d = {d}", slopes, row * x.T)
-        slope = sympy.diff(gap(A, t, v0), t).subs(t, b)
-        yield equal(f"dG/db, d = {d}", slope, q * (b * trace - inner(tau, error)) - 6 * b * kappa * size)
+def check_form(kernel: Kernel) -> Iterator[Check]:
+    """What R_L is made of, where Sigma and A have one basis of eigenvectors; and what a gradient of this form is."""
+    groups = Groups.of(2)
+    sigma, A = (sympy.diag(*entries) for entries in (groups.sigma, groups.a))
+    g = column(vector("g", 2))
+    x = sympy.diag(*(sympy.sqrt(s) for s in groups.sigma)) * g
+    tau = sigma * A * x
+    one = dict.fromkeys(groups.n, 1) | {chi: g[i] ** 2 for i, chi in enumerate(groups.chi)}
+    b, trace = groups.b, sigma.trace()
+    yield equal("v", inner(x, A.T * tau), groups.v.subs(one))
+    yield equal("P", b**2 * trace / 2 + b * inner(tau, x), groups.P.subs(one))
+    yield equal("K", b**2 * inner(tau, tau) / 2, groups.K.subs(one))
+    error = b * sigma * A - sympy.eye(2)
+    yield equal("R = 1/2 tr E Sigma E'", (error * sigma * error.T).trace() / 2, groups.risk.subs(one))
+    # A reflection that commutes with X makes u an eigenvector of X: X u = (u'Xu) u.
+    u, X = column(vector("u", 2)), matrix("x", 2, 2)
+    turned = sympy.eye(2) - 2 * u * u.T
+    apart = (turned * X - X * turned) * u
+    yield equal("[I - 2uu', X] u = 2 (|u|^2 X u - (u'Xu) u)", apart, 2 * (X * u * inner(u, u) - u * inner(u, X * u)))
+    # The derivative along P_i of a function of A's entries is n_i times the i-th part of a gradient sum g_i P_i.
+    yield equal("<sum g_i P_i, P_i> = n_i g_i", (sympy.diag(*u) * sympy.diag(1, 0)).trace(), u[0])
 
 
 def check_growth(kernel: Kernel) -> Iterator[Check]:
@@ -97,108 +159,242 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
     below = sympy.Rational(1, 3) + form.subs({a: s**2, c: most})
     polynomial = sympy.expand(sympy.cancel(below.subs(beta, s**2 + s * (1 - s) * u)))
     yield Check("1/3 + [...] >= 0 at the largest P_4", is_nonnegative(polynomial, [s, u]))
+    rising = plain(kernel.finite_gap.MOST_RISING)
+    yield equal("q + 6 kappa rises at most like this times q", rising, 1 + 6 * sympy.Rational(5, 18))
+    yield positive("and falls no faster than it may rise", rising - 6 * sympy.Rational(1, 3))
 
 
-def check_norms(kernel: Kernel) -> Iterator[Check]:
-    """E|Bg|^2 and E|Bg|^4, and |B'B|_F <= |B|_F^2."""
-    for d in (1, 2):
-        B, g = matrix("B", d, d), vector("g", d)
-        square = inner(B * column(g), B * column(g))
-        G = B.T * B
-        yield equal(f"E|Bg|^2, d = {d}", normal_mean(square, g), G.trace())
-        yield equal(f"E|Bg|^4, d = {d}", normal_mean(sympy.expand(square**2), g), G.trace() ** 2 + 2 * (G * G).trace())
-    trace, squares = positive_symbol("t"), positive_symbol("u")
-    gap = kernel.risk_transfer
-    found = gap.norms(SymbolicNumber(trace), SymbolicNumber(squares))
-    yield equal("the kernel's second norm", plain(found.second) ** 2, trace)
-    yield equal("the kernel's fourth norm", plain(found.fourth) ** 4, trace**2 + 2 * squares)
-    found = gap.widest(SymbolicNumber(trace))
-    yield equal("its bound of the fourth", plain(found.fourth) ** 4, 3 * plain(found.second) ** 4)
+def check_ranges(kernel: Kernel) -> Iterator[Check]:
+    """q + 6 kappa between what it is at the ends of a range, and how much it bends."""
+    q, low, high, kappa, drop = (positive_symbol(name) for name in ("q", "delta", "eps", "kappa", "rho"))
+    fits = kernel.weight_fits
+    q1, q2, kappa1, kappa2 = (positive_symbol(name) for name in ("q_1", "q_2", "kappa_1", "kappa_2"))
+    plain_q, spread = fits._known(*(SymbolicNumber(x) for x in (q1, kappa1, q2, kappa2)))
+    yield equal("q is between its values at the ends", [plain(plain_q.least), plain(plain_q.most)], [q2, q1])
+    # q = q_2 + delta = q_1 - eps, and q - 9/2 kappa falls by rho.
+    ninth = sympy.Rational(2, 9)
+    most = plain(spread.most).subs({q1: q + high, q2: q - low, kappa2: kappa - ninth * (low - drop)})
+    rest = sympy.Rational(7, 3) * high + 6 * ninth * drop
+    yield equal("k is below its upper bound by a sum of what is >= 0", most - (q + 6 * kappa), rest)
+    lower = _arguments(plain(spread.least), q2)
+    found = lower.subs({q1: q + high, q2: q - low, kappa1: kappa + ninth * (high - drop)})
+    rest = sympy.Rational(7, 3) * low + 6 * ninth * drop
+    yield equal("and above its lower one", q + 6 * kappa - found, rest)
+    yield equal("what both are compared with", [plain(plain_q.largest), plain(spread.largest)], [q1, q1])
+    growth = kernel.weight_growth
+    of_q = [plain(x) for x in (growth.MOST_CONCAVE, growth.MOST_CONVEX)]
+    of_kappa = [plain(x) for x in (growth.KAPPA_CONCAVE, growth.KAPPA_CONVEX)]
+    bends = [of_q, [x + 6 * y for x, y in zip(of_q, of_kappa, strict=True)]]
+    yield equal("how much q and q + 6 kappa bend", [plain(list(pair)) for pair in fits.BENDS], bends)
+    h, x = positive_symbol("h"), real("x")
+    yield equal("x (h - x) / 2 is at most h^2 / 8", h**2 / 8 - x * (h - x) / 2, (x - h / 2) ** 2 / 2)
 
 
-def check_averages(kernel: Kernel) -> Iterator[Check]:
-    """e^(theta v) tilts the normal law, one coordinate after the other; the kernel's a_k."""
-    theta, s, g, L = (positive_symbol(name) for name in ("theta", "s", "g", "L"))
-    width = 1 / sympy.sqrt(1 - 2 * theta * s)
-    density = sympy.exp(-(g**2) / 2)
-    tilted = sympy.exp(-(g**2) / (2 * width**2))
-    yield equal(
-        "e^(theta s g^2) is a density of N(0, 1/(1 - 2 theta s))", sympy.exp(theta * s * g**2) * density, tilted
+def _arguments(largest: Expr, known: Expr) -> Expr:
+    """The other one of which a maximum is."""
+    (other,) = (x for x in largest.args if x != known)
+    return other
+
+
+def check_tilt(kernel: Kernel) -> Iterator[Check]:
+    """e^(rv) makes t_i chi_i of chi_i, and the moments of the chi-squared law; the kernel's means."""
+    n, t, y, m = (positive_symbol(name) for name in ("n", "t", "y", "m"))
+    # 2 r sigma^2 a^2 = 1 - 1/t. Densities up to the constant of the law, at t y for y of the law.
+    density = y ** (n / 2 - 1) * sympy.exp(-y / 2)
+    left = sympy.exp((1 - 1 / t) * y / 2) * density
+    right = t ** (n / 2) * (density.subs(y, y / t) / t)
+    logs = [sympy.expand_log(sympy.log(side), force=True) for side in (left, right)]
+    yield equal("e^(rv) times the density", *logs)
+    moment = 2**m * sympy.gamma(n / 2 + m) / sympy.gamma(n / 2)
+    for k, wanted in ((1, n), (2, n * (n + 2))):
+        yield equal(f"E Y^{k}", sympy.gammasimp(moment.subs(m, k)), wanted)
+    groups, r = Groups.of(2), real("r")
+    masses, tilts = positive_symbol("D"), positive_vector("t", 2)
+    law = kernel.finite_gap._Tilted(groups.spectrum(kernel), [(SymbolicNumber(masses), numbers(tilts))])
+    stated = dict(zip(groups.tilts(r), tilts, strict=True))
+    constant, factors = real("w"), vector("w", 2)
+    W = constant + sum(w * x for w, x in zip(factors, groups.chi, strict=True))
+    yield equal("E e^(rv)", plain(law.mean()), masses)
+    for i, chi in enumerate(groups.chi):
+        wanted = groups.mean(chi, r).subs(stated)
+        yield equal(f"E[e^(rv) chi_{i + 1}]", plain(law.first(i)), masses * wanted)
+        found = law.product(SymbolicNumber(constant), numbers(factors), i)
+        yield equal(f"E[e^(rv) chi_{i + 1} W]", plain(found), masses * groups.mean(chi * W, r).subs(stated))
+
+
+def check_closed_form(kernel: Kernel) -> Iterator[Check]:
+    """R and G with all derivatives up to the third order, as the kernel finds them."""
+    groups = Groups.of(2)
+    variables = [*groups.a, groups.b]
+    of, at = groups.spectrum(kernel), numbers(list(groups.a))
+    jet = kernel.finite_gap.infinite_risk(of, at, SymbolicNumber(groups.b), 3)
+    for key in _keys(3):
+        yield equal(f"R along {key}", plain(jet.along(*key)), _along(groups.risk, variables, key))
+    # A product of functions of one variable each, times what the kernel takes as a sum: by names of functions.
+    F, X, Y = ([sympy.Function(f"{name}_{i + 1}")(x) for i, x in enumerate(groups.a)] for name in "FXY")
+    D, constant, b = F[0] * F[1], real("X_0"), groups.b
+    whole = D * (b**2 * (constant + X[0] + X[1]) + b * (Y[0] + Y[1]))
+    factors = [_ladder(f, x, f) for f, x in zip(F, groups.a, strict=True)]
+    squares, others = ([_ladder(f, x, 1 / D) for f, x in zip(fs, groups.a, strict=True)] for fs in (X, Y))
+    found = kernel.finite_gap._Products(
+        numbers(factors), SymbolicNumber(D * constant), *map(numbers, (squares, others))
     )
-    rest, more, gap = positive_symbol("r"), positive_symbol("m"), kernel.risk_transfer
-    for copies in (1, 4):
-        largest = rest + more
-        of = gap.Scores(SymbolicNumber(largest), SymbolicNumber(copies * largest + rest), copies)
-        for k in (0, 1, 2):
-            found = plain(kernel.risk_transfer.log_average(SymbolicNumber(L), SymbolicNumber(theta), of, k))
-            log = sympy.log(1 - 2 * theta * largest)
-            wanted = theta * sympy.log(theta) + (1 - theta) * sympy.log(1 - theta) - theta * sympy.log(L - 1)
-            wanted -= sympy.Rational(copies + 2 * k, 2) * log + sympy.log(1 - 2 * theta * rest) / 2
-            yield equal(f"log a_{k}, n = {copies}", found, wanted)
-    yield positive("theta > 0: a_k decreases in L", theta)
+    jet = found.jet(SymbolicNumber(b), 3)
+    for key in _keys(3):
+        yield equal(f"the kernel's product along {key}", plain(jet.along(*key)), _along(whole, variables, key))
+    yield from _term(kernel)
 
 
-def check_bounds(kernel: Kernel) -> Iterator[Check]:
-    """The extreme values of q_v and kappa_v, and the kernel's bounds."""
-    q, bT, X, Z, Y, up, down = (positive_symbol(name) for name in ("q", "c", "X", "Z", "Y", "alpha", "gamma"))
-    # q_v = alpha q with 0 <= alpha <= 1, 6 kappa_v = 2 (gamma - delta) q with gamma + delta = 1; W = c + X - Z.
-    value = up * q * (bT + X - Z) - 2 * (2 * down - 1) * q * Y
-    far = q * (bT + X + Z + 2 * Y)
-    yield equal("far, above", far - value, q * ((1 - up) * (bT + X) + (1 + up) * Z + 4 * down * Y))
-    yield equal("far, below", far + value, q * ((1 + up) * (bT + X) + (1 - up) * Z + 4 * (1 - down) * Y))
-    # |W - c| <= |y|^2 + 2 |y| |x| with y = b tau.
-    y, x, side = positive_symbol("y"), positive_symbol("x"), real("e")
-    value = up * q * (bT - y**2 + 2 * y * x * side) - 2 * (2 * down - 1) * q * y**2
-    near = q * (bT + 2 * y * x + 3 * y**2)
-    above = q * ((1 - up) * bT + 2 * y * x * (1 - up * side) + (up + 1 + 4 * down) * y**2)
-    below = q * ((1 + up) * bT + 2 * y * x * (1 + up * side) + (1 - up + 4 * (1 - down)) * y**2)
-    yield equal("near, above", near - value, above)
-    yield equal("near, below", near + value, below)
-    yield from _kernel_bounds(kernel)
+def _term(kernel: Kernel) -> Iterator[Check]:
+    """The kernel's E[e^(rv) (c P - k K)], for a rate below 0, and each factor's derivatives."""
+    groups, r = Groups.of(1), sympy.Symbol("r", negative=True)
+    c, k = real("c"), real("k")
+    (a,), (n,), (s,), (t,) = groups.a, groups.n, groups.sigma, groups.tilts(r)
+    of = groups.spectrum(kernel)
+    found = kernel.finite_gap._term(of, SymbolicNumber(r), SymbolicNumber(c), SymbolicNumber(k), numbers([a]))
+    D, b = sympy.sqrt(t) ** n, groups.b
+    value = b**2 * (plain(found.constant) + plain(found.squares[0][0])) + b * plain(found.plain[0][0])
+    yield equal("E[e^(rv) (c P - k K)]", value / D, groups.mean(c * groups.P - k * groups.K, r))
+    # Of t^(n/2), relative to it, by the logarithm's derivative.
+    rate, relative = sympy.diff(n / 2 * sympy.log(t), a), sympy.Integer(1)
+    for order in range(4):
+        where = f", {order} times"
+        yield equal(f"t^(n/2){where}", plain(found.factors[0][order]), relative)
+        relative = relative * rate + sympy.diff(relative, a)
+        of_square = -k * n * s**3 / 2 * sympy.diff(a**2 * t, a, order)
+        yield equal(f"a^2 t{where}", plain(found.squares[0][order]) / D, of_square)
+        yield equal(f"a t{where}", plain(found.plain[0][order]) / D, c * n * s**2 * sympy.diff(a * t, a, order))
 
 
-def _kernel_bounds(kernel: Kernel) -> Iterator[Check]:
-    names = ["b", "t2", "t4", "e2", "e4", "x2", "x4", "lam", "a0", "a1", "a2"]
-    b, t2, t4, e2, e4, x2, x4, lam, a0, a1, a2 = (positive_symbol(name) for name in names)
-    gap = kernel.risk_transfer
+def _keys(size: int) -> Iterator[tuple[int, ...]]:
+    """Variables along which to go, three at most."""
+    for order in range(4):
+        yield from combinations_with_replacement(range(size), order)
 
-    def norms(second: Expr, fourth: Expr) -> Any:
-        return gap.Norms(SymbolicNumber(second), SymbolicNumber(fourth))
 
-    averages = tuple(SymbolicNumber(a) for a in (a0, a1, a2))
-    factor, sizes = SymbolicNumber(b), (norms(t2, t4), norms(e2, e4))
-    found = gap.GapBounds(norms(x2, x4), SymbolicNumber(lam), factor, *sizes, averages)
-    trace, value = x2**2, b * t4
-    yield equal("the kernel's bound of R_L - R", plain(found.risk()), (a0 * b**2 * trace + a1 * trace) / 2)
-    shared = 2 * value * x4 + 3 * value**2
-    least = -sympy.Max(-(x4**2 + e4**2 + 2 * value**2), -shared)
-    yield equal("its bracket", plain(found.bracket()), least)
-    factor = sympy.Max(a0 * b * trace, sympy.Rational(3, 2) * a1 * b * t2**2) + a1 * t2 * e2
-    yield equal("its bound of |dG/db|", plain(found.gradient_of_factor()), factor)
-    along = sympy.sqrt(lam)
-    flat = b**2 * trace * t2 + b * lam * e2 + sympy.Rational(3, 2) * b**2 * lam * t2
-    whole = a1 * flat * along + a2 * least * t4 * along * sympy.sqrt(sympy.sqrt(3))
-    yield equal("its bound of |dG/dA|", plain(found.gradient_of_matrix()), whole)
-    yield equal("its bound of |grad G|", plain(found.gradient()) ** 2, factor**2 + whole**2)
+def _along(function: Expr, variables: Sequence[Expr], key: tuple[int, ...]) -> Expr:
+    for i in key:
+        function = sympy.diff(function, variables[i])
+    return function
+
+
+def _ladder(function: Expr, variable: Expr, unit: Expr) -> list[Expr]:
+    """The function and three derivatives, over a unit."""
+    return [sympy.diff(function, variable, order) / unit for order in range(4)]
+
+
+def check_parts(kernel: Kernel) -> Iterator[Check]:
+    """Both integrations by parts, where what is left out is an exponential: each mean is a closed form then."""
+    for count in (1, 2):
+        groups, r = Groups.of(count), real("r")
+        for i in range(count):
+            a, n, s, chi = groups.a[i], groups.n[i], groups.sigma[i], groups.chi[i]
+            direct = sympy.diff(groups.P, a), sympy.diff(groups.K, a)
+            total = [groups.slope(part, r, i) for part in (groups.P, groups.K)]
+            radial = [groups.mean((chi - n) * part, r) / a for part in (groups.P, groups.K)]
+            where = f"along a_{i + 1} of {count}"
+            wanted = radial[0] - groups.b * s**2 * groups.mean(chi, r)
+            yield equal(f"d E[e P] {where}", total[0], wanted)
+            yield equal(f"d E[e' K] {where}", total[1], radial[1])
+            # By way of v alone.
+            for name, part, along, d in zip("PK", (groups.P, groups.K), direct, total, strict=True):
+                slope = 2 * s**2 * a * r * groups.mean(chi * part, r)
+                yield equal(f"by way of v, {name} {where}", d - groups.mean(along, r), slope)
+    yield from _by_variance(kernel)
+
+
+def _by_variance(kernel: Kernel) -> Iterator[Check]:
+    """The kernel's S_i."""
+    groups, r = Groups.of(2), sympy.Symbol("r", negative=True)
+    c, k = real("c"), real("k")
+    D = _mass(groups, r)
+    fit = _fit(kernel, (c, r), (k, r), (sympy.Integer(0), r))
+    of, at, b = groups.spectrum(kernel), numbers(list(groups.a)), SymbolicNumber(groups.b)
+    for i, (s, a, chi) in enumerate(zip(groups.sigma, groups.a, groups.chi, strict=True)):
+        found = plain(kernel.finite_gap._by_variance(of, fit, at, b, i))
+        wanted = 2 * s**2 * a * r * groups.mean(chi * (c * groups.P - k * groups.K), r)
+        yield equal(f"S_{i + 1}", found / D, wanted)
+
+
+def _fit(kernel: Kernel, q: tuple[Expr, Expr], k: tuple[Expr, Expr], *errors: tuple[Expr, Expr]) -> Any:
+    """Of one exponential each, c e^(rv); the errors of q and of k, or one for both."""
+    fits = kernel.weight_fits
+    sums = [fits.ExponentialSum([tuple(numbers(list(term)))]) for term in (q, k, errors[0], errors[-1])]
+    return fits.WeightFit(2, None, fits.Fit(sums[0], sums[2]), fits.Fit(sums[1], sums[3]))
+
+
+def check_distances(kernel: Kernel) -> Iterator[Check]:
+    """E|tY - n| and E[|tY - n| tY] by incomplete gamma functions; for even n by integration, too."""
+    n, t, y = (positive_symbol(name) for name in ("n", "t", "y"))
+
+    def density(n: Expr) -> Expr:
+        return y ** (n / 2 - 1) * sympy.exp(-y / 2) / (2 ** (n / 2) * sympy.gamma(n / 2))
+
+    for j, factor in ((1, n), (2, n * (n + 2))):
+        ratio = sympy.powsimp(y**j * density(n) / density(n + 2 * j), force=True)
+        yield equal(f"y^{j} f_n = E Y^{j} f_(n+{2 * j})", sympy.gammasimp(sympy.simplify(ratio)), factor)
+    for even in (2, 4):
+        found = kernel.finite_gap._distances(even, SymbolicNumber(t))
+        f, apart = density(sympy.Integer(even)), t * y - even
+        for name, part, value in zip(("E|tY - n|", "E[|tY - n| tY]"), (1, t * y), plain(list(found)), strict=True):
+            whole = sympy.integrate(sympy.expand(part * apart * f), y)
+            # From 0 to n/t it counts with the other sign.
+            at, least = whole.subs(y, even / t), whole.subs(y, 0)
+            most = sympy.limit(whole, y, sympy.oo)
+            yield equal(f"{name}, n = {even}", value, most - 2 * at + least)
+
+
+def check_rest(kernel: Kernel) -> Iterator[Check]:
+    """The kernel's bounds of what is left out, with one exponential for each sum, against the formulas."""
+    groups, r, growth = Groups.of(2), *(sympy.Symbol(name, negative=True) for name in "rg")
+    c, e, e2 = (positive_symbol(name) for name in ("c", "e", "h"))
+    fit = _fit(kernel, (c, r), (c, r), (e, growth), (e2, growth))
+    of = groups.spectrum(kernel)
+    found = kernel.finite_gap.rest(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b))
+    D = {x: _mass(groups, x) for x in (r, growth)}
+
+    def left(of_P: Expr, of_K: Expr) -> Expr:
+        return D[growth] * groups.mean(e * of_P + e2 * of_K, growth)
+
+    yield equal("|R_L - R - G|", plain(found.value), left(groups.P, groups.K))
+    slopes = [left(sympy.diff(groups.P, x), sympy.diff(groups.K, x)) for x in (*groups.a, groups.b)]
+    yield equal("its derivative along b", plain(found.gradient[2]), slopes[2])
+    # The first group stands for each.
+    s, a, n, chi = groups.sigma[0], groups.a[0], groups.n[0], groups.chi[0]
+    size, weighted = plain(list(kernel.finite_gap._distances(n, SymbolicNumber(groups.tilts(growth)[0]))))
+    far = groups.b * s**2 * left(chi, sympy.Integer(0))
+    for factor, part in ((e, groups.P), (e2, groups.K)):
+        others, own = part.subs(chi, 0), sympy.diff(part, chi)
+        means = groups.mean(others, growth) * size, own * weighted
+        far += factor * D[growth] * sum(means) / a
+    steep = chi * (groups.P + sympy.Rational(8, 3) * groups.K)
+    known = c * D[r] * groups.mean(steep, r) + e * D[growth] * groups.mean(steep, growth)
+    by_variance = kernel.finite_gap._by_variance(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b), 0)
+    near = plain(abs(by_variance)) + slopes[0] + 2 * s**2 * a * known
+    smaller = plain(found.gradient[0])
+    for name, bound in (("by parts", far), ("by the slopes", near)):
+        yield Check(f"along a_1 {name}", smaller.func is sympy.Min and any(same(x, bound) for x in smaller.args))
+
+
+def _mass(groups: Groups, r: Expr) -> Expr:
+    """D as the kernel has it."""
+    return sympy.Mul(*(sympy.sqrt(t) ** n for t, n in zip(groups.tilts(r), groups.n, strict=True)))
 
 
 def check_tube(kernel: Kernel) -> Iterator[Check]:
-    """What solves e' = mu e + g from above, and how far E moves."""
-    mu, g, e0, t = (positive_symbol(name) for name in ("mu", "g", "e0", "t"))
-    bound = sympy.exp(mu * t) * (e0 + g * t)
-    yield equal(
-        "(e^(mu t) (e_0 + g t))' = mu (...) + g e^(mu t)", sympy.diff(bound, t), mu * bound + g * sympy.exp(mu * t)
-    )
-    beta, speed = positive_symbol("beta"), positive_symbol("c")
+    """How a flow parts from a parabola, and from a polygon."""
+    t, h = real("t"), positive_symbol("h")
+    for d in (1, 2):
+        s, w, z, x, F = (column(vector(name, d)) for name in "swzxF")
+        J, Jm = matrix("J", d, d), matrix("M", d, d)
+        parabola = z + s * t + w * t * (t - h) / 2
+        m = z + s * h / 2
+        rate = F + J * (parabola + x - m) - parabola.diff(t)
+        middle = t - h / 2
+        stated = (F - s) + (Jm * s - w) * middle + (J - Jm) * s * middle + J * w * t * (t - h) / 2 + J * x
+        yield equal(f"(y - p)' without what the field is off by, {d} coordinates", rate, stated)
+    yield equal("|t (t - h) / 2| is at most h^2 / 8", h**2 / 8 - t * (h - t) / 2, (t - h / 2) ** 2 / 2)
+    yield equal("|t - h/2| is at most h/2", h**2 / 4 - (t - h / 2) ** 2, t * (h - t))
+    mu, e0, beta, speed = (positive_symbol(name) for name in ("mu", "e0", "beta", "c"))
     leg = sympy.exp(mu * t) * (e0 + beta * t**2 * speed / 2)
-    yield equal("the same for a polygon", sympy.diff(leg, t), mu * leg + beta * t * speed * sympy.exp(mu * t))
-    b, h = real("b"), real("h")
-    for n in (1, 2, 3):
-        A, H = column(vector("a", n)), column(vector("eta", n))
-        moved = b * H + h * A
-        room = (b**2 + inner(A, A)) * (inner(H, H) + h**2) - inner(moved, moved)
-        wedge = inner(A, A) * inner(H, H) - inner(A, H) ** 2
-        yield equal(f"|bH + hA|^2 <= |(A, b)|^2 |(H, h)|^2, n = {n}", room, (b * h - inner(A, H)) ** 2 + wedge)
-        pairs = [(i, j) for i in range(n) for j in range(i)]
-        squares = sum(((A[i] * H[j] - A[j] * H[i]) ** 2 for i, j in pairs), sympy.Integer(0))
-        yield equal(f"Lagrange's identity, n = {n}", wedge, squares)
+    yield equal("the bound beside a polygon", sympy.diff(leg, t), mu * leg + beta * t * speed * sympy.exp(mu * t))

@@ -114,7 +114,7 @@ def check_lines(kernel: Kernel) -> Iterator[Check]:
     yield equal("it begins at 0", sympy.simplify(f.subs(x, 0)), 0)
     yield equal("and ends at 1", sympy.limit(f, x, sympy.oo), 1)
     # With q = 1 and the largest derivatives beside it, g = G v at most.
-    concave, curved, rising = (c.expr for c in (weights.MOST_CONCAVE, weights.MOST_CURVED, lines.MOST_RISING))
+    concave, curved, rising = (c.expr for c in (weights.MOST_CONCAVE, weights.KAPPA_CONVEX, lines.MOST_RISING))
     q, kappa = sympy.Function("q")(v), sympy.Function("kappa")(v)
     a, b, G = (positive_symbol(name) for name in ("a", "b", "G"))
     h, g = a - b * v, G * v

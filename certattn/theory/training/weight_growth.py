@@ -65,42 +65,75 @@ def _spread_bend(P: dict[int, Expr]) -> Expr:
 
 
 def _bounds(kernel: Kernel) -> Iterator[Check]:
-    """The second derivatives over P_2 = s^2, by the moments m_k = P_(k+2) / P_2 of weights that are at most s."""
-    s, x, m1, m2, m3 = (real(name) for name in ("s", "x", "m_1", "m_2", "m_3"))
+    """The second derivatives over P_2 = t = s^2."""
+    growth = kernel.weight_growth
+    yield from _collision_bounds(growth.MOST_CONCAVE.expr, growth.MOST_CONVEX.expr)
+    yield from _spread_from_below(growth.KAPPA_CONCAVE.expr)
+    yield from _spread_from_above(growth.KAPPA_CONVEX.expr)
+
+
+def _collision_bounds(concave: Expr, convex: Expr) -> Iterator[Check]:
+    """By the moments m_k = P_(k+2) / P_2 of weights that are at most s."""
+    s, w, m1, m2 = (real(name) for name in ("s", "w", "m_1", "m_2"))
     t = s**2
-    P = {2: t, 3: t * m1, 4: t * m2, 5: t * m3}
-    collision, spread = (sympy.expand(f(P) / t) for f in (_collision_bend, _spread_bend))
-    concave = kernel.weight_growth.MOST_CONCAVE.expr
-    curved = kernel.weight_growth.MOST_CURVED.expr
+    bend = sympy.expand(_collision_bend({2: t, 3: t * m1, 4: t * m2}) / t)
     # From below: m_2 >= m_1^2, and the least over all m_1.
-    low = sympy.expand(collision.subs(m2, m1**2))
+    low = sympy.expand(bend.subs(m2, m1**2))
     least = sympy.expand(low.subs(m1, (16 + 72 * t) / 96))
     yield equal("the least over m_1", low - least, 48 * (m1 - (16 + 72 * t) / 96) ** 2)
     part = positive_symbol("t")
     yield Check("d^2 P_2 >= -13/12 P_2", is_nonnegative((least + concave).subs(s, sympy.sqrt(part)), [part]))
-    # From above: m_2 <= s m_1, and m_1 >= s^2.
-    high = sympy.expand(collision.subs(m2, s * m1))
-    yield Check("m_1 lowers the upper bound", is_nonnegative(-sympy.diff(high, m1), [s]))
-    yield Check("d^2 P_2 <= 17/4 P_2", is_nonnegative(curved - high.subs(m1, t), [s]))
-    # kappa, from below: m_3 >= m_2^2 / m_1, the least over m_2, and concave in m_1 between s^2 and s.
-    low = spread.subs(m3, m2**2 / m1)
-    where = m1 * (113 + 580 * t) / 680
-    least = sympy.expand(low.subs(m2, where))
-    yield equal("the least over m_2", low - least, 340 / m1 * (m2 - where) ** 2)
-    yield Check("concave in m_1", is_nonnegative(-sympy.diff(least, m1, 2), [s]))
-    for end in (t, s):
-        yield Check(f"d^2 kappa >= -17/4 P_2 at m_1 = {end}", is_nonnegative(least.subs(m1, end) + curved, [s]))
-    # From above: the largest third moment, and the largest over z.
-    z = real("z")
-    moments = {m1: s * x, m2: s**2 * (x - z * (1 - x)), m3: s**3 * (x - z * (1 - x) - z**2 * (1 - x))}
-    bound = s * m2 - (s * m1 - m2) ** 2 / (s - m1)
-    yield equal("the largest third moment", bound.subs({m1: moments[m1], m2: moments[m2]}), moments[m3])
-    high = sympy.expand(spread.subs(moments))
-    where = (113 - 340 * s + 580 * t) / (680 * s)
-    most = sympy.expand(high.subs(z, where))
-    yield equal("the largest over z", most - high, 340 * s**3 * (1 - x) * (z - where) ** 2)
-    w = real("w")
-    yield Check("d^2 kappa <= 17/4 P_2", is_nonnegative(curved - most.subs(x, s + (1 - s) * w), [s, w]))
+    # From above: the largest second moment, for m_1 between t and s.
+    first, second = t + s * (1 - s) * w, t * (s + (1 - s) * w) - s**3 * (1 - s) * (1 - w) ** 2
+    yield equal("the largest second moment", (s - t) * (s * first - second), t * (s - first) ** 2)
+    yield Check("d^2 P_2 <= P_2", is_nonnegative(convex - bend.subs({m1: first, m2: second}), [s, w]))
+
+
+def _spread_from_below(concave: Expr) -> Iterator[Check]:
+    """All weights together where none is above 1/2, else the largest and the others."""
+    P = {k: real(f"P_{k}") for k in (2, 3, 4, 5)}
+    d, V, M, e, t, m1, w = (real(name) for name in ("d", "V", "M", "e", "t", "m_1", "w"))
+    half = sympy.Rational(1, 2)
+    # P_4 is above a number by d, and P_5 above another one by at least d^2 / V.
+    lift = _spread_bend({**P, 4: P[4] + d, 5: P[5] + d**2 / V}) - _spread_bend(P)
+    linear = 113 + 580 * P[2]
+    yield equal("the least over P_4", lift + V * linear**2 / 1360, 340 / V * (d - V * linear / 680) ** 2)
+
+    def least(low: dict[int, Expr], V: Expr) -> Expr:
+        return _spread_bend(low) - V * (113 + 580 * low[2]) ** 2 / 1360 + concave * low[2]
+
+    low = {2: t, 3: t * m1, 4: t * (t * m1), 5: (t * m1) ** 2}
+    small = sympy.expand(least(low, t * m1 - t**2) / t).subs(m1, t + (half - t) * w)
+    yield Check("d^2 kappa >= -3/2 P_2, no weight above 1/2", is_nonnegative(small.subs(t, e / 2), [e, w]))
+    r, mean = 1 - M, (1 - M) * e
+    square = (1 - M) * mean * (e + (1 - e) * w)
+    low = {2: M**2 + r * mean, 3: M**3 + r * square, 4: M**4 + r * mean * square, 5: M**5 + r * square**2}
+    large = least(low, r * (square - mean**2)).subs(M, (1 + t) / 2)
+    yield Check("d^2 kappa >= -3/2 P_2, a weight above 1/2", is_nonnegative(large, [t, e, w]))
+
+
+def _spread_from_above(convex: Expr) -> Iterator[Check]:
+    """The largest weight M and the others, which are at most c: M or what is left of 1."""
+    M, c, e, x, w, t, p, fourth = (real(name) for name in ("M", "c", "e", "x", "w", "t", "p", "R_4"))
+    r, h = 1 - M, c * e / 2
+
+    def most_fifth(second: Expr, third: Expr, fourth: Expr) -> Expr:
+        return c * fourth - 2 * h * (c * third - fourth) + h**2 * (c * second - third)
+
+    yield equal("the largest R_5", most_fifth(p**2, p**3, p**4) - p**5, p**2 * (c - p) * (p - h) ** 2)
+    R2, R3 = r * c * e, r * c**2 * e * x
+    fifth = most_fifth(R2, R3, fourth)
+    high = sympy.expand(_spread_bend({2: M**2 + R2, 3: M**3 + R3, 4: M**4 + fourth, 5: M**5 + fifth}))
+    falls = -sympy.diff(high, fourth)
+    yield equal("how R_4 enters", falls, 113 + 580 * (M**2 + R2) - 340 * c * (1 + e))
+    # R_4 >= R_3^2 / R_2.
+    most = convex * (M**2 + R2) - high.subs(fourth, R3 * c * x)
+    for name, cap, large in (("below", M, t / 2), ("above", r, (1 + t) / 2)):
+        lowers, left = (f.subs({c: cap, x: e + (1 - e) * w}) for f in (falls, most))
+        # M >= 0 is a factor where it is c, without which there is more room next to 0.
+        left = sympy.cancel(left / M) if cap == M else left
+        yield Check(f"R_4 lowers the bound, M {name} 1/2", is_nonnegative(lowers.subs(M, large), [t, e]))
+        yield Check(f"d^2 kappa <= 5/8 P_2, M {name} 1/2", is_nonnegative(left.subs(M, large), [t, e, w]))
 
 
 def check_lengths(kernel: Kernel) -> Iterator[Check]:

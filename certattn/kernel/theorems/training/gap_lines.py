@@ -16,7 +16,7 @@ R_L - R is quadratic in b: between b = k rho_b / K and the next it is at most th
 psi an upper bound of 7/3 lam rho_b^2 E[q v], by a line too.
 
 Between nodes of distance k, where F is known, it exceeds its chord by at most k^2 / 8 times a bound of -F'', by
-0 <= q' <= q, -13/12 q <= q'', kappa' <= 5/18 q and kappa'' <= 17/4 q; nu, gamma and eps are fixed on each cell.
+0 <= q' <= q, -13/12 q <= q'', kappa' <= 5/18 q and kappa'' <= 5/8 q; nu, gamma and eps are fixed on each cell.
 
 Proofs: docs/claims/training/risk-gap.md.
 """
@@ -30,7 +30,7 @@ from itertools import pairwise
 
 from flint import arb, fmpq
 
-from certattn.kernel.mathematics.weight_growth import MOST_CONCAVE, MOST_CURVED
+from certattn.kernel.mathematics.weight_growth import KAPPA_CONVEX, MOST_CONCAVE
 from certattn.kernel.methods import method
 from certattn.kernel.theorems.training.gap_means import Means, Rule
 
@@ -146,7 +146,7 @@ def added(gap: Gap, cell: Cell) -> Known:
         return trace * means.q[0] + factor * means.q[1] - gamma * w * means.kappa - FALLS * trace * capped
 
     flat = MOST_CONCAVE * trace + 2 * _tilt(gap, nu).max(arb(0)) + 2 * MOST_RISING * spread
-    steep = MOST_CONCAVE * ends[0].max(ends[1]) + MOST_CURVED * spread * cell.right
+    steep = MOST_CONCAVE * ends[0].max(ends[1]) + KAPPA_CONVEX * spread * cell.right
     bend = flat * cell.last.q[2] + steep * cell.last.q[3]
     return Known(cell, at(cell.left, cell.first, ends[0]), at(cell.right, cell.last, ends[1]), bend)
 

@@ -34,7 +34,7 @@ from certattn.kernel.theorems.training.finite_gap import Jet, Rest, Spectrum, fi
 Vector = list[arb]
 
 # F(m) is looked for so often; the remainder is bounded like everything else.
-_MIDPOINTS = 4
+_MIDPOINTS = 2
 # r and r_low are guessed with so much room, and so often.
 _ROOM, _TRIES = fmpq(33, 32), 6
 _TINY = fmpq(1, 2**40)
@@ -105,16 +105,17 @@ class Piece:
 def follow(flow: Flow, until: fmpq, pieces: int) -> Iterator[Piece]:
     """The pieces from time 0 to `until`, or to one that is not proved."""
     z, error = [x.mid() for x in flow.start], [arb(x.rad()) for x in flow.start]
-    h = until / pieces
+    h, grown = until / pieces, [arb(0)] * len(error)
     for k in range(pieces):
-        piece = _piece(flow, z, error, h, h * (k + 1))
+        piece = _piece(flow, z, error, grown, h, h * (k + 1))
         yield piece
         if not piece.is_proved:
             return
+        grown = [x - y for x, y in zip(piece.error, error, strict=True)]
         z, error = piece.end, piece.error
 
 
-def _piece(flow: Flow, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece:
+def _piece(flow: Flow, z: Vector, error: Vector, grown: Vector, h: fmpq, last: fmpq) -> Piece:
     s = flow.at(z)
     for _ in range(_MIDPOINTS):
         s = [x.mid() for x in flow.at(_moved(z, s, h / 2))]
@@ -143,22 +144,21 @@ def _piece(flow: Flow, z: Vector, error: Vector, h: fmpq, last: fmpq) -> Piece:
 
     end = [x.mid() for x in _moved(z, s, h)]
     rounding = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
-    after = _grown(rates, error, h)
+    after = _grown(rates, error, [x + y for x, y in zip(error, grown, strict=True)], h)
     return Piece(last, h, z, end, w, error, [(x + y).upper() for x, y in zip(after, rounding, strict=True)])
 
 
-def _grown(rates: Callable[[Vector, Vector], Vector], error: Vector, h: fmpq) -> Vector:
-    """r_0 + h u, proved; not finite where no guess of r does."""
-    low, high = [x / _ROOM for x in error], [x * _ROOM + _TINY for x in error]
+def _grown(rates: Callable[[Vector, Vector], Vector], error: Vector, likely: Vector, h: fmpq) -> Vector:
+    """r_0 + h u, proved; not finite where no guess of r does, from what is likely on."""
     for _ in range(_TRIES):
+        low = [(x.min(y) / _ROOM).max(arb(0)).lower() for x, y in zip(error, likely, strict=True)]
+        high = [(x.max(y) * _ROOM + _TINY).upper() for x, y in zip(error, likely, strict=True)]
         u = rates(low, high)
-        after = [x + h * y for x, y in zip(error, u, strict=True)]
-        if any(x.is_finite() is not True for x in after):
+        likely = [x + h * y for x, y in zip(error, u, strict=True)]
+        if any(x.is_finite() is not True for x in likely):
             break
-        if all(_is_within(x, y, b, t) for x, y, b, t in zip(error, after, low, high, strict=True)):
-            return after
-        low = [(x.min(y) / _ROOM).max(arb(0)).lower() for x, y in zip(error, after, strict=True)]
-        high = [(x.max(y) * _ROOM + _TINY).upper() for x, y in zip(error, after, strict=True)]
+        if all(_is_within(x, y, b, t) for x, y, b, t in zip(error, likely, low, high, strict=True)):
+            return likely
     return [arb.pos_inf()] * len(error)
 
 

@@ -35,6 +35,7 @@ from certattn.kernel.document.matrices import Matrix, MatrixInput
 from certattn.kernel.document.schema import ByKey, CountUpTo, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE
 from certattn.kernel.mathematics.weight_fits import ExponentialSum, Fit, WeightFit, WeightTable, room
 from certattn.kernel.theorems.training import context_losses as contexts
 from certattn.kernel.theorems.training import regression as task
@@ -71,11 +72,13 @@ RANGE = Record(UNTIL, SPAN, CUTS, SUMS, ERRORS)
 RANGES = Field("ranges", Listing(RANGE), "ranges of lengths, each from where the one before ends", required=False)
 # Moments are computed at some thousand nodes, at most.
 SPACING = Field("spacing", Rational(above=0), "distance of variances at which moments are computed", required=False)
-WITNESS = Record(SPACING, RANGES, PIECES, TRAVEL)
+REACH = Field("reach", CountUpTo(1, MOST_VARIANCE), "variance up to which they are so far apart", required=False)
+WITNESS = Record(SPACING, REACH, RANGES, PIECES, TRAVEL)
 
 DEFAULT_PIECES = 100
 DEFAULT_TRAVEL = fmpq(1, 1000)
 LEAST_SPACING = fmpq(1, 64)
+DEFAULT_REACH = 8
 
 # -- what a certificate states
 
@@ -115,11 +118,12 @@ class Ranges:
 
     ranges: Sequence[Range]
     spacing: fmpq
+    reach: int
 
     @cached_property
     def table(self) -> WeightTable:
         """The moments at the ends of the ranges."""
-        return WeightTable(self.spacing, (self.ranges[0].fit.first, self.ranges[-1].fit.first))
+        return WeightTable(self.spacing, self.reach, (self.ranges[0].fit.first, self.ranges[-1].fit.first))
 
     def room(self) -> arb:
         """Of the fit that has least."""
@@ -214,7 +218,7 @@ class StatedTransfer:
 
 @dataclass(frozen=True)
 class Followable:
-    """Flows in a tube as far as it is proved, up to when it should be, and after how many pieces the risk is bounded."""
+    """Flows in a tube as far as it is proved, until when it should be, and the pieces before the risk is bounded."""
 
     flow: Flow
     pieces: Sequence[Piece]
@@ -289,7 +293,7 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
         q, k_sum = _read_sums(values[SUMS], values[ERRORS])
         found.append(Range(WeightFit(first, last, q, k_sum), values[SPAN], values[CUTS]))
         first = last if last is not None else first
-    return Ranges(found, spacing)
+    return Ranges(found, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
 
 
 def _read_span(values: Values, asserts: Values) -> None:

@@ -59,7 +59,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "r for r^2": (risk_gap.Ball, "scale", lambda self: self.largest * self.A_squared, cases.LOGISTIC),
     "no query": (risk_gap.Ball, "query_average", lambda self, plain, weighted: 0 * plain, cases.POWER),
     "no chord": (risk_gap, "chord_excess", lambda step, last: arb(0), cases.TABLE),
-    "no bend between nodes": (gap_lines, "MOST_CURVED", fmpq(0), cases.LINES),
+    "no bend between nodes": (gap_lines, "KAPPA_CONVEX", fmpq(0), cases.LINES),
     "twice as much of kappa": (gap_lines, "FALLS", fmpq(9), cases.LINES),
     "one value of b": (gap_lines, "SUM", fmpq(0), cases.LINES),
     "no lines": (gap_lines, "mean", lambda *_: arb(0), cases.LINES),

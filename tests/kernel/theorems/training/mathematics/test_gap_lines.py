@@ -10,7 +10,13 @@ from flint import arb, fmpq
 from scipy.stats import chi2
 
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.weight_growth import weights
+from certattn.kernel.mathematics.weight_growth import (
+    KAPPA_CONCAVE,
+    KAPPA_CONVEX,
+    MOST_CONCAVE,
+    MOST_CONVEX,
+    weights,
+)
 from certattn.kernel.theorems.training.gap_lines import FALLS, MOST_RISING, Gap, Lines, added, share_caps
 from certattn.kernel.theorems.training.gap_means import Rule, capped
 from certattn.provers.training.gap_slopes import lines
@@ -76,6 +82,35 @@ def test_kappa_rises_no_faster_than_it_is_bounded(length: int) -> None:
         v, h = fmpq(k * k, 4), fmpq(1, 1000)
         (q, low), (_, high) = weights(length, v, 48), weights(length, v + h, 48)
         assert float(((high - low) / h / q).mid()) <= float(arb(MOST_RISING).mid())
+
+
+@pytest.mark.parametrize("length", [2, 3, 5, 40, 400])
+def test_q_and_kappa_bend_no_more_than_they_are_bounded(length: int) -> None:
+    """Second differences are means of second derivatives."""
+    h = fmpq(1, 100)
+    for k in range(14):
+        v = fmpq(k * k, 6)
+        three = [weights(length, v + j * h, 64) for j in (1, 2, 3)]
+        for i, (concave, convex) in enumerate(((MOST_CONCAVE, MOST_CONVEX), (KAPPA_CONCAVE, KAPPA_CONVEX))):
+            first, middle, last = (found[i] for found in three)
+            bend = (first - 2 * middle + last) / h**2
+            assert (-concave * three[2][0] <= bend <= convex * three[2][0]) is True
+
+
+def test_bounds_of_bends_hold_for_any_weights() -> None:
+    """Few large ones and many small ones, with the two of 1/2 among them that are the worst for kappa from below."""
+    rng = np.random.default_rng(5)
+    scores = [rng.normal(size=(2000, n)) * spread for n in (2, 3, 4, 8, 30) for spread in (0.1, 1, 2, 4, 8, 16)]
+    for u in (np.zeros((1, 2)), *scores):
+        p = np.exp(u - u.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        P2, P3, P4, P5 = ((p**k).sum(axis=1) for k in (2, 3, 4, 5))
+        q = P2 - 16 * P3 + 48 * P4 + 9 * P2**2 - 72 * P2 * P3 + 30 * P2**3
+        kappa = 9 * P3 - 4 * P2**2 - 113 * P4 + 138 * P2 * P3 - 50 * P2**3 + 340 * P5 - 580 * P2 * P4
+        kappa += -220 * P3**2 + 690 * P2**2 * P3 - 210 * P2**4
+        for bend, concave, convex in ((q, MOST_CONCAVE, MOST_CONVEX), (kappa, KAPPA_CONCAVE, KAPPA_CONVEX)):
+            low, high = (float(c.p) / float(c.q) for c in (-concave, convex))
+            assert np.all((low - 1e-12 <= bend / P2) & (bend / P2 <= high + 1e-12))
 
 
 @pytest.mark.parametrize(
