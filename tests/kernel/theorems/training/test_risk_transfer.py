@@ -59,7 +59,11 @@ def test_a_range_that_is_lost_is_named(arrays: Path) -> None:
     """Of the flow, as far as it is followed."""
     text = first(cases.LINE)
     for old, new, said in (
-        ("[0.4375, 0.002772, 0.008134]", "[0.4375, 20, 0.008134]", "for L >= 1000, of the time that is needed: 0 >= 0.4"),
+        (
+            "[0.4375, 0.002772, 0.008134]",
+            "[0.4375, 20, 0.008134]",
+            "for L >= 1000, of the time that is needed: 0 >= 0.4",
+        ),
         ("[0.4375, 0, 0.03181]", "[0.4375, 20, 0.03181]", "for 100 <= L <= 1000, of the time that is needed: 0 >= 0.4"),
     ):
         assert said in check(text.replace(old, new), arrays).reason
