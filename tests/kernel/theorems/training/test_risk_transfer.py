@@ -12,7 +12,7 @@ from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.mathematics import weight_fits
 from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightTable
-from certattn.kernel.theorems.training import finite_gap, length_tube, risk_transfer
+from certattn.kernel.theorems.training import finite_gap, length_tube, prompt_polygon, risk_transfer
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.finite_gap import Jet, Rest
 from certattn.kernel.theorems.training.length_tube import Flow
@@ -131,7 +131,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "fits are not looked at": (risk_transfer, "Obligation", holding("fits")),
     "paths are not looked at": (risk_transfer, "Obligation", holding("path")),
     "starts are not looked at": (risk_transfer, "Obligation", holding("infinite")),
-    "the polygon is near by itself": (Distance, "closed", property(lambda self: self.reached.is_finite())),
+    "the polygon is near by itself": (prompt_polygon, "distance_within", lambda guess, reached: Distance(arb(0), guess)),
     "losses are not curved": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
 }  # fmt: skip
 
