@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flint import fmpq
 from generating import refuses, states
 
 from certattn.provers.training import length_ranges
@@ -24,11 +23,9 @@ SADDLE = "at its start, which is a saddle: b = 0 and tr(A'Sigma^2) = 0, and the 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moments at fewer nodes, and fewer fits to choose from: ranges are shorter, and found sooner."""
-    monkeypatch.setattr(length_ranges.Path, "spacing", fmpq(1, 4))
+    """Fewer fits to choose from: ranges are shorter, and found sooner."""
     monkeypatch.setattr(length_ranges, "_SCALES", (1.0,))
-    monkeypatch.setattr(length_ranges, "_RATES", length_ranges._RATES[:2])
-    monkeypatch.setattr(length_ranges, "_GROWTHS", length_ranges._GROWTHS[:2])
+    monkeypatch.setattr(length_ranges, "_TRIED", 1)
 
 
 test_what_is_stated_verifies = states(

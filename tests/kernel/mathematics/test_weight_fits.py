@@ -50,7 +50,7 @@ LONG = fit_of(
     1000,
     None,
     ["0 0.3157 0.4954", "-0.0625 -0.4612 -0.6998", "-0.25 0.1593 0.214", "-1 -0.01383 -0.00747"],
-    ["0.4375 0.002689 0.0075"],
+    ["0.4375 0.002772 0.008134"],
 )
 
 
@@ -122,7 +122,7 @@ def test_a_range_is_no_longer_than_it_is(short: WeightTable, long: WeightTable) 
 def test_each_sum_decides(short: WeightTable, part: str, place: str) -> None:
     fit = getattr(SHORT, part)
     (c, r), *others = getattr(fit, place).terms
-    for change in (fmpq(1, 50), -fmpq(1, 50)):
+    for change in (fmpq(1, 2), -fmpq(1, 2)):
         changed = replace(SHORT, **{part: replace(fit, **{place: ExponentialSum([(c + change, r), *others])})})
         wider = place == "error" and change > 0
         assert (room(changed, short) >= 0) is wider
@@ -153,6 +153,14 @@ def test_nodes_reach_from_0_to_the_end() -> None:
         assert all(
             gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < MOST_VARIANCE
         )
+
+
+@pytest.mark.parametrize("reach", [1, 20, MOST_VARIANCE])
+def test_nodes_are_even_up_to_the_reach(reach: int) -> None:
+    found = nodes(SPACING, reach)
+    assert found[-1] == MOST_VARIANCE
+    for x, y in pairwise(found[:-1]):
+        assert y - x == SPACING * min(8, max(1, int((x / reach * x / reach).floor())))
 
 
 def test_a_table_has_the_moments_at_every_node(short: WeightTable, tool: Tool) -> None:

@@ -12,7 +12,7 @@ from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.mathematics import weight_fits
 from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightTable
-from certattn.kernel.theorems.training import finite_gap, length_tube, risk_transfer
+from certattn.kernel.theorems.training import finite_gap, length_tube, prompt_polygon, risk_transfer
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.finite_gap import Jet, Rest
 from certattn.kernel.theorems.training.length_tube import Flow
@@ -44,13 +44,13 @@ def test_the_statement_says_every_number(arrays: Path) -> None:
         "b sum_i p_i <w, x_i> of <w, x>, p the softmax of <x_i, A x>", "Sigma = ((1, 0.25), (0.25, 0.75))",
         "from A = ((0.5, 0), (0, 0.5)) and b = 0.5", "for every L >= 3000",
         "R_L <= 0.421 at all times t >= 0.15, and so in the limit", "over infinite prompts the risk tends to 0",
-        "up to t = 0.15 the two runs (A, b) are within 0.0055 of each other (Euclidean distance)",
+        "up to t = 0.15 the two runs (A, b) are within 0.0057 of each other (Euclidean distance)",
     ):  # fmt: skip
         assert piece in said, said
 
 
 def test_a_statement_without_a_tube_says_nothing_of_one(arrays: Path) -> None:
-    said = check(first(cases.PLANE).replace(", tube: 0.0055", ""), arrays).statement
+    said = check(first(cases.PLANE).replace(", tube: 0.0057", ""), arrays).statement
     assert said.endswith("while over infinite prompts the risk tends to 0.")
     assert "Euclidean" not in said
 
@@ -59,8 +59,12 @@ def test_a_range_that_is_lost_is_named(arrays: Path) -> None:
     """Of the flow, as far as it is followed."""
     text = first(cases.LINE)
     for old, new, said in (
-        ("[0.4375, 0.002689, 0.0075]", "[0.4375, 20, 0.0075]", "for L >= 1000, of the time that is needed: 0 >= 0.4"),
-        ("[0.4375, 0, 0.031]", "[0.4375, 20, 0.031]", "for 100 <= L <= 1000, of the time that is needed: 0 >= 0.4"),
+        (
+            "[0.4375, 0.002772, 0.008134]",
+            "[0.4375, 20, 0.008134]",
+            "for L >= 1000, of the time that is needed: 0 >= 0.4",
+        ),
+        ("[0.4375, 0, 0.03181]", "[0.4375, 20, 0.03181]", "for 100 <= L <= 1000, of the time that is needed: 0 >= 0.4"),
     ):
         assert said in check(text.replace(old, new), arrays).reason
 
@@ -105,8 +109,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "fits leave nothing of the gradient out": (length_tube, "rest", _level),
     "fits leave nothing of the risk out": (length_tube, "rest", _free),
     "any fit is near enough": (risk_transfer, "room", lambda fit, table: arb(1)),
-    "moments do not curve": (weight_fits, "MOST_CURVED", fmpq(0)),
-    "moments do not bend down": (weight_fits, "MOST_CONCAVE", fmpq(0)),
+    "moments do not bend": (weight_fits, "BENDS", ((fmpq(0), fmpq(0)), (fmpq(0), fmpq(0)))),
     "sums do not curve": (ExponentialSum, "bend", lambda self, v: arb(0)),
     "k is bounded by itself": (weight_fits, "REST", fmpq(0)),
     "the first range alone has to fit": (Ranges, "room", lambda self: _room(self, 0)),
@@ -128,7 +131,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "fits are not looked at": (risk_transfer, "Obligation", holding("fits")),
     "paths are not looked at": (risk_transfer, "Obligation", holding("path")),
     "starts are not looked at": (risk_transfer, "Obligation", holding("infinite")),
-    "the polygon is near by itself": (Distance, "closed", property(lambda self: self.reached.is_finite())),
+    "the polygon is near by itself": (prompt_polygon, "distance_within", lambda guess, reached: Distance(arb(0), guess)),
     "losses are not curved": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
 }  # fmt: skip
 
