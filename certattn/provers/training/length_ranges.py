@@ -53,7 +53,9 @@ _ROOM = 1.02
 _BITS = 20
 # Variances of the scores up to so many times their mean along a direction matter.
 _LIKELY, _LEAST_REACH, _MOST_REACH, _NARROW = 10, 2, 32, 0.4
-# A piece is no longer than this over the largest second derivative of the risk; 1 over one of these.
+# A piece is no longer than this over the largest second derivative of the risk, of which those along b^2 count a part, as
+# the flow contracts there; 1 over one of these.
+_CONTRACTING = 0.25
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
@@ -148,11 +150,10 @@ class Path:
 
 
 def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
+    """How fast the field changes, about: what contracts counts less."""
     a, b = point[:-1], point[-1]
-    return float(
-        max((values**3 * b**2).max(), (counts * values**3 * a**2).sum(), 1e-3)
-        + np.abs(2 * values**3 * a * b - values**2).max()
-    )
+    bends = float((counts * values**3 * a**2).sum() + np.abs(2 * values**3 * a * b - values**2).max())
+    return max(bends, float((values**3).max() * b**2) * _CONTRACTING, 1e-3)
 
 
 @dataclass(frozen=True)
