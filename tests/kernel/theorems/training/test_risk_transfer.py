@@ -131,7 +131,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "fits are not looked at": (risk_transfer, "Obligation", holding("fits")),
     "paths are not looked at": (risk_transfer, "Obligation", holding("path")),
     "starts are not looked at": (risk_transfer, "Obligation", holding("infinite")),
-    "the polygon is near by itself": (prompt_polygon, "distance_within", lambda guess, reached: Distance(arb(0), guess)),
+    "the polygon is near by itself": (prompt_polygon, "distance_within", lambda guess, _: Distance(arb(0), guess)),
     "losses are not curved": (ContextLoss, "curvatures", lambda self, around, radius: Curvatures(arb(0), arb(0))),
 }  # fmt: skip
 
