@@ -53,8 +53,8 @@ _ROOM = 1.02
 _BITS = 20
 # Variances of the scores up to so many times their mean along a direction matter.
 _LIKELY, _LEAST_REACH, _MOST_REACH, _NARROW = 10, 2, 32, 0.4
-# A piece is no longer than this over the largest second derivative of the risk, of which those along b^2 count a part, as
-# the flow contracts there; 1 over one of these.
+# A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
+# b^2 a part counts, as the flow contracts there.
 _CONTRACTING = 0.25
 _STEP = 1 / 14
 _FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)

@@ -260,6 +260,9 @@ def read(certificate: Certificate) -> StatedTransfer:
     if form == "tokens":
         if TUBE in asserts:
             raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
+        for field in (SPACING, REACH, RANGES):
+            if hints is not None and field in hints:
+                raise hints.node(field).malformed("nothing of lengths, as prompts are given")
         prompts = stated_prompts.read_regression_prompts(given, covariance.rows)
     else:
         spectrum = shared_spectrum(covariance, start.A)
@@ -285,7 +288,9 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
     for k, values in enumerate(listed, start=1):
         last = values.get(UNTIL)
         if k < len(listed):
-            if last is None or last < first:
+            if last is None:
+                raise hints.node(RANGES).malformed("an end `until` of every range but the last")
+            if last < first:
                 raise values.node(UNTIL).malformed(f"an integer >= {first}, where the range begins")
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
