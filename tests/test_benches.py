@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,16 +114,25 @@ def test_lengths_over_a_ball_are_near_the_simulated_ones(tool: Tool, capsys: pyt
 
 
 @pytest.mark.heavy
-def test_the_shortest_prompts_are_found_and_checked(
-    tool: Tool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_shortest_prompts_are_told_from_shorter_ones_by_simulation(
+    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transfer = tool("bench.risk_transfer")
-    found = transfer.row("line-large-b", tmp_path)
-    assert found.length == 76
-    # No tube is below the distance that is simulated, but for the errors of that.
-    assert 0.99 < found.sharpness < 10
-    assert transfer.main(["line-large-b"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("line-large-b              7.6e+01")
+    at_the_optimum = ((1.0, 1.0, 1),)
+    assert transfer.reaches(at_the_optimum, 1.0, 24, 0.1)
+    assert not transfer.reaches(at_the_optimum, 1.0, 12, 0.1)
+    found = transfer.Row(SimpleNamespace(found=30.0, checked=6.0), 24, 20, 2.5)
+    monkeypatch.setattr(transfer, "row", lambda name, folder: found)
+    assert transfer.main(["line-optimum"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        "line-optimum",
+        "24",
+        "20",
+        "1.20",
+        "30.0s",
+        "6.0s",
+        "2.5",
+    ]
 
 
 def test_a_rotation_wraps_boxes_and_not_balls(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,8 +44,8 @@ _TRIED = 5
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
-# Of the fit of the sums: errors are wanted in proportion to the spread and a share of the value.
-_SHARE, _FLOOR, _LAWSON, _SLOW = 0.002, 1.0, 10, 0.1
+# Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
+_SHARE, _FLOOR, _LAWSON, _SLOW = 0.005, 1.0, 10, 0.1
 # Of the largest rate times the largest distance of nodes, half.
 _STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
@@ -236,7 +236,7 @@ class Fitter:
 
     def _balanced(self, basis: Floats, values: Floats, spread: Floats) -> Floats:
         """Factors of sums near the values: errors in proportion to the spread where the law is, by Lawson's weights."""
-        scale = spread + _SHARE * values
+        scale = spread + _SHARE * float(self._weights @ values)
         weights = self._weights + _FLOOR / len(self._v) * (self._v <= self._likely)
         for _ in range(_LAWSON):
             roots = np.sqrt(weights) / scale
@@ -354,11 +354,14 @@ class Ranges:
         """
         found: list[Reached] = []
         share = _FIRST_SHARE
-        while first < most:
-            if found and (share > 1 or first >= _LAST * found[0].range.fit.first):
+        while True:
+            far = bool(found) and (share > 1 or first >= _LAST * found[0].range.fit.first)
+            if far or first >= most:
                 last = self.over(first, None, goal)
                 if last is not None:
                     return [*found, last]
+            if first >= most:
+                return None
             until = min(most, max(first + 1, round(first / (1 - min(share, _MOST_SHARE)))))
             step = self.over(first, until, goal)
             if step is not None:
@@ -371,4 +374,3 @@ class Ranges:
                 found, share, first = [], _FIRST_SHARE, max(first + 1, round(first * _NEXT))
             else:
                 return None
-        return None

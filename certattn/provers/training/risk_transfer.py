@@ -19,6 +19,7 @@ from certattn.kernel.theorems.training.length_tube import follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import (
     DEFAULT_PIECES,
     LENGTH,
+    MOST_LENGTH,
     MOST_PIECES,
     THEOREM,
     Range,
@@ -44,7 +45,7 @@ _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
 # The ranges begin at this multiple of the first length that does, at most.
 _LATEST = 1.5
 # Ranges before the last end at this multiple of the length at most.
-_FAR = 400
+_FAR = 100_000
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
 _SHORTEST_TIME = fmpq(2)
@@ -176,7 +177,7 @@ class _Finder:
                 bad = middle
             else:
                 good = middle
-        most = _FAR * good
+        most = _most(good)
         found = self._between(good, most).from_on(good, self._goal, most, round(good * _LATEST))
         if found is not None:
             return found[0].range.fit.first, found
@@ -184,9 +185,9 @@ class _Finder:
 
     def at_length(self, length: int) -> tuple[int, list[Reached]]:
         """From the given length on, with the risk, or about the smallest that is proved. Raises NotProvedError."""
-        ranges = self._between(length, _FAR * length)
+        ranges = self._between(length, _most(length))
         if self._goal is not None:
-            found = ranges.from_on(length, self._goal, _FAR * length)
+            found = ranges.from_on(length, self._goal, _most(length))
             if found is None:
                 raise NotProvedError(
                     f"no risk <= {describe(self._goal)} could be proved for prompts of {length} tokens; "
@@ -194,7 +195,7 @@ class _Finder:
                 )
             return length, found
         for goal in ranges.risks(length):
-            found = ranges.from_on(length, goal, _FAR * length)
+            found = ranges.from_on(length, goal, _most(length))
             if found is not None:
                 self._goal = goal
                 return length, found
@@ -236,6 +237,11 @@ class _Finder:
             if (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
                 raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
         return worst
+
+
+def _most(length: int) -> int:
+    """The largest end of a range where prompts of this length come first."""
+    return min(_FAR * length, MOST_LENGTH)
 
 
 def _written(of: Range) -> dict[str, Plain]:

@@ -19,6 +19,7 @@ _BITS = 64
 # The risk is looked at after so many pieces.
 _LOOK = 2
 _FAINTEST = 0.25
+_LOWEST = 0.1
 
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
@@ -40,6 +41,8 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
             label = _label(each.fit.first, each.fit.last) if k in (0, len(ranges) - 1) else None
             axes.semilogy(times, risks, color=BOUND, lw=1.4, ls="--", alpha=shade, label=label)
         axes.axhline(risk, color=BOUND, lw=0.8, ls=":", label=f"{standing()} at the end: {risk:.3g}")
+        # The risk over infinite prompts tends to 0; what is of interest is above a part of the least bound.
+        axes.set_ylim(bottom=min(least for _, risks in finite for least in risks) * _LOWEST)
         axes.set_xlabel("time")
         axes.set_ylabel("risk")
         axes.legend()

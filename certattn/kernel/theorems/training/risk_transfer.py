@@ -46,8 +46,8 @@ from certattn.kernel.theorems.training.prompt_polygon import Distance, Leg, legs
 from certattn.kernel.theorems.training.shared_spectrum import SharedSpectrum, shared_spectrum
 
 # Longer prompts are meant by every certificate; moments are computed at no larger ends of ranges.
-_LONGEST = 10**9
-_LENGTH = CountUpTo(2, _LONGEST)
+MOST_LENGTH = 10**9
+_LENGTH = CountUpTo(2, MOST_LENGTH)
 LENGTH = Field("length", _LENGTH, "the least length L of the prompts")
 OF_LENGTHS = Record(task.COVARIANCE, task.START, LENGTH)
 GIVEN = ByKey({"tokens": Record(task.COVARIANCE, task.START, *stated_prompts.REGRESSION_PROMPTS), "length": OF_LENGTHS})
