@@ -105,7 +105,7 @@ COMMANDS = {
     "proposition-3-4": ["token.yaml"],
     "regression-risk": ["point.yaml"],
     "risk-gap": ["ball.yaml --length 60", "gap.yaml --digits 1"],
-    "risk-transfer": ["task.yaml --pieces 30"],
+    "risk-transfer": ["task.yaml --risk 0.3"],
     "selection-on-a-head": ["head.npz", "head.npz --score value-norm --separability selected --exposure 0 --per-query"],
     "singular-values": ["square.yaml", "tokens.npz --array matrix=tokens --hint float64 --above 1"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],

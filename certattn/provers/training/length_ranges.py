@@ -44,6 +44,8 @@ _TRIED = 5
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
 _GRID, _ZOOMS = 24, 4
+# A path is at least so long: what comes soon after its end is met as well.
+_LEAST_TIME = 0.25
 # Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
 _SHARE, _FLOOR, _LAWSON, _SLOW = 0.005, 1.0, 10, 0.1
 # Of the largest rate times the largest distance of nodes, half.
@@ -102,7 +104,7 @@ class Path:
         for _ in range(200_000):
             left = point[-1] * values * point[:-1] - 1
             risk = float((counts * values * left**2).sum() / 2)
-            if until(risk):
+            if until(risk) and time >= _LEAST_TIME:
                 break
             slope = -(values**2) * point[-1] * left, -(counts * values**2 * point[:-1] * left).sum()
             step = min(1 / 64, 0.2 / _stiffness(values, counts, point))
