@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 Tool = Callable[[str], ModuleType]
-# A minute on two processors.
-MOST_SECONDS = 120
+# A minute on two processors, or somewhat more on slow ones: the same gallery took twice as long on one day as on another.
+MOST_SECONDS = 160
 
 
 @pytest.fixture
