@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 Tool = Callable[[str], ModuleType]
-# A minute on two processors, or somewhat more on slow ones: the same gallery took twice as long on one day as on another.
+# A minute on two processors; on slow ones the same gallery takes twice as long.
 MOST_SECONDS = 160
 
 
