@@ -122,7 +122,6 @@ SABOTAGE: dict[str, Sabotage] = {
     "every eigenvalue is there once": (Flow, "counts", property(lambda self: [1] * (len(self.spectrum.counts) + 1))),
     "a matrix that does not turn": (length_tube, "_slopes_near", lambda slopes, jet, reach, counts: slopes),
     "no range has a risk": (risk_transfer, "_largest_risk", lambda flows: arb(0)),
-    "the first range has the largest risk": (risk_transfer, "_largest_risk", lambda flows: LARGEST(flows[:1])),
     "the last range has the largest risk": (risk_transfer, "_largest_risk", lambda flows: LARGEST(flows[-1:])),
     "runs are nowhere apart": (risk_transfer, "_distance", lambda stated: arb(0)),
     "no risk over infinite prompts": (risk_transfer, "_infinite_risk", lambda stated: arb(0)),
