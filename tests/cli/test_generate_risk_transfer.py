@@ -31,7 +31,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 test_what_is_stated_verifies = states(
     "risk-transfer",
     [
-        ([TASK, "--risk", "0.9"], "for every L >= 10"),
+        ([TASK.replace("A: [[0]], b: 2", "A: [[1]], b: 1"), "--risk", "0.3"], "for every L >= 8"),
         ([LONG, "--risk", "0.3"], "R_L <= 0.3 at all times"),
         ([LONG, "--risk", "0.3", "--pieces", "8", "--time", "0.5"], "at all times t >= 0.5"),
         ([LONG, "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
