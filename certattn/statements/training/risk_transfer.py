@@ -50,8 +50,10 @@ def sentence(stated: StatedTransfer, name: str) -> str:
     if name == "infinite":
         if stated.balanced_below:
             return "|A|_F^2 - b^2"
-        at_end = stated.prompts is None and not stated.known_at_the_start
-        return f"2R over infinite prompts at t = {time if at_end else 0}, below tr Sigma"
+        at_end = stated.lengths is not None and not stated.known_at_the_start
+        # It is looked at when the flows of the last range have the risk, which may be before the stated time.
+        when = describe(stated.lengths.ranges[-1].time) if stated.lengths is not None and at_end else 0
+        return f"2R over infinite prompts at t = {when}, below tr Sigma"
     if name == "path":
         return _path_of_lengths(stated) if stated.prompts is None else _path_of_prompts(stated)
     if name == "fits":
