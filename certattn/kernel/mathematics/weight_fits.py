@@ -58,9 +58,6 @@ class ExponentialSum:
         return sum((abs(c) * (r * v).exp() for c, r in self.terms), arb(0))
 
 
-ZERO = ExponentialSum(())
-
-
 @dataclass(frozen=True)
 class Fit:
     """A sum near a function, and one above its distance from it."""
