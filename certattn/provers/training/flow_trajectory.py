@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Proof
+from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -31,7 +31,7 @@ from certattn.kernel.theorems.training.regression import Parameters, balls_aroun
 from certattn.kernel.theorems.training.validated_flow import MOST_STEPS, RegressionFlow, integrate, steps
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_within
-from certattn.provers.output import Draft, require_proved
+from certattn.provers.output import Draft
 from certattn.provers.rounding import (
     last_place,
     lower_rational,
@@ -48,6 +48,8 @@ RADIUS = "1e-20"
 _BITS = (64, 96, 128, 160, 192, 256, 384, 512, 1024)
 _SHARP = 2**4
 _RISK_DIGITS, _DISTANCE_DIGITS = 6, 3
+# Obligations about where the points are: all others are of bounds, which are rounded to the safe side.
+_PLACES = (".invariant", ".distance")
 
 Asserted = dict[str, Plain]
 
@@ -122,7 +124,6 @@ def generate(
     points_found, bits = _stated(setting, _times(setting, times, within, points), stated_radius, tube)
     asserts: Asserted = {"points": points_found}
     witness: Asserted = {"bits": str(bits), **setting.stated_order}
-    draft.read(require_proved, asserts, witness)
     return draft.write(asserts, witness)
 
 
@@ -197,6 +198,9 @@ def _other_order(setting: _Setting) -> str:
 def _stated(setting: _Setting, times: list[fmpq], radius: fmpq, tube: bool) -> tuple[list[Plain], int]:
     """Points with all bounds, rounded to the safe side, and the precision. Raises NotProvedError."""
     for bits in _BITS:
+        # An enclosure is no narrower than the last place of a number of about 1.
+        if fmpq(_SHARP, 2**bits) >= radius and bits != _BITS[-1]:
+            continue
         with working_precision(bits):
             points = _located(setting, times, radius, bits)
             if points is not None:
@@ -248,7 +252,7 @@ def _bounded(setting: _Setting, points: list[Asserted], bits: int, tube: bool) -
 
 @dataclass(frozen=True)
 class _Sides:
-    """The left sides of obligations, by name."""
+    """The left sides of obligations, by name: what is stated beyond them is proved by the same enclosures."""
 
     found: dict[str, Any]
 
@@ -274,10 +278,13 @@ class _Setting:
         return {"order": str(self.order)} if self.order else {}
 
     def sides(self, points: list[Plain], bits: int) -> _Sides:
-        """What the checker compares with bounds of these points."""
+        """What the checker compares with bounds of these points. Raises NotProvedError for where they are."""
         stated = self.draft.read(THEOREM.read, {"points": points}, self.stated_order)
         proof = Proof(list(obligations(stated)))
         proof.ask(proof.obligations, bits)
+        for name, answer in proof.answers.items():
+            if name.endswith(_PLACES) and answer.outcome is not Outcome.PROVED:
+                raise NotProvedError(f"{name} is {answer.outcome.value}; expected a larger radius (--radius)")
         return _Sides({name: answer.left for name, answer in proof.answers.items()})
 
 
