@@ -1,8 +1,8 @@
 """Which tests run, and fixtures for every one.
 
 A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these
-runs, drawn by the date; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`)
-runs anyway.
+runs, drawn by the date; `--one-in N` draws more, but leaves out no page and nothing of the gallery, which go stale with
+any change; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`) runs anyway.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from certattn.coq.coqc import Coq, find_coq
 
 ROOT = Path(__file__).resolve().parent.parent
 ONE_IN = 20
+# What is compared with files of the repository; left out only where little is run.
+STORED = ("tests/test_docs.py::", "tests/test_gallery.py::")
 # Of the heavy tests those that take tens of seconds, by how their names begin: they come first, or one process would
 # still be at one of them when the others have nothing left.
 LONGEST = (
@@ -49,6 +51,7 @@ LONGEST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("certattn")
     group.addoption("--all", action="store_true", help="run every test, the heavy ones too")
+    group.addoption("--one-in", type=int, default=ONE_IN, metavar="N", help="draw one in N of the heavy tests")
     group.addoption("--seed", help="draw the sample of heavy tests by this word instead of today's date")
 
 
@@ -71,7 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     if config.option.all:
         return "heavy tests: all"
-    return f"heavy tests: one in {ONE_IN}, drawn by --seed {config.option.seed}; `pytest --all` runs every one"
+    drawn = f"one in {config.option.one_in}, drawn by --seed {config.option.seed}"
+    return f"heavy tests: {drawn}; `pytest --all` runs every one"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -84,9 +88,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def is_drawn(seed: str, test: str) -> bool:
+def is_drawn(seed: str, test: str, one_in: int = ONE_IN) -> bool:
     """Whether a heavy test is in the sample. It does not depend on which other tests there are."""
-    return random.Random(f"{seed} {test}").random() < 1 / ONE_IN
+    if one_in < ONE_IN and test.startswith(STORED):
+        return True
+    return random.Random(f"{seed} {test}").random() < 1 / one_in
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -94,7 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.all or any("::" in named for named in config.args):
         return
     heavy = [item for item in items if item.get_closest_marker("heavy")]
-    left_out = {item for item in heavy if not is_drawn(config.option.seed, item.nodeid)}
+    left_out = {item for item in heavy if not is_drawn(config.option.seed, item.nodeid, config.option.one_in)}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
     if hasattr(config, "workeroutput"):
