@@ -15,7 +15,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.theorem_4_3 import CLASS, RADIUS, THEOREM, obligations, read
+from certattn.kernel.theorems.training.theorem_4_3 import CLASS, RADIUS, STEP, THEOREM, read
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
 from certattn.provers.doubts import long
 from certattn.provers.exact_inputs import Number, exact, exact_number, positive, require_within
@@ -51,7 +51,7 @@ def generate(
         Where to write it.
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `class` (`dimension`, `sigma`,
-        and `query_radius` or `query_dimension` and `query_sigma`), `loss` (`smoothness`, `convex`, and `at_zero` or
+        and `query_radius` or `query_dimension` and `query_sigma`), `loss` (`smoothness`, `shape`, and `at_zero` or
         `risk`), `start` (`U`, `V`), `time` or `step` and `steps`, and `length`, which may be left out: then the
         smallest one, in three digits, is found for which the distance is proved.
     distance : exact number, optional
@@ -82,7 +82,7 @@ def generate(
     --------
     >>> import certattn
     >>> laws = {"dimension": 1, "sigma": "1/4", "query_radius": 1}
-    >>> losses = {"smoothness": 1, "convex": "true", "at_zero": "1/8"}
+    >>> losses = {"smoothness": 1, "shape": "quadratic", "at_zero": "1/8"}
     >>> start = {"U": "1/4", "V": "1/4"}
     >>> given = {"class": laws, "loss": losses, "start": start, "time": 1}
     >>> certattn.generate("theorem-4-3", given=given, pieces=4).plain["given"]["length"]
@@ -187,15 +187,13 @@ class _Search:
         """What the kernel proves of a tube of this radius; infinity where it proves nothing."""
         draft = self.draft.about({**self.plain, "length": str(length)})
         training = draft.read(read, {"distance": format_rational(tube)}, self._witness(pieces))
-        *conditions, last = obligations(training)
         try:
-            sides = [(each.left(), each.relation, each.right) for each in (*conditions, last)]
+            run = training.run()
         except NoBound:
             return inf
-        holds = all(
-            ((left >= right) if relation == ">=" else (left <= right)) is True for left, relation, right in sides[:-1]
-        )
-        return float(sides[-1][0].upper()) if holds else inf
+        step = training.stated.given.get(STEP) or fmpq(0)
+        holds = (training.fall(run.near) >= 2) is True and (step * run.steepest <= 1) is True
+        return float(run.distance.upper()) if holds else inf
 
 
 COMMAND = Command(

@@ -6,7 +6,6 @@ from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.training.theorem_4_3 import (
     AT_ZERO,
     CLASS,
-    CONVEX,
     DIMENSION,
     DISTANCE,
     LENGTH,
@@ -15,6 +14,7 @@ from certattn.kernel.theorems.training.theorem_4_3 import (
     QUERY_SIGMA,
     RADIUS,
     RISK,
+    SHAPE,
     SIGMA,
     SMOOTHNESS,
     START,
@@ -43,6 +43,7 @@ def statement(training: Training) -> Statement:
     else:
         said = f"queries in dimension {about[QUERY_DIMENSION]} that are centred and"
         queries = f"{said} {describe(about[QUERY_SIGMA])}-sub-Gaussian"
+    shape = {"smooth": "", "convex": "convex ", "quadratic": "quadratic "}[loss[SHAPE]]
     at_start = RISK in loss
     risk = f"R <= {describe(loss[RISK])} at the start" if at_start else f"E l(0) <= {describe(loss[AT_ZERO])}"
     if STEP in given:
@@ -50,7 +51,7 @@ def statement(training: Training) -> Statement:
     else:
         runs, until = "gradient flows", f"up to time {describe(given[TIME])}"
     words = (
-        f"Let a task draw a law of tokens in dimension {about[DIMENSION]}, a query z and a {'convex ' * loss[CONVEX]}"
+        f"Let a task draw a law of tokens in dimension {about[DIMENSION]}, a query z and a {shape}"
         f"loss l >= 0 of outputs, with laws of tokens that are centred and {sigma}-sub-Gaussian, that is "
         f"E exp(<u, x>) <= exp({sigma}^2 |u|^2 / 2) for all u, {queries}, gradients of losses that are Lipschitz with "
         f"{describe(loss[SMOOTHNESS])}, and {risk}. R_L(U, V) is the mean of l of attention over L tokens, independent "

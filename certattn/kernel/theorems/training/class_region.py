@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.class_errors import Tokens, class_bound
+
+T = TypeVar("T", fmpq, arb)
 
 # Polynomials of s, from the constant on: bounds of |tau| / sigma, |C| / sigma^2 and |D^3 Lambda| / sigma^3.
 SHIFT, SPREAD, SKEW = (
@@ -112,6 +114,24 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class Scatter:
+    """`Tokens`: of |sum p_i (y_i y_i' - C)|_F^2, y = x - tau; sigma^2 and d."""
+
+    variance: fmpq
+    dimension: int
+
+    def kept(self) -> Sequence[fmpq]:
+        d = self.dimension
+        return [self.variance**2 * part for part in ((d + 4) ** 2 + 4 * d, 8 * (d + 4) + 4 * (d + 1), fmpq(20))]
+
+    def always(self, log_length: arb, t: fmpq, eta: fmpq) -> Sequence[arb]:
+        d, rest = self.dimension, 1 / (1 - eta)
+        largest = 2 * (1 + t + log_length) / eta + d * rest
+        parts = (largest**2 + 4 * d, 8 * largest * rest + 4 * (d + 1), arb(16 * rest**2 + 4))
+        return [self.variance**2 * part for part in parts]
+
+
+@dataclass(frozen=True)
 class Proof:
     """With which numbers errors are bounded; theta where queries are sub-Gaussian."""
 
@@ -151,24 +171,51 @@ class Region:
         pure = self.V * self.sigma**3 * self.mean(squared(SKEW), 4).sqrt()
         return (pure + (pure**2 + 4 * mixed**2).sqrt()) / 2
 
+    def largest_score(self) -> arb:
+        """The largest s^2, where |z| is bounded."""
+        return self.sigma**2 * self.U**2 * self.queries.moment(2, arb(0))
+
     def shortfall(self, length: int, t: fmpq) -> arb:
         """h: e^{-h} bounds the probability that the mean of the weights falls short, where |z| is bounded."""
-        return length * arb(t) ** 2 * (-2 * self.sigma**2 * self.U**2 * self.queries.moment(2, arb(0))).exp() / 2
+        return length * arb(t) ** 2 * (-2 * self.largest_score()).exp() / 2
 
     def error_square(self, tokens: Tokens, power: int, proof: Proof) -> arb:
-        """E |z|^power |error|^2 of the mean or the covariance of `length` tokens."""
-        length, t, unit = proof.length, proof.t, self.sigma * self.U
+        """E |z|^power |error|^2 of a mean over the tokens."""
         if proof.theta is not None:
-            scored = Scored(self.queries, unit, power, 2 * proof.theta)
-            return class_bound(arb(length), tokens, scored, proof.theta, t, proof.eta)
+            return self._over_queries(tokens, power, 2 * proof.theta, proof.theta, proof)
+        length, t, unit = proof.length, proof.t, self.sigma * self.U
         kept = Scored(self.queries, unit, power, fmpq(2)).mean([arb(c) for c in tokens.kept()])
         always = Scored(self.queries, unit, power, fmpq(0)).mean(tokens.always(arb(length).log(), t, proof.eta))
         return kept / (length * (1 - t) ** 2) + always * (-self.shortfall(length, t)).exp()
 
+    def bias_square(self, tokens: Tokens, power: int, proof: Proof) -> arb:
+        """E_z |z|^power |E error|^2: |E error|^2 <= E |error|^2 min(1, (e^{2 s^2} - 1) / L)."""
+        theta, log_length = proof.theta, arb(proof.length).log()
+        if theta is None:
+            return self.error_square(tokens, power, proof) * ((2 * self.largest_score()).exp() - 1) / proof.length
+        plain, raised = (self._over_queries(tokens, power + more, 4 * theta, theta, proof) for more in (0, 2))
+        return ((1 - theta) * plain + 2 * theta * (self.sigma * self.U) ** 2 * raised) * (-theta * log_length).exp()
 
-def squared(polynomial: Sequence[fmpq]) -> list[fmpq]:
-    found = [fmpq(0)] * (2 * len(polynomial) - 1)
+    def error_fourth(self, tokens: Tokens, power: int, proof: Proof) -> arb:
+        """E_z |z|^power (E |error|^2)^2."""
+        if proof.theta is None:
+            return self.error_square(tokens, 0, proof) ** 2 * self.queries.moment(power, arb(0))
+        theta, t = proof.theta, proof.t
+        scored, log_length = Scored(self.queries, self.sigma * self.U, power, 4 * theta), arb(proof.length).log()
+        always = scored.mean(squared(tokens.always(log_length, t, proof.eta)))
+        kept = scored.mean(squared([arb(c) for c in tokens.kept()]))
+        apart = 2 * kept / (1 - t) ** 4 + 8 * always / (arb(1).exp() * t**2) ** 2
+        return (arb(theta) * (apart.log() - 2 * log_length) + (1 - arb(theta)) * always.log()).exp()
+
+    def _over_queries(self, tokens: Tokens, power: int, rate: fmpq, theta: fmpq, proof: Proof) -> arb:
+        scored = Scored(self.queries, self.sigma * self.U, power, rate)
+        return class_bound(arb(proof.length), tokens, scored, theta, proof.t, proof.eta)
+
+
+def squared(polynomial: Sequence[T]) -> list[T]:
+    """The coefficients of the square."""
+    found: list[Any] = [0] * (2 * len(polynomial) - 1)
     for i, left in enumerate(polynomial):
         for j, right in enumerate(polynomial):
-            found[i + j] += left * right
+            found[i + j] = found[i + j] + left * right
     return found

@@ -24,10 +24,10 @@ from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import (
+    Choice,
     Count,
     CountUpTo,
     Field,
-    Flag,
     Rational,
     Record,
     all_or_none,
@@ -35,7 +35,7 @@ from certattn.kernel.document.schema import (
     some_of,
 )
 from certattn.kernel.mathematics.class_errors import Covariance, Mean
-from certattn.kernel.theorems.training.class_region import Bounded, Proof, Region, SubGaussian
+from certattn.kernel.theorems.training.class_region import Bounded, Proof, Region, Scatter, SubGaussian
 
 DIMENSION = Field("dimension", Count(1), "dimension d of the tokens")
 SIGMA = Field("sigma", Rational(above=0), "the laws of tokens are centred and sigma-sub-Gaussian")
@@ -54,12 +54,14 @@ CLASS = Field(
     "the laws of tokens and of queries",
 )  # fmt: skip
 SMOOTHNESS = Field("smoothness", Rational(above=0), "losses have gradients that are Lipschitz with this")
-CONVEX = Field("convex", Flag(), "whether losses are convex")
+SHAPE = Field(
+    "shape", Choice(("smooth", "convex", "quadratic")), "whether losses are convex, or quadratic in the output"
+)
 AT_ZERO = Field("at_zero", Rational(minimum=0), "the mean loss of the output 0 is at most this", required=False)
 RISK = Field("risk", Rational(minimum=0), "the risk over infinite prompts is at most this at the start", required=False)
 LOSS = Field(
     "loss",
-    Record(SMOOTHNESS, CONVEX, AT_ZERO, RISK, rules=[some_of(AT_ZERO, RISK), at_most_one_of(AT_ZERO, RISK)]),
+    Record(SMOOTHNESS, SHAPE, AT_ZERO, RISK, rules=[some_of(AT_ZERO, RISK), at_most_one_of(AT_ZERO, RISK)]),
     "the losses: all that are so",
 )
 U_NORM = Field("U", Rational(minimum=0), "the operator norm of U is at most this at the start")
@@ -137,20 +139,35 @@ class Training:
             slope, bend = near.slope_square().sqrt(), near.bend()
             on_tube = force + smoothness * tube * slope
             steepest = on_tube * bend + smoothness * slope**2
-            rate = on_tube * bend if given[LOSS][CONVEX] else steepest
+            rate = steepest if given[LOSS][SHAPE] == "smooth" else on_tube * bend
             growth = (rate * piece).exp()
             distance = distance * growth + self.gap(near, on_tube, slope) * (growth - 1) / rate
         return Run(distance, near, steepest)
+
+    def fall(self, near: Region) -> arb:
+        """What is at least 2 where, from the stated length on, the bound of the gap falls with the length."""
+        given, hint = self.stated.given, self.stated.hint
+        if THETA in hint:
+            return hint[THETA] * (1 + arb(given[LENGTH]).log())
+        return near.shortfall(given[LENGTH], hint[FALL])
 
     def gap(self, near: Region, force: arb, slope: arb) -> arb:
         """How much the gradients of R_L and R differ: |l'| of T_L times the error of DT, and |DT| times that of l'."""
         given, hint = self.stated.given, self.stated.hint
         proof = Proof(given[LENGTH], hint[FALL], hint[ETA], hint.get(THETA))
-        variance, d = near.sigma**2, near.dimension
-        mean = near.error_square(Mean(variance, fmpq(1), fmpq(d)), 0, proof)
-        covariance = near.error_square(Covariance(variance, d), 2, proof)
-        moved = given[LOSS][SMOOTHNESS] * near.V * mean.sqrt()
-        return (force + moved) * (mean + near.V**2 * covariance).sqrt() + moved * slope
+        variance, d, V = near.sigma**2, near.dimension, near.V
+        tokens, smoothness = Mean(variance, fmpq(1), fmpq(d)), given[LOSS][SMOOTHNESS]
+        mean = near.error_square(tokens, 0, proof)
+        turned = (mean + V**2 * near.error_square(Covariance(variance, d), 2, proof)).sqrt()
+        moved = smoothness * V * mean.sqrt()
+        found = (force + moved) * turned + moved * slope
+        if given[LOSS][SHAPE] != "quadratic":
+            return found
+        # Of errors that l' does not know of only the mean counts, and l'' is the same at T_L and at T.
+        bias = near.bias_square(tokens, 0, proof)
+        scatter = near.bias_square(Scatter(variance, d), 2, proof).sqrt() + near.error_fourth(tokens, 2, proof).sqrt()
+        biased = force * (bias + (V * scatter) ** 2).sqrt() + smoothness * V * bias.sqrt() * slope
+        return found.min(biased + moved * turned)
 
 
 _read = sections(GIVEN, ASSERTS, WITNESS)
@@ -171,14 +188,11 @@ def obligations(training: Training) -> Iterator[Obligation | NoProof]:
         if (hint[field] < 1) is not True:
             yield NoProof(field.name, f"the bound is proved for {limit}")
             return
-    run = Shared[Run](training.run)
-    if THETA not in hint:
-        yield Obligation("length", lambda: run().near.shortfall(given[LENGTH], hint[FALL]), ">=", fmpq(2), Part.WITNESS)
-    elif (hint[THETA] <= 1) is not True:
+    if THETA in hint and (hint[THETA] <= 1) is not True:
         yield NoProof(THETA.name, "the bound is proved for exponents up to 1")
         return
-    else:
-        yield Obligation("length", lambda: hint[THETA] * (1 + arb(given[LENGTH]).log()), ">=", fmpq(2), Part.WITNESS)
+    run = Shared[Run](training.run)
+    yield Obligation("length", lambda: training.fall(run().near), ">=", fmpq(2), Part.WITNESS)
     needs = ["length"]
     if STEP in given:
         needs.append("step")
