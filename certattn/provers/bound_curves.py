@@ -75,6 +75,10 @@ _CURVES: Mapping[str, _Curve] = {
         {"excess": "$R_L - R$, by the logistic bound", "shortfall": "$R - R_L$, by the logistic bound"},
         "risk of $L$ tokens and of infinitely many", instead={"witness": {"majorant": "logistic"}},
     ),
+    "theorem-4-3": _Curve(
+        "given", "length", _L, "distance of the runs, at most", {"distance": "at the end"},
+        "training on $L$ tokens and on infinite prompts",
+    ),
 }  # fmt: skip
 
 

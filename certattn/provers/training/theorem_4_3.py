@@ -32,16 +32,15 @@ _VALUES = {
     "eta": tuple(fmpq(n, 10) for n in (3, 5, 7, 8, 9)),
 }
 _FIRST = {"theta": fmpq(1), "t": fmpq(1, 2), "eta": fmpq(4, 5)}
-_COARSE = 8
+_COARSE = 4
 # Logarithms of the longest prompt that is tried, and of how near the shortest one is found, at first and in the end.
-_LONGEST, _ROUGH, _NEAR = 41.0, 0.1, 0.001
-_ROUNDS = 2
+_LONGEST, _ROUGH, _NEAR = 41.0, 0.2, 0.001
 # How often a distance is put in for the radius of the tube that it is the bound of.
 _TIMES = 60
 
 
 def generate(
-    out: Path, *, given: dict[str, Any], distance: Number | None = None, pieces: int = 32, note: str = ""
+    out: Path, *, given: dict[str, Any], distance: Number | None = None, pieces: int = 16, note: str = ""
 ) -> Certificate:
     """Write a certificate of `theorem-4-3` to `out` and return it.
 
@@ -116,7 +115,7 @@ class _Search:
 
     def shortest(self, goal: fmpq) -> Certificate:
         """The smallest length, about, from which on the distance is proved. Raises NotProvedError."""
-        coarse, starts = min(_COARSE, self.pieces), _VALUES["theta"] if "theta" in self.numbers else (fmpq(1),)
+        coarse, starts = min(_COARSE, self.pieces), _VALUES["theta"][::3] if "theta" in self.numbers else (fmpq(1),)
         found = []
         for theta in starts:
             if "theta" in self.numbers:
@@ -130,9 +129,8 @@ class _Search:
             )
         if "theta" in self.numbers:
             self.numbers["theta"] = -theta
-        for _ in range(_ROUNDS):
-            self._choose(round(exp(least)), goal, coarse)
-            least = self._least(goal, coarse, _ROUGH)
+        for parts in (coarse, self.pieces):
+            self._choose(round(exp(self._least(goal, parts, _ROUGH))), goal, parts)
         length = int(round_up(exact_number(exp(self._least(goal, self.pieces, _NEAR))), _DIGITS).ceil())
         return self._write(length, goal)
 

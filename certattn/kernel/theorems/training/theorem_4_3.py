@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Shared
+from certattn.kernel.decide.obligation import NoBound, NoProof, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Sections, Theorem, sections
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import (
@@ -164,8 +164,13 @@ class Training:
         if given[LOSS][SHAPE] != "quadratic":
             return found
         # Of errors that l' does not know of only the mean counts, and l'' is the same at T_L and at T.
-        bias = near.bias_square(tokens, 0, proof)
-        scatter = near.bias_square(Scatter(variance, d), 2, proof).sqrt() + near.error_fourth(tokens, 2, proof).sqrt()
+        try:
+            bias = near.bias_square(tokens, 0, proof)
+            scatter = (
+                near.bias_square(Scatter(variance, d), 2, proof).sqrt() + near.error_fourth(tokens, 2, proof).sqrt()
+            )
+        except NoBound:
+            return found
         biased = force * (bias + (V * scatter) ** 2).sqrt() + smoothness * V * bias.sqrt() * slope
         return found.min(biased + moved * turned)
 
