@@ -32,15 +32,15 @@ _VALUES = {
     "eta": tuple(fmpq(n, 10) for n in (3, 5, 7, 8, 9)),
 }
 _FIRST = {"theta": fmpq(1), "t": fmpq(1, 2), "eta": fmpq(4, 5)}
-_COARSE = 4
-# Logarithms of the longest prompt that is tried, and of how near the shortest one is found, at first and in the end.
-_LONGEST, _ROUGH, _NEAR = 41.0, 0.2, 0.001
+_COARSE, _FEWER, _PIECES = 4, 12, 32
+# Logarithms: of the longest prompt, of how near the shortest one is found at first and in the end, and of a bit less.
+_LONGEST, _ROUGH, _NEAR, _SHORTER = 41.0, 0.2, 0.001, 0.2
 # How often a distance is put in for the radius of the tube that it is the bound of.
 _TIMES = 60
 
 
 def generate(
-    out: Path, *, given: dict[str, Any], distance: Number | None = None, pieces: int = 16, note: str = ""
+    out: Path, *, given: dict[str, Any], distance: Number | None = None, pieces: int | None = None, note: str = ""
 ) -> Certificate:
     """Write a certificate of `theorem-4-3` to `out` and return it.
 
@@ -55,8 +55,8 @@ def generate(
         smallest one, in three digits, is found for which the distance is proved.
     distance : exact number, optional
         How far apart the runs may be; 0.1 if left out, and with a length about the smallest that is proved.
-    pieces : int
-        Into how many parts the time is cut.
+    pieces : int, optional
+        Into how many parts the time is cut; if left out 32, and 12 with `query_sigma`, which takes longer.
     note : str
         A line for the certificate's readers, kept under `provenance`.
 
@@ -88,7 +88,7 @@ def generate(
     '39'
     """
     require_place(out)
-    require_within(1, 1000, pieces, "pieces")
+    require_within(1, 1000, _PIECES if pieces is None else pieces, "pieces")
     plain = exact(given, "given")
     assert isinstance(plain, dict)
     if "length" in plain and distance is not None:
@@ -106,12 +106,13 @@ class _Search:
 
     draft: Draft
     plain: dict[str, Plain]
-    pieces: int
+    given_pieces: int | None
 
     def __post_init__(self) -> None:
         about = self.plain.get(CLASS.name)
         has_radius = isinstance(about, dict) and RADIUS.name in about
         self.numbers = {name: first for name, first in _FIRST.items() if name != "theta" or not has_radius}
+        self.pieces = self.given_pieces or (_PIECES if has_radius else _FEWER)
 
     def shortest(self, goal: fmpq) -> Certificate:
         """The smallest length, about, from which on the distance is proved. Raises NotProvedError."""
@@ -129,8 +130,9 @@ class _Search:
             )
         if "theta" in self.numbers:
             self.numbers["theta"] = -theta
-        for parts in (coarse, self.pieces):
-            self._choose(round(exp(self._least(goal, parts, _ROUGH))), goal, parts)
+        # The numbers that are best at a length need not prove a shorter one: those of one are taken in the end.
+        self._choose(round(exp(self._least(goal, coarse, _ROUGH))), goal, coarse)
+        self._choose(round(exp(self._least(goal, self.pieces, _ROUGH) - _SHORTER)), goal, self.pieces)
         length = int(round_up(exact_number(exp(self._least(goal, self.pieces, _NEAR))), _DIGITS).ceil())
         return self._write(length, goal)
 
@@ -199,6 +201,6 @@ COMMAND = Command(
     Option(
         "--distance", "How far apart the runs may be; 0.1, or with a length the smallest that is proved.", metavar="D"
     ),
-    Option("--pieces", "Into how many parts the time is cut.", Whole(1, 1000), "N"),
+    Option("--pieces", "Into how many parts the time is cut; 32, or 12 with query_sigma.", Whole(1, 1000), "N"),
     doubts=[long],
 )

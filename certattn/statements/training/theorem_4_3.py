@@ -30,6 +30,9 @@ from certattn.statements.wording import Statement, Wording
 _SENTENCES = {
     "length": "from given.length on the bound falls with the length: what has to be at least 2",
     "step": "given.step times a Lipschitz constant of the gradient of R on the tube <= 1",
+    "t": "t of the witness < 1",
+    "eta": "eta of the witness < 1",
+    "theta": "theta of the witness <= 1",
     "distance": "how far apart the runs may be at the end <= distance",
 }
 
