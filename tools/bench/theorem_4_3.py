@@ -4,7 +4,7 @@
     python tools/bench/theorem_4_3.py NAME ...     some of them, such as bounded-small
 
 For a distance of 0.1 at time 1 the shortest length is found for losses that are smooth, convex and quadratic. `worst`
-is the largest distance of two simulated flows at the length of quadratic ones, up to 20,000 tokens: of one-dimensional
+is the largest distance of two simulated flows at the length of quadratic ones, up to 2,000 tokens: of one-dimensional
 tokens, the query 1 and the square loss, by sums over all prompts of tokens with two or three values, and by a sample of
 Gaussian prompts. Times are of the processor, in one process.
 """
@@ -176,7 +176,7 @@ def measured(name: str) -> str:
                 lengths.append(0)
     took = time.process_time() - began
     law, distance = ("", 0.0)
-    if 0 < lengths[-1] <= 20_000:
+    if 0 < lengths[-1] <= 2_000:
         law, distance = worst(_number(sigma), _number(loss), _number(norm), lengths[-1])
     shown = " ".join(f"{length:>20,}" for length in lengths)
     return f"{name:20} {shown}   {distance:.2g} ({law})   {took:.1f} s"

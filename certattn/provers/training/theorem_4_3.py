@@ -85,7 +85,7 @@ def generate(
     >>> start = {"U": "1/4", "V": "1/4"}
     >>> given = {"class": laws, "loss": losses, "start": start, "time": 1}
     >>> certattn.generate("theorem-4-3", given=given, pieces=4).plain["given"]["length"]
-    '39'
+    '14'
     """
     require_place(out)
     require_within(1, 1000, _PIECES if pieces is None else pieces, "pieces")
