@@ -70,6 +70,8 @@ FILES = {
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
     "scores.yaml": "beta: 1/2\neta: 1\nlambda: 1\nd: 100\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
+    "near.yaml": "class: {dimension: 1, sigma: 1/4, query_radius: 1}\nstart: {U: 1/4, V: 1/4}\ntime: 1\n"
+    "loss: {smoothness: 1, shape: convex, at_zero: 1/8}\n",
     "held-out.yaml": "parameters: {A: [[1]], b: 1}\nlargest: 8\nprobability: 1/4\n",
     "compared.yaml": "matrix: [[1, 2], [3, 4]]\nlaw: {beta: 1, lambda: 1}\n",
     "kernel.yaml": "queries: [[1, 1/2]]\nkeys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\noutput: [[1.622]]\nscale: 1\n",
@@ -87,6 +89,7 @@ COMMANDS = {
     "flow-trajectory": ["training.yaml --time 1/2 --radius 1e-9", "training.yaml --within 0.1 --points 2 --tube"],
     "gradient-mean-square": ["prompt.yaml"],
     "gradient-tail": ["prompt.yaml --probability 0.01", "prompt.yaml --exceeds 0.4 --gradient V"],
+    "theorem-4-3": ["near.yaml --pieces 2"],
     "held-out-risk": ["held-out.yaml --arrays held-out.npz"],
     "infinite-prompt-operator": ["alone.yaml"],
     "linearization": [

@@ -31,7 +31,10 @@ _BITS, _POINTS, _SPREAD = 64, 9, 16.0
 
 @dataclass(frozen=True)
 class _Curve:
-    """What is varied, its words, which obligations are drawn with their words, and what else is changed for that."""
+    """What is varied, its words, which obligations are drawn with their words, and what else is changed for that.
+
+    `most` is the largest value that says anything, None for the stated one.
+    """
 
     section: str
     key: str
@@ -40,7 +43,7 @@ class _Curve:
     names: Mapping[str, str]
     title: str
     whole: bool = True
-    most: float = math.inf
+    most: float | None = math.inf
     instead: Mapping[str, Plain] = field(default_factory=dict)
 
 
@@ -75,6 +78,10 @@ _CURVES: Mapping[str, _Curve] = {
         {"excess": "$R_L - R$, by the logistic bound", "shortfall": "$R - R_L$, by the logistic bound"},
         "risk of $L$ tokens and of infinitely many", instead={"witness": {"majorant": "logistic"}},
     ),
+    "theorem-4-3": _Curve(
+        "given", "length", _L, "distance of the runs, at most", {"distance": "at the end"},
+        "training on $L$ tokens and on infinite prompts", most=None,
+    ),
 }  # fmt: skip
 
 
@@ -93,7 +100,8 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     points = [(at, _enclosed(_changed(certificate, curve, at), own)) for at in _places(as_float(stated), curve.whole)]
     with canvas(target, (5.6, 4.0)) as (_, axes):
         for name, color in zip(own, (BOUND, RUN, THIRD, "0.45"), strict=False):
-            found = [(at, values[name]) for at, values in points if 0 < values.get(name, 0) <= curve.most]
+            most = as_float(_bound(own[name])) if curve.most is None else curve.most
+            found = [(at, values[name]) for at, values in points if 0 < values.get(name, 0) <= most]
             label = curve.names[name] or _order_of(certificate, name)
             if found:
                 axes.loglog(*np.array(found).T, color=color, lw=1.6, label=label)

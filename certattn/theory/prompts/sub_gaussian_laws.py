@@ -62,7 +62,7 @@ def check_kept(kernel: Kernel) -> Iterator[Check]:
     yield equal("the second term of the exponent is 1", share * (F / (2 * V) + 2 * S**2), 1)
     second = 2 * SIGMA**2 * V * inverse
     numbers = [SymbolicNumber(number) for number in (SIGMA**2, V, F)]
-    found = _score_polynomial(kernel.class_bounds.Mean(*numbers).kept())
+    found = _score_polynomial(kernel.class_errors.Mean(*numbers).kept())
     yield equal("the kernel's A", found, second)
     inverse = 1 + (D / 2 + 2 * S**2) / 2
     share = 1 / (inverse - 1)
@@ -71,7 +71,7 @@ def check_kept(kernel: Kernel) -> Iterator[Check]:
     yield equal("E w^2 |y|^4", fourth, SIGMA**4 * (D + 4 + 4 * S**2) ** 2)
     size, wide = 2 * SIGMA**2 * (1 + S**2), 2 * SIGMA**2 * (D + S**2)
     small = SIGMA**2 * (D + 2 + 4 * S**2)
-    found = _score_polynomial(kernel.class_bounds.Covariance(SymbolicNumber(SIGMA**2), SymbolicNumber(D)).kept())
+    found = _score_polynomial(kernel.class_errors.Covariance(SymbolicNumber(SIGMA**2), SymbolicNumber(D)).kept())
     yield equal("the kernel's A_2", found, fourth + size * wide + 2 * size * small)
 
 
@@ -79,10 +79,10 @@ def check_always(kernel: Kernel) -> Iterator[Check]:
     """The largest errors, and the kernel's polynomials B."""
     numbers = [SymbolicNumber(number) for number in (SIGMA**2, V, F)]
     at = [SymbolicNumber(number) for number in (LOG, T, ETA)]
-    found = _score_polynomial(kernel.class_bounds.Mean(*numbers).always(*at))
+    found = _score_polynomial(kernel.class_errors.Mean(*numbers).always(*at))
     share = ETA / (1 - ETA) * (F / (2 * V) + 2 * S**2)
     yield equal("the kernel's B", found, 2 * SIGMA**2 * V / ETA * (LOG + T + share))
-    found = _score_polynomial(kernel.class_bounds.Covariance(SymbolicNumber(SIGMA**2), SymbolicNumber(D)).always(*at))
+    found = _score_polynomial(kernel.class_errors.Covariance(SymbolicNumber(SIGMA**2), SymbolicNumber(D)).always(*at))
     largest = 2 * SIGMA**2 / ETA * (1 + LOG + T - D / 2 * sympy.log(1 - ETA))
     limit = 4 * SIGMA**4 * (1 + S**2) * (D + S**2)
     yield equal("the kernel's B_2", found, largest**2 + limit)
@@ -106,9 +106,9 @@ def check_bound(kernel: Kernel) -> Iterator[Check]:
              4 / (sympy.E**2 * gap**2 * sympy.sqrt(raised))]  # fmt: skip
     yield equal("means of powers of s^2", mean, sum(c * m for c, m in zip(coefficients, means, strict=True)))
     numbers = [SymbolicNumber(number) for number in (SIGMA**2, V, F)]
-    tokens = kernel.class_bounds.Mean(*numbers)
+    tokens = kernel.class_errors.Mean(*numbers)
     at = [SymbolicNumber(number) for number in (theta, T, ETA)]
-    found = plain(kernel.class_bounds.class_bound(SymbolicNumber(L), tokens, weighted, *at))
+    found = plain(kernel.class_errors.class_bound(SymbolicNumber(L), tokens, weighted, *at))
     kept = [plain(c) for c in tokens.kept()]
     always = [plain(c) for c in tokens.always(SymbolicNumber(sympy.log(L)), *at[1:])]
     A, B = (sum(c * m for c, m in zip(part, means[:2], strict=True)) for part in (kept, always))
@@ -150,10 +150,10 @@ def check_ball(kernel: Kernel) -> Iterator[Check]:
     yield equal("2s <= slope s^2 + 1/slope", slope * S**2 + 1 / slope - 2 * S, slope * (S - 1 / slope) ** 2)
     square, norm = SymbolicNumber(R2), SymbolicNumber(V)
     unused = [SymbolicNumber(x) for x in (LOG, T, ETA)]
-    mean = kernel.class_bounds.OnBall.mean(square, norm)
+    mean = kernel.class_errors.OnBall.mean(square, norm)
     yield equal("the kernel's a on a ball", _score_polynomial(mean.kept()), V * R2)
     yield equal("the kernel's b on a ball", _score_polynomial(mean.always(*unused)), V * (2 * sympy.sqrt(R2)) ** 2)
-    covariance = kernel.class_bounds.OnBall.covariance(square)
+    covariance = kernel.class_errors.OnBall.covariance(square)
     fourth, size = (2 * sympy.sqrt(R2)) ** 2 * R2, R2
     yield equal("a of covariances", _score_polynomial(covariance.kept()), fourth + 2 * size * R2)
     yield equal("b of covariances", _score_polynomial(covariance.always(*unused)), R2**2 + R2**2)

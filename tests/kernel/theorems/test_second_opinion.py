@@ -17,7 +17,8 @@ UNSURE = {"output-deviation", "output-mean-square", "output-tail"}
 PICKY = {"binary64-exponential", "infinite-prompt-operator", "output-deviation", "output-tail"}
 CLAIMS = {
     *UNSURE, *PICKY, "attention-error", "cache-error", "held-out-risk", "max-margin", "observed-prompt",
-    "proposition-3-1", "proposition-3-4", "risk-gap", "selection-on-a-head", "softmax-mean", "typical-prompt",
+    "proposition-3-1", "proposition-3-4", "risk-gap", "selection-on-a-head", "softmax-mean", "theorem-4-3",
+    "typical-prompt",
 }  # fmt: skip
 # Claims whose edges integrals and tables of doubles do not tell apart.
 EDGES = {

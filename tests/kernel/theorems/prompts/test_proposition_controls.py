@@ -12,7 +12,7 @@ from sabotage import Sabotage, holding, noticed, true
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
-from certattn.kernel.mathematics import every_length
+from certattn.kernel.mathematics import class_errors, every_length
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import every_law, output_tail, propositions, typical_prompt
 from certattn.kernel.theorems.prompts.mathematics import class_bounds, geometric_mean, over_queries
@@ -140,12 +140,12 @@ CLASS_SABOTAGE: dict[str, Sabotage] = {
     "the norm of V is 0": (every_law, "squared_norm_of", lambda setting, error, norm: fmpq(0)),
     "queries are not weighted, by norms": (class_bounds.QueriesOfNorm, "factors", anywhere),
     "queries are not weighted": (class_bounds.QueriesOfMatrix, "factors", anywhere),
-    "the largest error is 1": (class_bounds.Mean, "always", of_no_logarithm),
-    "the largest covariance is 1": (class_bounds.Covariance, "always", of_no_logarithm),
-    "errors vanish while the normaliser is kept": (class_bounds.Mean, "kept", lambda self: [fmpq(0)]),
-    "covariances are exact while the normaliser is kept": (class_bounds.Covariance, "kept", lambda self: [fmpq(0)]),
-    "the largest error on a ball is 0": (class_bounds.OnBall, "always", lambda self, log_length, t, eta: [arb(0)]),
-    "errors on a ball vanish while the normaliser is kept": (class_bounds.OnBall, "kept", lambda self: [fmpq(0)]),
+    "the largest error is 1": (class_errors.Mean, "always", of_no_logarithm),
+    "the largest covariance is 1": (class_errors.Covariance, "always", of_no_logarithm),
+    "errors vanish while the normaliser is kept": (class_errors.Mean, "kept", lambda self: [fmpq(0)]),
+    "covariances are exact while the normaliser is kept": (class_errors.Covariance, "kept", lambda self: [fmpq(0)]),
+    "the largest error on a ball is 0": (class_errors.OnBall, "always", lambda self, log_length, t, eta: [arb(0)]),
+    "errors on a ball vanish while the normaliser is kept": (class_errors.OnBall, "kept", lambda self: [fmpq(0)]),
     "a ball has the size of sigma": (every_law.ClassSetting, "size", fmpq(1)),
     "powers of the score are left out": (
         class_bounds.Weighted, "mean", lambda self, polynomial: polynomial[0] * class_bounds._inverse_root(self.plain)),

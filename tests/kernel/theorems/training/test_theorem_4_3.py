@@ -1,0 +1,242 @@
+"""The claim `theorem-4-3`: its words, its bounds against laws of the class, runs beside it, and sabotaged kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus import Cases, check
+from flint import arb, fmpq
+from sabotage import Sabotage, noticed
+
+from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.class_errors import Covariance, Mean
+from certattn.kernel.theorems.training import class_region, theorem_4_3
+from certattn.kernel.theorems.training.class_region import Bounded, Proof, Region, Scatter, SubGaussian
+from certattn.kernel.theorems.training.theorem_4_3 import Training, read
+from tools.bench.theorem_4_3 import Case, Prompts, apart, descent, flow
+
+cases = Cases("class_training_cases")
+Array = np.ndarray[Any, Any]
+
+
+def test_the_statement_says_every_number(tmp_path: Path) -> None:
+    said = check(next(cases.BOUNDED.cases()).text, tmp_path).statement
+    for piece in (
+        "a law of tokens in dimension 2, a query z and a quadratic loss l >= 0",
+        "centred and 0.5-sub-Gaussian, that is E exp(<u, x>) <= exp(0.5^2 |u|^2 / 2) for all u, queries of |z| <= 1",
+        "Lipschitz with 1, and E l(0) <= 0.125",
+        "for every such task and every start with operator norms |U| <= 0.25 and |V| <= 0.25, for every L >= 48",
+        "the gradient flows of R_L and of R from this start are within 0.1 of each other",
+        "up to time 1.",
+    ):
+        assert piece in said, said
+    said = check(next(cases.SUB_GAUSSIAN.cases()).text, tmp_path).statement
+    assert "queries in dimension 2 that are centred and 1-sub-Gaussian" in said
+    assert "the iterates of gradient descent" in said
+    assert "for 50 steps of 0.02." in said
+    risk = next(case for case in cases.BOUNDED.cases() if "a risk in the place" in case.name)
+    assert "and R <= 0.13 at the start" in check(risk.text, tmp_path).statement
+
+
+# -- what is said of a law of the class, beside laws of it
+
+
+def scaled(points: Any, weights: Any) -> tuple[Array, Array]:
+    """Atoms, moved and scaled to be centred and sub-Gaussian with 1, nearly the least, as a grid of tilts has it."""
+    x, p = np.array(points, dtype=float), np.array(weights, dtype=float)
+    x -= p @ x
+    tilts = np.geomspace(1e-3, 60, 500) / np.abs(x).max()
+    scores = np.concatenate([tilts, -tilts])[:, None] * x
+    top = scores.max(axis=1)
+    cumulants = top + np.log(np.exp(scores - top[:, None]) @ p)
+    sigma = np.sqrt(max((2 * cumulants / np.concatenate([tilts, tilts]) ** 2).max(), p @ x**2))
+    return x / (sigma * (1 + 1e-9)), p
+
+
+GRID = np.linspace(-8, 8, 801)
+LAWS = {
+    "Gaussian": scaled(GRID, np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()),
+    "signs": scaled([-1, 1], [0.5, 0.5]),
+    "skewed": scaled([-1, 4], [0.8, 0.2]),
+    "very skewed": scaled([-1, 40], [40 / 41, 1 / 41]),
+    "much mass at 0": scaled([-2, 0, 2], [0.05, 0.9, 0.05]),
+    "far atoms": scaled([-3, 0, 3], [np.exp(-4.5) / 2, 1 - np.exp(-4.5), np.exp(-4.5) / 2]),
+}
+
+
+def value(polynomial: Any, s: Array) -> Array:
+    found: Array = sum(float(c.p) / float(c.q) * s**n for n, c in enumerate(polynomial))
+    return found
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_tilted_moments_are_below_the_polynomials(name: str) -> None:
+    x, p = LAWS[name]
+    tilts = np.linspace(-4, 4, 401)
+    weights = p * np.exp(tilts[:, None] * x - np.abs(tilts * np.abs(x).max())[:, None])
+    weights /= weights.sum(axis=1, keepdims=True)
+    means = weights @ x
+    s, y = np.abs(tilts), x - means[:, None]
+    assert (np.abs(means) <= np.minimum(2 * s, value(class_region.SHIFT, s)) + 1e-9).all()
+    assert ((weights * y**2).sum(axis=1) <= value(class_region.SPREAD, s) * (1 + 1e-9)).all()
+    assert ((weights * np.abs(y) ** 3).sum(axis=1) <= value(class_region.SKEW, s)).all()
+
+
+@pytest.mark.parametrize("name", ["signs", "skewed", "very skewed", "much mass at 0", "far atoms"])
+def test_errors_and_biases_of_prompts_are_below_the_bounds(name: str) -> None:
+    """One query, over every prompt of 30 tokens."""
+    x, p = LAWS[name]
+    prompts, alone = Prompts.finite(x, p, 30), Prompts.infinite(x, p)
+    for tilt in (0.1, 0.5, 1.0):
+        (mean, variance), (means, variances) = alone.moments(tilt), prompts.moments(tilt)
+        error, spread = means - mean, variances - variance
+        scatter = spread + error**2
+        region = Region(Bounded(fmpq(1)), fmpq(1), 1, arb(tilt), arb(1))
+        proof = Proof(30, fmpq(2, 5), fmpq(7, 10), None)
+        tokens = Mean(fmpq(1), fmpq(1), fmpq(1))
+        with working_precision(64):
+            assert prompts.chances @ error**2 <= region.error_square(tokens, 0, proof)
+            assert (prompts.chances @ error) ** 2 <= region.bias_square(tokens, 0, proof)
+            assert (prompts.chances @ error**2) ** 2 <= region.error_fourth(tokens, 0, proof)
+            assert prompts.chances @ spread**2 <= region.error_square(Covariance(fmpq(1), 1), 2, proof)
+            assert prompts.chances @ scatter**2 <= region.error_square(Scatter(fmpq(1), 1), 2, proof)
+            assert (prompts.chances @ scatter) ** 2 <= region.bias_square(Scatter(fmpq(1), 1), 2, proof)
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_powers_of_sub_gaussian_queries_are_below_the_bounds(dimension: int) -> None:
+    """Of Gaussian ones, by the chi-squared law: E |z|^n e^{c |z|^2}, and not ten times above it."""
+    from scipy.special import gammaln
+
+    queries, half = SubGaussian(fmpq(1), dimension), dimension / 2
+    with working_precision(64):
+        for rate in (0.0, 0.1, 0.2):
+            assert abs(float(queries.exponential(arb(rate))) - (1 - 2 * rate) ** -half) < 1e-12
+            for power in range(1, 9):
+                true = 2 ** (power / 2) * np.exp(gammaln(half + power / 2) - gammaln(half))
+                true *= (1 - 2 * rate) ** (-half - power / 2)
+                assert true * (1 - 1e-12) <= float(queries.moment(power, arb(rate))) <= 10 * true
+        assert float(queries.moment(2, arb(0))) == dimension
+
+
+def test_biases_over_gaussian_queries_are_below_the_bounds() -> None:
+    """Signs and Gaussian queries by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    x, p = LAWS["signs"]
+    U, length = 0.25, 20
+    region = Region(SubGaussian(fmpq(1), 1), fmpq(1), 1, arb(U), arb(1))
+    tokens, prompts, alone = Mean(fmpq(1), fmpq(1), fmpq(1)), Prompts.finite(x, p, length), Prompts.infinite(x, p)
+    means = np.array([prompts.moments(U * z)[0] - alone.moments(U * z)[0] for z in nodes])
+    squares = means**2 @ prompts.chances
+    for theta in (fmpq(1), fmpq(1, 2)):
+        proof = Proof(length, fmpq(3, 5), fmpq(7, 10), theta)
+        with working_precision(64):
+            assert weights @ (means @ prompts.chances) ** 2 <= region.bias_square(tokens, 0, proof)
+            assert weights @ (nodes**2 * squares**2) <= region.error_fourth(tokens, 2, proof)
+            assert weights @ squares <= region.error_square(tokens, 0, proof)
+
+
+# -- runs, beside what is certified of them
+
+
+def bound(training: Training) -> float:
+    with working_precision(64):
+        return float(training.run().distance.upper())
+
+
+def changed(family: Any, *changes: tuple[str, str]) -> Training:
+    text = next(family.cases()).text
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return read(loads(text, Path("case.yaml")))
+
+
+def of_cosine(output: Array, target: float) -> Array:
+    """The derivative of 1 - cos(output - target), which is not convex."""
+    found: Array = np.sin(output - target)
+    return found
+
+
+@pytest.mark.parametrize("name", ["signs", "skewed", "very skewed", "much mass at 0", "far atoms"])
+@pytest.mark.parametrize("start", [(0.25, 0.25), (-0.25, 0.25), (0.0, 0.25)])
+def test_flows_are_no_farther_apart_than_certified(name: str, start: tuple[float, float]) -> None:
+    """Tokens on a line, the query 1 and the target 1/2: every prompt of 48 tokens."""
+    x, p = LAWS[name]
+    most = bound(changed(cases.BOUNDED, ("dimension: 2", "dimension: 1")))
+    finite, infinite = Prompts.finite(x / 2, p, 48), Prompts.infinite(x / 2, p)
+    for slope in (lambda output, target: output - target, of_cosine):
+        for target in (0.5, -0.5):
+            one, other = (flow([Case(1, each, 1, target)], start, 1, 30, slope) for each in (finite, infinite))
+            assert 0 < apart(one, other) <= most
+
+
+def test_descents_of_mixed_tasks_are_no_farther_apart_than_certified() -> None:
+    """Tasks draw one of two laws, a query and a target together: signs of different sizes and skewed tokens."""
+    tasks = [(0.5, "signs", 1.0, 0.5), (0.3, "skewed", -1.0, 0.4), (0.2, "very skewed", 0.5, -0.6)]
+    assert sum(chance * target**2 / 2 for chance, _, _, target in tasks) <= 1 / 8
+    training = changed(cases.BOUNDED, ("dimension: 2", "dimension: 1"), ("time: 1", "step: 1/10\n  steps: 9"))
+    runs = []
+    for prompts in (lambda x, p: Prompts.finite(x, p, 48), Prompts.infinite):
+        drawn = [Case(chance, prompts(LAWS[law][0] / 2, LAWS[law][1]), z, y) for chance, law, z, y in tasks]
+        runs.append(descent(drawn, (0.25, 0.25), 0.1, 9))
+    assert 0 < apart(*runs) <= bound(training)
+
+
+def test_descents_with_gaussian_queries_are_no_farther_apart_than_certified() -> None:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(12)
+    weights = weights / weights.sum()
+    changes = ("dimension: 2", "dimension: 1"), ("query_dimension: 1", "query_dimension: 1")
+    training = changed(cases.SUB_GAUSSIAN, *changes)
+    x, p = LAWS["skewed"]
+    runs = []
+    for prompts in (Prompts.finite(x / 4, p, 340), Prompts.infinite(x / 4, p)):
+        drawn = [Case(chance, prompts, z, float(np.sign(z))) for z, chance in zip(nodes, weights, strict=True)]
+        runs.append(descent(drawn, (0.5, 0.5), 0.02, 50))
+    assert 0 < apart(*runs) <= bound(training)
+
+
+def test_longer_prompts_and_shorter_times_are_bounded_by_less() -> None:
+    for family, lengths in ((cases.BOUNDED, (48, 60, 200, 10**6)), (cases.SUB_GAUSSIAN, (340, 500, 10**4, 10**8))):
+        first = f"length: {lengths[0]}"
+        found = [bound(changed(family, (first, f"length: {length}"))) for length in lengths]
+        assert found == sorted(found, reverse=True)
+    found = [bound(changed(cases.BOUNDED, ("time: 1", f"time: {time}"))) for time in ("1/4", "1/2", "1")]
+    assert found == sorted(found)
+
+
+# -- kernels with one part sabotaged
+
+
+def nothing(self: Any, *others: Any) -> arb:
+    return arb(0)
+
+
+SABOTAGE: dict[str, Sabotage] = {
+    "gradients do not differ": (theorem_4_3.Training, "gap", nothing),
+    "the start has no risk": (theorem_4_3.Training, "root_risk", nothing),
+    "any length will do": (theorem_4_3.Training, "fall", lambda self, near: arb(2)),
+    "outputs do not bend": (class_region.Region, "bend", lambda self: arb(1) / 1000),
+    "outputs do not move": (class_region.Region, "slope_square", lambda self: arb(0)),
+    "biases vanish": (class_region.Region, "bias_square", nothing),
+    "errors have no squares": (class_region.Region, "error_fourth", nothing),
+    "errors vanish": (class_region.Region, "error_square", nothing),
+    "exponential moments are finite": (class_region.SubGaussian, "exponential", lambda self, rate: arb(1)),
+    "the start is 0": (theorem_4_3.Training, "region", lambda self, beyond: at_zero(self, beyond)),
+    "tokens are 1-sub-Gaussian": (class_region, "SPREAD", (fmpq(1),)),
+    "third moments are 0": (class_region, "SKEW", (fmpq(0),)),
+}
+_region = theorem_4_3.Training.region
+
+
+def at_zero(self: Training, beyond: arb) -> Region:
+    found = _region(self, beyond)
+    return Region(found.queries, found.sigma, found.dimension, beyond, beyond)
+
+
+test_a_sabotaged_kernel_fails = noticed(cases.CASES, SABOTAGE)
