@@ -27,7 +27,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "training": (
         "descent-trajectory", "flow-trajectory", "regression-risk", "training-convergence", "risk-gap", "risk-transfer",
-        "held-out-risk",
+        "held-out-risk", "stochastic-descent",
     ),
     "spectrum": (
         "linearization", "singular-values", "equivalent-law", "spectral-distance", "not-marchenko-pastur",
