@@ -40,10 +40,10 @@ RISK, CHANCE = "3/20", "1/20"
 LENGTHS = (10**5, 10**7, 10**9)
 _BITS = 64
 # Steps are these shares of one over the largest curvature at the Bayes point, and as many as reach it nearly.
-_SHARES = (fmpq(1), fmpq(2, 3), fmpq(2, 5))
+_SHARES = (fmpq(2), fmpq(3, 2), fmpq(1), fmpq(2, 3), fmpq(2, 5))
 _MOST_STEPS = 64
 # Descent on infinite prompts has this share of the risk at its end, or a little less.
-_LEFT, _CHOICES = fmpq(1, 2), 3
+_LEFT, _CHOICES = fmpq(1, 2), 2
 _FIRST, _BISECTIONS, _ROUNDS = 1 / 8, 6, 8
 # Smaller batches widen the tube: the next is so much larger than it would have to be.
 _ROOM = 1.02

@@ -1,12 +1,12 @@
 """A tube around gradient descent over infinite prompts that descent on drawn prompts is unlikely to leave.
 
-theta_0 = theta-bar_0,  theta_(k+1) = theta_k - eta g_k with g_k the mean gradient on B fresh prompts, theta-bar the
-descent on R with the same step, e_k = theta_k - theta-bar_k. While |e_k| <= r_k = t_k + s_k let
+theta_(k+1) = theta_k - eta g_k with g_k the mean gradient on B fresh prompts, theta-bar is descent on R from the same
+start with the same step, e_k = theta_k - theta-bar_k. While |e_k| <= r_k = t_k + s_k let
 
     rho_k  >= |I - eta H|  for the mean H of Hess R over the segment from theta-bar_k to theta_k,
     gamma_k >= |grad R_L - grad R|,      E|g|^2 <= n_k + m_k dist^2   on one prompt,
 
-dist the distance of e_k from the ball of radius t_k. With t_0 = 0 and any s_0 > 0,
+dist the distance of e_k from the ball of radius t_k. With t_1 = eta gamma_0 and any s_1 > 0, as e_0 = 0, and for k >= 1
 
     t_(k+1) = rho_k t_k + eta gamma_k,   s_(k+1)^2 = (rho_k^2 + eta^2 m_k / B) s_k^2,
 
@@ -40,7 +40,11 @@ from certattn.kernel.theorems.training.drawn_gradients import Profiles, Region
 # Any kappa proves a bound of the curvature; the best of these is taken.
 _KAPPAS = (fmpq(1, 8), fmpq(1, 4), fmpq(1, 2), fmpq(1))
 # Shares of s_k: the noise grows with the distance from the core, and is looked at so far from it.
-_SHARES = (fmpq(1, 4), fmpq(3, 8), fmpq(1, 2), fmpq(3, 4), fmpq(1))
+_SHARES = (fmpq(1, 8), fmpq(1, 4), fmpq(3, 8), fmpq(1, 2), fmpq(3, 4), fmpq(1))
+# One of the first so many is where the bound of the noise stops to be flat.
+_FLAT = 3
+# ||M|| is at most so large where it is 0.
+_TINY = fmpq(1, 2**20)
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ class Point:
         mu = self.scores_norm + lam * radius
         slope = root(natural_power(lam * b, 2) + natural_power(self.scores_norm, 2))
         error = self.error_norm + slope * radius + lam * radius * radius / 2
-        averages = self.problem.profiles.at(mu.upper())
+        averages = self.problem.profiles.at(mu.max(arb(_TINY)).upper())
         return Region(averages, b + radius, error, lam, self.problem.regression.covariance.trace())
 
     def expansion(self, step: fmpq, radius: arb) -> arb:
@@ -179,27 +183,32 @@ class Tube:
         return natural_power(self.end.error_within(self.radius), 2) / 2 + self.end.region(self.radius).gap()
 
 
-def noise_near(point: Point, core: arb, width: arb) -> tuple[arb, arb]:
-    """n and m: E|g|^2 <= n + m dist^2 up to the distance `width` from the core."""
-    found = [point.region(core + share * width).noise() for share in _SHARES]
-    slope = arb(0)
-    for share, value in zip(_SHARES, found[1:], strict=False):
-        slope = slope.max((value - found[0]) / natural_power(share * width, 2))
-    return found[0], slope
+def noise_near(point: Point, core: arb, width: arb, likely: arb) -> tuple[arb, arb]:
+    """n and m: E|g|^2 <= n + m dist^2 up to the distance `width` from the core, best where dist^2 is `likely`."""
+    noises = [point.region(core + share * width).noise() for share in _SHARES]
+    best = noises[-1], arb(0)
+    for i in range(_FLAT):
+        slope = arb(0)
+        for share, value in zip(_SHARES[i:], noises[i + 1 :], strict=False):
+            slope = slope.max((value - noises[i]) / natural_power(share * width, 2))
+        if (noises[i] + slope * likely < best[0] + best[1] * likely) is True:
+            best = noises[i], slope
+    return best
 
 
 def follow(point: Point, step: fmpq, steps: int, batch: int, width: fmpq) -> Tube:
-    """The tube; not finite where no bound is found."""
-    core, around, lost = arb(0), arb(width), arb(0)
-    for _ in range(steps):
+    """The tube, of which s_1 is the width; not finite where no bound is found."""
+    at_start = point.region(arb(0))
+    core, around = (step * at_start.slope_gap()).upper(), arb(width)
+    lost = step * step * at_start.noise() / (batch * around * around)
+    for _ in range(1, steps):
+        point = point.after(step)
         radius = (core + around).upper()
         rho = point.expansion(step, radius).upper()
-        drift = point.region(radius).slope_gap()
-        noise, growth = noise_near(point, core, around)
-        core = (rho * core + step * drift).upper()
+        noise, growth = noise_near(point, core, around, lost * around * around)
+        core = (rho * core + step * point.region(radius).slope_gap()).upper()
         around = (around * root(rho * rho + step * step * growth / batch)).upper()
         lost += step * step * noise / (batch * around * around)
         if around.is_finite() is not True or core.is_finite() is not True:
             return Tube(point, arb.nan(), arb.nan())
-        point = point.after(step)
-    return Tube(point, (core + around).upper(), lost)
+    return Tube(point.after(step), (core + around).upper(), lost)

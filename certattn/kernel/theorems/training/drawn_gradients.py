@@ -47,6 +47,10 @@ _STEPS = ((2, fmpq(1, 16)), (6, fmpq(1, 8)), (16, fmpq(1, 2)), (MOST_VARIANCE, f
 _BITS = 16
 _REMEMBERED = 256
 
+# Of v^2 and (d + 2) v in z_4 / p, and of v^2 p in c.
+FOURTH = fmpq(1521, 500), fmpq(8, 3)
+SPREAD = fmpq(16)
+
 
 def _nodes() -> list[fmpq]:
     found = [fmpq(0)]
@@ -81,12 +85,12 @@ def mean_square(d: int, v: arb, q: arb) -> arb:
 
 def mean_fourth(d: int, v: arb, p: arb) -> arb:
     """z_4."""
-    return (fmpq(1521, 500) * v * v + fmpq(8, 3) * (d + 2) * v + d * (d + 2)) * p
+    return (FOURTH[0] * v * v + FOURTH[1] * (d + 2) * v + d * (d + 2)) * p
 
 
 def spread(d: int, v: arb, q: arb, p: arb) -> arb:
     """c."""
-    return ((v * v + (2 * d + 2) * v + d * (d + 1)) * q + 16 * v * v * p).min(arb(d * (d + 3)))
+    return ((v * v + (2 * d + 2) * v + d * (d + 1)) * q + SPREAD * v * v * p).min(arb(d * (d + 3)))
 
 
 @dataclass(frozen=True)

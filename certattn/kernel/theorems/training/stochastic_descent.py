@@ -9,7 +9,7 @@ independently of all others. A certificate asserts a `risk` and a `probability`:
     P(R_L > risk after K steps) <= probability.
 
 Nothing is drawn: this is known before training. Proof: a tube around descent on infinite prompts, which the run leaves
-with at most that probability (`descent_tube`, `drawn_gradients`), and of which the witness says how wide it begins.
+with at most that probability (`descent_tube`, `drawn_gradients`), and of which the witness says how wide it is after the first step.
 `docs/claims/training/stochastic-descent.md` has the proofs.
 """
 
@@ -42,7 +42,7 @@ RISK = Field("risk", Rational(above=0), "R_L after the last step is at most this
 PROBABILITY = Field("probability", Probability(), "delta, with which it may be larger")
 ASSERTS = Record(RISK, PROBABILITY)
 
-RADIUS = Field("radius", Rational(above=0), "s_0, the radius with which the tube begins")
+RADIUS = Field("radius", Rational(above=0), "s_1, the radius of the tube around its core after the first step")
 WITNESS = Record(RADIUS)
 READ = sections(GIVEN, ASSERTS, WITNESS)
 
