@@ -15,7 +15,7 @@ covariance. Given x,
 
     E|zeta|^2     <= z_2 = (d + v) q
     E|zeta|^4     <= z_4 = (1521/500 v^2 + 8/3 (d + 2) v + d (d + 2)) p
-    E|C|_F^k      <= h_k = d (d + 2) ... (d + 4k - 2) = E|N(0, I)|^(2k)
+    E|C|_F^k      <= h_k = E|N(0, I)|^(2k) = d (d + 2) ... (d + 2k - 2)
     E|C - I|_F^2  <= c = min(d (d + 3), (v^2 + 2 (d + 1) v + d (d + 1)) q + 16 v^2 p)
     E[|zeta|^2 |C|_F^2]     <= (z_4 h_4)^(1/2)
     E[|zeta|^2 |C - I|_F^2] <= z_4^(1/2) (c (h_6^(1/3) + d)^3)^(1/4).
