@@ -15,8 +15,7 @@ from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.descent_tube import Point, Problem, Tube, follow
-from certattn.kernel.theorems.training.drawn_gradients import Profiles
+from certattn.kernel.theorems.training.descent_tube import Point, Tube, follow
 from certattn.kernel.theorems.training.stochastic_descent import (
     BATCH,
     LENGTH,
@@ -106,9 +105,13 @@ def generate(
     stated = draft.read(read, asserts, {"radius": "1"})
     with working_precision(_BITS):
         found = _found(_Search(stated, set(plain)), [stated.given[LENGTH]] if LENGTH.name in plain else LENGTHS)
-    numbers = {LENGTH: found.length, STEP: found.step, STEPS: found.steps, BATCH: found.batch}
-    chosen = {field.name: format_rational(fmpq(value)) for field, value in numbers.items() if field.name not in plain}
-    return draft.about({**plain, **chosen}).write(asserts, {"radius": format_rational(found.radius)})
+    chosen = {
+        LENGTH.name: str(found.length),
+        STEP.name: format_rational(found.step),
+        STEPS.name: str(found.steps),
+        BATCH.name: str(found.batch),
+    }
+    return draft.about({**chosen, **plain}).write(asserts, {"radius": format_rational(found.radius)})
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,7 @@ class _Search:
 
     def at(self, length: int) -> Iterator[_Found]:
         """For this length, by all steps that are tried."""
-        covariance = self.stated.covariance
-        problem = Problem(covariance, Profiles(covariance.rows, length), _BITS)
-        start = problem.at(task.balls_around(self.stated.start))
+        start = self.stated.first(length)
         for step in self._steps:
             for steps in self._counts(start, step):
                 found = self._narrowed(start, step, steps)
@@ -157,9 +158,9 @@ class _Search:
         if STEP.name in self._fixed:
             return [self.stated.given[STEP]]
         covariance, start = self.stated.covariance, self.stated.start
-        problem = Problem(covariance, Profiles(covariance.rows, 2), _BITS)
         # The same balance as at the start, which descent nearly keeps.
-        bayes = problem.at(task.bayes_point(covariance, start.invariant(), (start.b >= 0) is True))
+        point = task.bayes_point(covariance, start.invariant(), (start.b >= 0) is True)
+        bayes = self.stated.first(LENGTHS[0]).problem.at(point)
         curvature = float(bayes.steepness) ** 2
         return [round_down(share * fmpq(*(1 / curvature).as_integer_ratio()), 2) for share in _SHARES]
 

@@ -154,9 +154,7 @@ def check_gradient(kernel: Kernel) -> Iterator[Check]:
     )
     moved, turned = c * sympy.Matrix(w), c * sympy.Matrix(u)
     found = _normal_mean(inner**2 * (moved.T * moved)[0, 0], w)
-    yield equal(
-        "along A", sympy.expand(found), sympy.expand(length * (c * c).trace() + 2 * (turned.T * turned)[0, 0])
-    )
+    yield equal("along A", sympy.expand(found), sympy.expand(length * (c * c).trace() + 2 * (turned.T * turned)[0, 0]))
     b, T, q, k, tau2, cross = (real(name) for name in ("b", "T", "q", "kappa", "tau2", "cross"))
     gap = (q * (b**2 * T - b**2 * tau2 + 2 * b * cross) - 6 * b**2 * k * tau2) / 2
     # <tau, u_0> = b |tau|^2 - <tau, x>.

@@ -62,12 +62,13 @@ class Problem:
     @cached_property
     def factor(self) -> arb_mat:
         """F."""
-        found = triangular_factor(self.covariance)
-        assert found is not None
-        columns, pivots = found
-        size = len(pivots)
-        lower = task.BallMatrix.around(columns).balls
-        return lower * arb_mat(size, size, [root(arb(pivots[i])) if i == j else 0 for i in range(size) for j in range(size)])
+        parts = triangular_factor(self.covariance)
+        assert parts is not None
+        columns, pivots = parts
+        each = range(len(pivots))
+        roots = arb_mat([[root(arb(pivots[i])) if i == j else arb(0) for j in each] for i in each])
+        found: arb_mat = task.BallMatrix.around(columns).balls * roots
+        return found
 
     @cached_property
     def largest(self) -> arb:
@@ -119,7 +120,9 @@ class Point:
     def steepness(self) -> arb:
         """ell."""
         lam, b = self.problem.largest, self.at.b
-        return root(natural_power(lam, 3) * b * b + natural_power(l2_norm((self.problem.factor * self.scores).entries()), 2))
+        return root(
+            natural_power(lam, 3) * b * b + natural_power(l2_norm((self.problem.factor * self.scores).entries()), 2)
+        )
 
     def error_within(self, radius: arb) -> arb:
         """|G| on the ball."""

@@ -1,15 +1,15 @@
 """Theorem `stochastic-descent`: training on prompts that are drawn ends with a small risk, with a high probability.
 
 In-context linear regression: tokens x_i ~ N(0, Sigma) with labels <w, x_i>, w ~ N(0, I), a query x ~ N(0, Sigma);
-attention with the parameters (A, b) predicts b sum_i p_i <w, x_i> for <w, x>, p the softmax of <x_i, A x>, and R_L(A, b)
-is half the mean square error over prompts of L tokens. Given are a start, a step eta, and numbers K of steps and B of
-prompts. Training takes K steps of gradient descent, each on the mean loss of B prompts of L tokens that are drawn for it,
-independently of all others. A certificate asserts a `risk` and a `probability`: for every L >= `length`,
+attention with the parameters (A, b) predicts b sum_i p_i <w, x_i> for <w, x>, p the softmax of <x_i, A x>, and
+R_L(A, b) is half the mean square error over prompts of L tokens. Given are a start, a step eta, and numbers K of steps
+and B of prompts. Training takes K steps of gradient descent, each on the mean loss of B prompts of L tokens that are
+drawn for it, independently of all others. A certificate asserts a `risk` and a `probability`: for every L >= `length`,
 
     P(R_L > risk after K steps) <= probability.
 
 Nothing is drawn: this is known before training. Proof: a tube around descent on infinite prompts, which the run leaves
-with at most that probability (`descent_tube`, `drawn_gradients`), and of which the witness says how wide it is after the first step.
+with at most that probability (`descent_tube`, `drawn_gradients`); the witness says how wide it is after the first step.
 `docs/claims/training/stochastic-descent.md` has the proofs.
 """
 
@@ -27,7 +27,7 @@ from certattn.kernel.document.schema import CountUpTo, Field, Rational, Record, 
 from certattn.kernel.given.bounds import Probability
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.descent_tube import Problem, Tube, follow
+from certattn.kernel.theorems.training.descent_tube import Point, Problem, Tube, follow
 from certattn.kernel.theorems.training.drawn_gradients import Profiles
 
 MOST_TOKENS, MOST_STEPS, MOST_PROMPTS = 10**9, 1000, 10**15
@@ -57,10 +57,14 @@ class StatedDescent:
     start: task.Parameters
     radius: fmpq
 
+    def first(self, length: int) -> Point:
+        """The start, at the working precision, for prompts of so many tokens or more."""
+        profiles = Profiles(self.covariance.rows, length)
+        return Problem(self.covariance, profiles, ctx.prec).at(task.balls_around(self.start))
+
     def tube(self) -> Tube:
         """At the working precision. Raises NoBound."""
-        profiles = Profiles(self.covariance.rows, self.given[LENGTH])
-        first = Problem(self.covariance, profiles, ctx.prec).at(task.balls_around(self.start))
+        first = self.first(self.given[LENGTH])
         found = follow(first, self.given[STEP], self.given[STEPS], self.given[BATCH], self.radius)
         if found.radius.is_finite() is not True:
             raise NoBound("the tube has no bound")
