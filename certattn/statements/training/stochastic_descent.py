@@ -27,13 +27,13 @@ def statement(stated: StatedDescent) -> Statement:
     given, asserts = stated.given, stated.asserts
     length, steps, batch = given[LENGTH], given[STEPS], given[BATCH]
     risk, confidence = describe(asserts[RISK]), describe(1 - asserts[PROBABILITY])
-    are = "is" if batch == 1 else "are"
+    drawn = "1 prompt of L tokens that is" if batch == 1 else f"{batch:,} prompts of L tokens that are"
     words = (
         "Over prompts of L tokens x_i ~ N(0, Sigma) with labels <w, x_i>, for a query x ~ N(0, Sigma) and w ~ N(0, I), "
         "let R_L(A, b) be half the mean square error of the prediction b sum_i p_i <w, x_i> of <w, x>, p the softmax "
         f"of <x_i, A x>. With Sigma = {given[COVARIANCE].words()} and from {parameters_words(given[START])}, for every "
         f"L >= {length:,}, {counted(steps, 'step')} of gradient descent with the step {describe(given[STEP])}, each on "
-        f"the mean of the half square errors of {counted(batch, 'prompt')} of L tokens that {are} drawn for it "
+        f"the mean of the half square errors of {drawn} drawn for it "
         f"independently ({steps * batch:,} in all), end with R_L <= {risk} with probability at least "
         f"{confidence}."
     )

@@ -100,7 +100,8 @@ class Point:
     def scores(self) -> arb_mat:
         """M."""
         F = self.problem.factor
-        return F.transpose() * self.at.A.balls * F
+        found: arb_mat = F.transpose() * self.at.A.balls * F
+        return found
 
     @cached_property
     def scores_norm(self) -> arb:

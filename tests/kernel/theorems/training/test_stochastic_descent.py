@@ -42,7 +42,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     text = check(next(cases.PLANE.cases()).text, tmp_path).statement
     for piece in (
         "((1, 0.25), (0.25, 0.75))", "A = ((0.5, 0.1), (0, 0.5)) and b = 0.75", "every L >= 1,000,000", "3 steps",
-        "the step 0.25", "40000 prompts", "120,000 in all", "R_L <= 0.326", "at least 0.95",
+        "the step 0.25", "40,000 prompts", "120,000 in all", "R_L <= 0.326", "at least 0.95",
     ):  # fmt: skip
         assert piece in text
 
