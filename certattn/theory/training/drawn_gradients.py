@@ -155,6 +155,11 @@ def check_gradient(kernel: Kernel) -> Iterator[Check]:
     moved, turned = c * sympy.Matrix(w), c * sympy.Matrix(u)
     found = _normal_mean(inner**2 * (moved.T * moved)[0, 0], w)
     yield equal("along A", sympy.expand(found), sympy.expand(length * (c * c).trace() + 2 * (turned.T * turned)[0, 0]))
+    P, Q = (sympy.Matrix(2, 2, [real(f"{name}_{i}") for i in (0, 1, 1, 2)]) for name in ("p", "q"))
+    g = sympy.Matrix([real("g_0"), real("g_1")])
+    forms = (g.T * P * g)[0, 0] * (g.T * Q * g)[0, 0]
+    expected = P.trace() * Q.trace() + 2 * (P * Q).trace()
+    yield equal("of two quadratic forms", sympy.expand(_normal_mean(forms, list(g))), sympy.expand(expected))
     b, T, q, k, tau2, cross = (real(name) for name in ("b", "T", "q", "kappa", "tau2", "cross"))
     gap = (q * (b**2 * T - b**2 * tau2 + 2 * b * cross) - 6 * b**2 * k * tau2) / 2
     # <tau, u_0> = b |tau|^2 - <tau, x>.

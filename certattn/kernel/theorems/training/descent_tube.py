@@ -89,6 +89,12 @@ def _norm(matrix: arb_mat, bits: int) -> arb:
     return root(largest_eigenvalue(matrix.transpose() * matrix, bits))
 
 
+def square_product(P: arb_mat, Q: arb_mat) -> arb:
+    """E[(g'P g) (g'Q g)] = tr P tr Q + 2 tr(P Q) for g ~ N(0, I) and symmetric P and Q."""
+    found: arb = P.trace() * Q.trace() + 2 * (P * Q).trace()
+    return found
+
+
 @dataclass(frozen=True)
 class Point:
     """What is known at theta-bar, and so of a ball around it."""
@@ -113,6 +119,22 @@ class Point:
         return _norm(self.scores * self.at.b - self.problem.regression.identity.balls, self.problem.bits)
 
     @cached_property
+    def long_noise(self) -> arb:
+        """E|gradient|^2 on one infinitely long prompt.
+
+        Of |u|^2 |t|^2 + 2 <u, t>^2 + b^2 |x|^2 (|u|^2 tr Sigma^2 + 2 |Sigma u|^2), u = F (b M - I) g, t = F M g,
+        x = F g.
+        """
+        F, Sigma, b = self.problem.factor, self.problem.regression.covariance.balls, self.at.b
+        u, t = F * (self.scores * b - self.problem.regression.identity.balls), F * self.scores
+        turned, cross = Sigma * u, u.transpose() * t
+        X, U, both = F.transpose() * F, u.transpose() * u, (cross + cross.transpose()) / 2
+        along_b = square_product(U, t.transpose() * t) + 2 * square_product(both, both)
+        along_A = (Sigma * Sigma).trace() * square_product(X, U) + 2 * square_product(X, turned.transpose() * turned)
+        found: arb = along_b + b * b * along_A
+        return found
+
+    @cached_property
     def error(self) -> arb:
         """(2R)^(1/2)."""
         return root(2 * self.problem.regression.risk(self.at))
@@ -134,9 +156,10 @@ class Point:
         lam, b = self.problem.largest, abs(self.at.b)
         mu = self.scores_norm + lam * radius
         slope = root(natural_power(lam * b, 2) + natural_power(self.scores_norm, 2))
-        error = self.error_norm + slope * radius + lam * radius * radius / 2
+        moved = slope * radius + lam * radius * radius / 2
         averages = self.problem.profiles.at(mu.max(arb(_TINY)).upper())
-        return Region(averages, b + radius, error, lam, self.problem.regression.covariance.trace())
+        trace = self.problem.regression.covariance.trace()
+        return Region(averages, b + radius, radius, self.error_norm, self.long_noise, moved, lam, trace)
 
     def expansion(self, step: fmpq, radius: arb) -> arb:
         """rho."""

@@ -20,12 +20,17 @@ covariance. Given x,
     E[|zeta|^2 |C|_F^2]     <= (z_4 h_4)^(1/2)
     E[|zeta|^2 |C - I|_F^2] <= z_4^(1/2) (c (h_6^(1/3) + d)^3)^(1/4).
 
-With |f| = (E f^2)^(1/2), over queries too, the gradient on one prompt has the mean square 3 lam^2 n_1^2 + lam^4 beta^2
-n_2^2 at most,
+With |f| = (E f^2)^(1/2), over queries too, let
 
-    n_1 = eps (mu ||g|^2| + ||g| zeta|) + beta (mu ||g| zeta| + ||zeta|^2|)
-    n_2 = eps ((d + 2)^(1/2) ||g|^2| + 3^(1/2) ||g|^2 (C - I)|)
-          + beta min(3^(1/2) ||g| |zeta| |C||, (d + 2)^(1/2) ||g| zeta| + 3^(1/2) ||g| |zeta| |C - I||).
+    n_1 = (eps + beta mu) ||g| zeta| + beta ||zeta|^2|
+    n_2 = 3^(1/2) beta eps ||g|^2 (C - I)|
+          + beta^2 min(3^(1/2) ||g| |zeta| |C||, (d + 2)^(1/2) ||g| zeta| + 3^(1/2) ||g| |zeta| |C - I||)
+    h(s, t)^2 = 3 lam^2 (n_1 + s ||g|^2|)^2 + lam^4 (n_2 + t (d + 2)^(1/2) ||g|^2|)^2.
+
+Let G be the mean square of the gradient on one infinitely long prompt at the centre of the ball, r the radius, and
+eps = eps_0 + eps_1 with eps_0 at the centre. The gradient on one prompt has the mean square, at most,
+
+    min(h(eps mu, eps beta)^2, (G^(1/2) + h(eps_1 mu + eps_0 lam r, eps_1 beta + eps_0 r))^2).
 
 `docs/claims/training/stochastic-descent.md` has the proofs, also of `gap` and `slope_gap`.
 """
@@ -163,13 +168,21 @@ class Averages:
 
 @dataclass(frozen=True)
 class Region:
-    """A ball of parameters: mu, beta and eps; lam and T of Sigma."""
+    """A ball of parameters: mu, beta and r; eps_0, G and eps_1; lam and T of Sigma."""
 
     averages: Averages
     factor: arb
-    error: arb
+    radius: arb
+    centre_error: arb
+    centre_noise: arb
+    moved: arb
     largest: arb
     trace: arb
+
+    @property
+    def error(self) -> arb:
+        """eps."""
+        return self.centre_error + self.moved
 
     def gap(self) -> arb:
         """R_L - R <= 1/2 E[q (b^2 T + lam |g|^2)]."""
@@ -192,8 +205,17 @@ class Region:
         of, mean = self.averages.of, self.averages.mean
         d, lam, mu, b, eps = of.dimension, self.largest, self.averages.mu, self.factor, self.error
         whole, square = root(arb(d * (d + 2))), root(mean(1, of.square))
-        n1 = eps * (mu * whole + square) + b * (mu * square + root(mean(0, of.fourth)))
         three, plain = root(arb(3)), root(arb(d + 2))
         mixed = (three * root(mean(1, of.whole))).min(plain * square + three * root(mean(1, of.product)))
-        n2 = eps * (plain * whole + three * root(mean(2, of.spread))) + b * mixed
-        return 3 * natural_power(lam * n1, 2) + natural_power(lam * lam * b * n2, 2)
+        n1 = (eps + b * mu) * square + b * root(mean(0, of.fourth))
+        n2 = b * (eps * three * root(mean(2, of.spread)) + b * mixed)
+        moved1 = self.moved * mu + self.centre_error * lam * self.radius
+        moved2 = b * self.moved + self.radius * self.centre_error
+
+        def together(first: arb, second: arb) -> arb:
+            """lam^2 (3 n_1^2 + lam^2 n_2^2) with so much more of |g|^2."""
+            found = natural_power(n1 + first * whole, 2) * 3 + natural_power(lam * (n2 + plain * second * whole), 2)
+            return lam * lam * found
+
+        near_centre = natural_power(root(self.centre_noise) + root(together(moved1, moved2)), 2)
+        return near_centre.min(together(eps * mu, eps * b))
