@@ -70,6 +70,7 @@ FILES = {
     "task.yaml": "covariance: [[1]]\nstart: {A: [[0]], b: 2}\nlength: 1000\n",
     "scores.yaml": "beta: 1/2\neta: 1\nlambda: 1\nd: 100\n",
     "chosen.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nindices: [0]\n",
+    "drawn.yaml": "covariance: [[1]]\nstart: {A: [[1/2]], b: 1/2}\nstep: 1\nsteps: 1\n",
     "near.yaml": "class: {dimension: 1, sigma: 1/4, query_radius: 1}\nstart: {U: 1/4, V: 1/4}\ntime: 1\n"
     "loss: {smoothness: 1, shape: convex, at_zero: 1/8}\n",
     "held-out.yaml": "parameters: {A: [[1]], b: 1}\nlargest: 8\nprobability: 1/4\n",
@@ -113,6 +114,7 @@ COMMANDS = {
     "singular-values": ["square.yaml", "tokens.npz --array matrix=tokens --hint float64 --above 1"],
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "spectral-distance": ["compared.yaml"],
+    "stochastic-descent": ["drawn.yaml --risk 0.2 --probability 0.1"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "observed-prompt": ["tokens.npz --radius 100"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],

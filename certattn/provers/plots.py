@@ -70,6 +70,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "singular-values": ("spectrum.singular_plot", "a histogram of the singular values, and what is stated of them"),
     "softmax-mean": ("attention.mean_plot", "the stated outputs among the values of the tokens"),
     "spectral-distance": ("spectrum.distance_plot", "a histogram of singular values with both laws"),
+    "stochastic-descent": ("training.stochastic_plot", "the risk of the tube step by step"),
     "theorem-4-3": ("bound_curves", "the bound of the distance against the length of the prompt"),
     "token-optimality": ("selection.optimality_plot", "keys, their scores and the best tokens"),
     "training-convergence": ("training.training_plot", "the risk along the run and its certified bound"),

@@ -62,6 +62,7 @@ ASKED = {
     "implicit bias of attention training": "selection-direction",
     "support vectors": "max-margin",
     "in-context learning length of prompts": "risk-transfer",
+    "how many training prompts": "stochastic-descent",
     "rank collapse": "singular-values",
     "Kolmogorov distance of a spectrum": "spectral-distance",
     "Stieltjes transform": "equivalent-law",

@@ -124,7 +124,8 @@ EACH = {
     "regularization-path": "random", "risk-gap": "logistic-d2", "risk-transfer": "line-large-b",
     "selection-counterexample": "from-afar", "selection-direction": "seven-tokens-space",
     "selection-on-a-head": "authors-keys", "singular-values": "plane", "softmax-mean": "three-tokens",
-    "spectral-distance": "three-tokens-truncated", "theorem-4-3": "flow-bounded", "token-optimality": "middle-token",
+    "spectral-distance": "three-tokens-truncated", "stochastic-descent": "line-four-steps",
+    "theorem-4-3": "flow-bounded", "token-optimality": "middle-token",
     "training-convergence": "small-outside", "typical-prompt": "gaussian-prompt-direction",
     "observed-prompt": "signs-1000", "universality-bound": "queries-3",
 }  # fmt: skip

@@ -230,6 +230,6 @@ NAMES = (
     "max-margin normalizer-bound not-marchenko-pastur observed-prompt output-deviation output-mean-square output-tail "
     "proposition-3-1 proposition-3-4 regression-risk regularization-path risk-gap risk-transfer "
     "selection-counterexample selection-direction selection-on-a-head singular-values softmax-mean spectral-distance "
-    "theorem-4-3 token-optimality training-convergence typical-prompt universality-bound"
+    "stochastic-descent theorem-4-3 token-optimality training-convergence typical-prompt universality-bound"
 )
 KINDS = tuple(NAMES.split())

@@ -44,6 +44,7 @@ from tools.truth.selection_direction import judge_direction
 from tools.truth.selection_on_a_head import judge_head
 from tools.truth.singular_values import judge_singular_values
 from tools.truth.spectral_distance import judge_distance, judge_not_marchenko_pastur
+from tools.truth.stochastic_descent import judge_drawn
 from tools.truth.theorem_4_3 import judge_class_training
 from tools.truth.token_optimality import judge_optimality
 from tools.truth.training_convergence import judge_training
@@ -92,6 +93,7 @@ JUDGES: dict[str, Judge] = {
     "singular-values": judge_singular_values,
     "softmax-mean": _all_of(mean_comparisons),
     "spectral-distance": judge_distance,
+    "stochastic-descent": judge_drawn,
     "theorem-4-3": judge_class_training,
     "token-optimality": judge_optimality,
     "training-convergence": judge_training,

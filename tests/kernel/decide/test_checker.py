@@ -523,6 +523,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "singular-values",
         "softmax-mean",
         "spectral-distance",
+        "stochastic-descent",
         "theorem-4-3",
         "token-optimality",
         "training-convergence",
