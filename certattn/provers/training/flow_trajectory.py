@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.proof import Outcome, Proof
+from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -282,10 +282,11 @@ class _Setting:
         stated = self.draft.read(THEOREM.read, {"points": points}, self.stated_order)
         proof = Proof(list(obligations(stated)))
         proof.ask(proof.obligations, bits)
-        for name, answer in proof.answers.items():
-            if name.endswith(_PLACES) and answer.outcome is not Outcome.PROVED:
-                raise NotProvedError(f"{name} is {answer.outcome.value}; expected a larger radius (--radius)")
-        return _Sides({name: answer.left for name, answer in proof.answers.items()})
+        sides: dict[str, tuple[Any, Any]] = {name: (each.left, each.right) for name, each in proof.answers.items()}
+        for name, (left, right) in sides.items():
+            if name.endswith(_PLACES) and (arb(left) <= arb(right)) is not True:
+                raise NotProvedError(f"{name} is not proved; expected a larger radius (--radius)")
+        return _Sides({name: left for name, (left, _) in sides.items()})
 
 
 def _entry(text: str) -> tuple[int, int] | None:
