@@ -147,7 +147,7 @@ def check_errors(kernel: Kernel) -> Iterator[Check]:
     module, tokens = kernel.class_region, _Tokens()
     kept, always = (list(map(plain, part)) for part in (tokens.kept(), tokens.always(None, None, None)))
     length, t, eta = map(SymbolicNumber, (LENGTH, T, ETA))
-    region, proof = _region(kernel, _Bounded()), module.Proof(length, t, eta, None)
+    region, proof = _region(kernel, _Bounded()), module.Numbers(length, t, eta, None)
     score = (SIGMA * U * RADIUS) ** 2
     depth = LENGTH * T**2 * sympy.exp(-2 * score) / 2
     square = _polynomial(kept, score) * sympy.exp(2 * score) / (LENGTH * (1 - T) ** 2) + _polynomial(
@@ -167,7 +167,7 @@ def check_errors(kernel: Kernel) -> Iterator[Check]:
         A, B = mean(kept, power, rate), mean(always, power, rate)
         return (A / (1 - T) ** 2 + 2 * B / (sympy.E * T**2)) / LENGTH
 
-    proof = module.Proof(length, t, eta, SymbolicNumber(1))
+    proof = module.Numbers(length, t, eta, SymbolicNumber(1))
     yield equal("errors, theta = 1", plain(region.error_square(tokens, 2, proof)), bound(2, sympy.Integer(2)))
     biased = 2 * unit**2 * bound(4, sympy.Integer(4)) / LENGTH
     yield equal("biases, theta = 1", plain(region.bias_square(tokens, 2, proof)), biased)
@@ -175,7 +175,7 @@ def check_errors(kernel: Kernel) -> Iterator[Check]:
     fourth = (2 * A / (1 - T) ** 4 + 8 * B / (sympy.E * T**2) ** 2) / LENGTH**2
     yield equal("squares, theta = 1", plain(region.error_fourth(tokens, 2, proof)), fourth)
     half = sympy.Rational(1, 2)
-    proof = module.Proof(length, t, eta, SymbolicNumber(half))
+    proof = module.Numbers(length, t, eta, SymbolicNumber(half))
 
     def root(power: int) -> Expr:
         A, B = mean(kept, power, sympy.Integer(2)), mean(always, power, sympy.Integer(2))

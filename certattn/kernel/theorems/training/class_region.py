@@ -132,7 +132,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Proof:
+class Numbers:
     """With which numbers errors are bounded; theta where queries are sub-Gaussian."""
 
     length: int
@@ -179,7 +179,7 @@ class Region:
         """h: e^{-h} bounds the probability that the mean of the weights falls short, where |z| is bounded."""
         return length * arb(t) ** 2 * (-2 * self.largest_score()).exp() / 2
 
-    def error_square(self, tokens: Tokens, power: int, proof: Proof) -> arb:
+    def error_square(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
         """E |z|^power |error|^2 of a mean over the tokens."""
         if proof.theta is not None:
             return self._over_queries(tokens, power, 2 * proof.theta, proof.theta, proof)
@@ -188,7 +188,7 @@ class Region:
         always = Scored(self.queries, unit, power, fmpq(0)).mean(tokens.always(arb(length).log(), t, proof.eta))
         return kept / (length * (1 - t) ** 2) + always * (-self.shortfall(length, t)).exp()
 
-    def bias_square(self, tokens: Tokens, power: int, proof: Proof) -> arb:
+    def bias_square(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
         """E_z |z|^power |E error|^2: |E error|^2 <= E |error|^2 min(1, (e^{2 s^2} - 1) / L)."""
         theta, log_length = proof.theta, arb(proof.length).log()
         if theta is None:
@@ -196,7 +196,7 @@ class Region:
         plain, raised = (self._over_queries(tokens, power + more, 4 * theta, theta, proof) for more in (0, 2))
         return ((1 - theta) * plain + 2 * theta * (self.sigma * self.U) ** 2 * raised) * (-theta * log_length).exp()
 
-    def error_fourth(self, tokens: Tokens, power: int, proof: Proof) -> arb:
+    def error_fourth(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
         """E_z |z|^power (E |error|^2)^2."""
         if proof.theta is None:
             return self.error_square(tokens, 0, proof) ** 2 * self.queries.moment(power, arb(0))
@@ -207,7 +207,7 @@ class Region:
         apart = 2 * kept / (1 - t) ** 4 + 8 * always / (arb(1).exp() * t**2) ** 2
         return (arb(theta) * (apart.log() - 2 * log_length) + (1 - arb(theta)) * always.log()).exp()
 
-    def _over_queries(self, tokens: Tokens, power: int, rate: fmpq, theta: fmpq, proof: Proof) -> arb:
+    def _over_queries(self, tokens: Tokens, power: int, rate: fmpq, theta: fmpq, proof: Numbers) -> arb:
         scored = Scored(self.queries, self.sigma * self.U, power, rate)
         return class_bound(arb(proof.length), tokens, scored, theta, proof.t, proof.eta)
 

@@ -35,7 +35,7 @@ from certattn.kernel.document.schema import (
     some_of,
 )
 from certattn.kernel.mathematics.class_errors import Covariance, Mean
-from certattn.kernel.theorems.training.class_region import Bounded, Proof, Region, Scatter, SubGaussian
+from certattn.kernel.theorems.training.class_region import Bounded, Numbers, Region, Scatter, SubGaussian
 
 DIMENSION = Field("dimension", Count(1), "dimension d of the tokens")
 SIGMA = Field("sigma", Rational(above=0), "the laws of tokens are centred and sigma-sub-Gaussian")
@@ -154,7 +154,7 @@ class Training:
     def gap(self, near: Region, force: arb, slope: arb) -> arb:
         """How much the gradients of R_L and R differ: |l'| of T_L times the error of DT, and |DT| times that of l'."""
         given, hint = self.stated.given, self.stated.hint
-        proof = Proof(given[LENGTH], hint[FALL], hint[ETA], hint.get(THETA))
+        proof = Numbers(given[LENGTH], hint[FALL], hint[ETA], hint.get(THETA))
         variance, d, V = near.sigma**2, near.dimension, near.V
         tokens, smoothness = Mean(variance, fmpq(1), fmpq(d)), given[LOSS][SMOOTHNESS]
         mean = near.error_square(tokens, 0, proof)

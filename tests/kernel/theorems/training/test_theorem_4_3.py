@@ -15,7 +15,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.class_errors import Covariance, Mean
 from certattn.kernel.theorems.training import class_region, theorem_4_3
-from certattn.kernel.theorems.training.class_region import Bounded, Proof, Region, Scatter, SubGaussian
+from certattn.kernel.theorems.training.class_region import Bounded, Numbers, Region, Scatter, SubGaussian
 from certattn.kernel.theorems.training.theorem_4_3 import Training, read
 from tools.bench.theorem_4_3 import Case, Prompts, apart, descent, flow
 
@@ -96,7 +96,7 @@ def test_errors_and_biases_of_prompts_are_below_the_bounds(name: str) -> None:
         error, spread = means - mean, variances - variance
         scatter = spread + error**2
         region = Region(Bounded(fmpq(1)), fmpq(1), 1, arb(tilt), arb(1))
-        proof = Proof(30, fmpq(2, 5), fmpq(7, 10), None)
+        proof = Numbers(30, fmpq(2, 5), fmpq(7, 10), None)
         tokens = Mean(fmpq(1), fmpq(1), fmpq(1))
         with working_precision(64):
             assert prompts.chances @ error**2 <= region.error_square(tokens, 0, proof)
@@ -134,7 +134,7 @@ def test_biases_over_gaussian_queries_are_below_the_bounds() -> None:
     means = np.array([prompts.moments(U * z)[0] - alone.moments(U * z)[0] for z in nodes])
     squares = means**2 @ prompts.chances
     for theta in (fmpq(1), fmpq(1, 2)):
-        proof = Proof(length, fmpq(3, 5), fmpq(7, 10), theta)
+        proof = Numbers(length, fmpq(3, 5), fmpq(7, 10), theta)
         with working_precision(64):
             assert weights @ (means @ prompts.chances) ** 2 <= region.bias_square(tokens, 0, proof)
             assert weights @ (nodes**2 * squares**2) <= region.error_fourth(tokens, 2, proof)
