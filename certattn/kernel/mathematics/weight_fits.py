@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from flint import arb, fmpq
@@ -74,6 +75,12 @@ class WeightFit:
     last: int | None
     q: Fit
     k: Fit
+
+    @cached_property
+    def terms(self) -> list[tuple[fmpq, fmpq, fmpq]]:
+        """Rates of the sums near q and k, each with the factors there."""
+        q, k = ({r: c for c, r in each.near.terms} for each in (self.q, self.k))
+        return [(r, q.get(r, fmpq(0)), k.get(r, fmpq(0))) for r in sorted({*q, *k})]
 
 
 def nodes(spacing: fmpq, reach: int) -> list[fmpq]:

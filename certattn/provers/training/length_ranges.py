@@ -197,9 +197,9 @@ class Fitter:
 
     def fit(self, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
-        q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
+        q1, k1, rough, q2, k2, _ = (*self._columns(first), *self._columns(last))
         low = np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2)
-        ends = (q2, q1), (low, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2)
+        ends = (q2 - rough, q1 + rough), (low - 6 * rough, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2 + 6 * rough)
         after = np.append(q1[1:], q1[-1])
         pairs = []
         for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
@@ -214,9 +214,11 @@ class Fitter:
         found.sort(key=lambda one: float(self._weights @ one.need))
         return min((self._with_error(one) for one in found[:_TRIED]), key=lambda one: one[0])[1]
 
-    def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
+    def _columns(self, length: int | None) -> tuple[Floats, Floats, Floats]:
+        """q and kappa, and how far both together may be off."""
         column = self._table.column(length)
-        return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
+        means = np.array([[float(x.mid()) for x in row] for row in column])
+        return means[:, 0], means[:, 1], np.array([2 * sum(float(x.rad()) for x in row) for row in column])
 
     def _near(self, rates: Floats, low: Floats, high: Floats, most: float) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))

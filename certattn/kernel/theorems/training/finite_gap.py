@@ -26,11 +26,10 @@ with S_i the part of dG/da_i by way of v. All these means grow with every |a_i| 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
-from math import comb
 
 from flint import arb, fmpq
 
@@ -71,28 +70,27 @@ class Jet:
     def __add__(self, other: Jet) -> Jet:
         return Jet(self.order, {key: part + other.parts[key] for key, part in self.parts.items()})
 
-
-def _keys(size: int, order: int) -> list[tuple[int, ...]]:
-    return [key for n in range(order + 1) for key in combinations_with_replacement(range(size), n)]
+@cache
+def _steps(size: int, order: int) -> list[tuple[tuple[int, ...], int, int, int]]:
+    """Of each key: itself, where it is without its last variable, which one that is, and how often it is there."""
+    keys = [key for n in range(order + 1) for key in combinations_with_replacement(range(size), n)]
+    at = {key: index for index, key in enumerate(keys)}
+    return [(key, at[key[: -key.count(key[-1])]], key[-1], key.count(key[-1])) for key in keys[1:]]
 
 
 def infinite_risk(of: Spectrum, a: Sequence[arb], b: arb, order: int) -> Jet:
     """R = 1/2 T + sum n_i (1/2 b^2 sigma_i^3 a_i^2 - b sigma_i^2 a_i)."""
-    pure = [[-n * s * s * x, -n * s * s, arb(0), arb(0)] for (s, n), x in zip(of, a, strict=True)]
-    square = [[n * s**3 * x * x / 2, n * s**3 * x, n * s**3, arb(0)] for (s, n), x in zip(of, a, strict=True)]
-    flat = [[arb(1), arb(0), arb(0), arb(0)]] * len(a)
-    found = _Products(flat, arb(0), square, pure).jet(b, order)
+    flat = [arb(0)] * 4
+    squares = [[n * s**3 * x * x / 2, n * s**3 * x, n * s**3, arb(0)] for (s, n), x in zip(of, a, strict=True)]
+    plain = [[-n * s * s * x, -n * s * s, arb(0), arb(0)] for (s, n), x in zip(of, a, strict=True)]
+    found = _jet([_Products([flat] * len(a), arb(0), squares, plain)], len(a), b, order)
     found.parts[()] += of.trace / 2
     return found
 
 
 def fitted_gap(of: Spectrum, fit: WeightFit, a: Sequence[arb], b: arb, order: int) -> Jet:
     """G. Not finite where a mean does not exist."""
-    spreads, plain = ({r: c for c, r in each.near.terms} for each in (fit.k, fit.q))
-    found = Jet(order, {key: arb(0) for key in _keys(len(a) + 1, order)})
-    for r in sorted({*plain, *spreads}):
-        found += _term(of, r, plain.get(r, fmpq(0)), spreads.get(r, fmpq(0)), a).jet(b, order)
-    return found
+    return _jet([_term(of, r, c, k, a) for r, c, k in fit.terms], len(a), b, order)
 
 
 @dataclass(frozen=True)
@@ -107,37 +105,35 @@ class _Products:
     squares: list[list[arb]]
     plain: list[list[arb]]
 
-    def jet(self, b: arb, order: int) -> Jet:
-        p = len(self.factors)
-        X = self.constant + sum((x[0] for x in self.squares), arb(0))
-        Y = sum((y[0] for y in self.plain), arb(0))
-        whole = [b * (b * X + Y), 2 * b * X + Y, 2 * X, arb(0)]
-        parts = [
-            [[b * (b * x + y), 2 * b * x + y, 2 * x, arb(0)] for x, y in zip(xs, ys, strict=True)]
-            for xs, ys in zip(self.squares, self.plain, strict=True)
-        ]
-        found = {}
-        for key in _keys(p + 1, order):
-            times = [key.count(i) for i in range(p)]
-            along = key.count(p)
-            others = [self.factors[i][n] for i, n in enumerate(times)]
-            total = _product(others) * whole[along]
-            for i, n in enumerate(times):
-                if n > 0:
-                    rest = _product(x for j, x in enumerate(others) if j != i)
-                    inner = sum(
-                        (comb(n, m) * self.factors[i][n - m] * parts[i][m][along] for m in range(1, n + 1)), arb(0)
-                    )
-                    total += rest * inner
-            found[key] = total
-        return Jet(order, found)
+
+def _jet(terms: Sequence[_Products], size: int, b: arb, order: int) -> Jet:
+    """Of the sum of the terms. What b^2 and what b comes with is a sum and a product: the rule of Leibniz."""
+    steps = _steps(size, order)
+    squares, plain = ([arb(0)] * (len(steps) + 1) for _ in range(2))
+    for term in terms:
+        X = sum((x[0] for x in term.squares), term.constant)
+        Y = sum((y[0] for y in term.plain), arb(0))
+        moved = [[_leibniz(d, row) for d, row in zip(term.factors, rows, strict=True)] for rows in (term.squares, term.plain)]
+        # Relative derivatives of D, and what is left of those of D X and D Y without D's times X and Y.
+        products, xs, ys = [arb(1)], [arb(0)], [arb(0)]
+        for _, before, i, n in steps:
+            rest, d = products[before], term.factors[i][n]
+            products.append(rest * d)
+            xs.append(xs[before] * d + rest * moved[0][i][n])
+            ys.append(ys[before] * d + rest * moved[1][i][n])
+        for index, D in enumerate(products):
+            squares[index] += D * X + xs[index]
+            plain[index] += D * Y + ys[index]
+    found = {}
+    for key, x, y in zip([(), *(key for key, *_ in steps)], squares, plain, strict=True):
+        for along, value in enumerate((b * (b * x + y), 2 * b * x + y, 2 * x, arb(0))[: order - len(key) + 1]):
+            found[(*key, *[size] * along)] = value
+    return Jet(order, found)
 
 
-def _product(numbers: Iterable[arb]) -> arb:
-    total = arb(1)
-    for x in numbers:
-        total *= x
-    return total
+def _leibniz(d: Sequence[arb], x: Sequence[arb]) -> list[arb]:
+    """Derivatives of the product less those of the first factor, d, which is 1 here, times x."""
+    return [arb(0), x[1], 2 * d[1] * x[1] + x[2], 3 * (d[2] * x[1] + d[1] * x[2]) + x[3]]
 
 
 def _term(of: Spectrum, r: fmpq, c: fmpq, k: fmpq, a: Sequence[arb]) -> _Products:

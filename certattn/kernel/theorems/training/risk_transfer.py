@@ -297,7 +297,7 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
         _read_span(values, asserts)
         q, k_sum = _read_sums(values[SUMS], values[ERRORS])
         found.append(Range(WeightFit(first, last, q, k_sum), values[SPAN], values[CUTS]))
-        first = last if last is not None else first
+        first = last + 1 if last is not None else first
     return Ranges(found, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
 
 
