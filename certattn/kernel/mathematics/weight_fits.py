@@ -25,6 +25,7 @@ from itertools import pairwise
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import N
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, Transforms
 from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVEX, MOST_CONCAVE, MOST_CONVEX, kappa
 
@@ -79,7 +80,12 @@ class WeightFit:
         """Rates, each with the factors in f, which is near q, and in SUM f - REST h, which is near q + 6 kappa."""
         f, h = ({r: c for c, r in each.near.terms} for each in (self.q, self.w))
         found = [(r, f.get(r, fmpq(0)), h.get(r, fmpq(0))) for r in sorted({*f, *h})]
-        return [(r, c, SUM * c - REST * other) for r, c, other in found]
+        return [(r, c, spread_of(c, other)) for r, c, other in found]
+
+
+def spread_of(q: N, w: N) -> N:
+    """k = q + 6 kappa."""
+    return SUM * q - REST * w
 
 
 def nodes(spacing: fmpq, reach: int) -> list[fmpq]:

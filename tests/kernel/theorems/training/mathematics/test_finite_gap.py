@@ -50,8 +50,8 @@ SHORT = WeightFit(
         terms(("0.005121", "0.291"), ("0.005947", "0.1455"), ("0.02662", "0")),
     ),
     Fit(
-        terms(("0.8448", "0"), ("0.06382", "-0.0625"), ("-0.5355", "-0.25"), ("-0.3693", "-1"), ("0.1442", "-2")),
-        terms(("0.04419", "0.291"), ("0.1178", "0.1455"), ("0.04413", "0")),
+        terms(("0.583", "0"), ("-0.2936", "-0.0625"), ("-0.2459", "-0.25"), ("0.1762", "-1"), ("-0.08414", "-2")),
+        terms(("0.01039", "0.291"), ("0.02769", "0.1455"), ("0.01038", "0")),
     ),
 )
 PLACES = [
@@ -75,6 +75,12 @@ def spectrum(sigma: Sequence[float], counts: Sequence[int]) -> Spectrum:
 def values(of: ExponentialSum) -> Function:
     pairs = [(int(c.p) / int(c.q), int(r.p) / int(r.q)) for c, r in of.terms]
     return lambda v: sum((c * np.exp(r * v) for c, r in pairs), np.zeros_like(v))
+
+
+def of_k(fit: WeightFit) -> Function:
+    """Near q + 6 kappa = 7/3 q - 4/3 (q - 9/2 kappa)."""
+    q, w = values(fit.q.near), values(fit.w.near)
+    return lambda v: 7 / 3 * q(v) - 4 / 3 * w(v)
 
 
 # -- means over chi-squared laws, by the trapezoid rule in the logarithm
@@ -152,7 +158,7 @@ def test_lower_orders_are_parts_of_higher_ones(sigma: list[float], counts: list[
 def test_the_closed_form_is_the_mean(sigma: list[float], counts: list[int], a: list[float], b: float) -> None:
     of, x, s, n = spectrum(sigma, counts), [arb(each) for each in a], np.array(sigma), np.array(counts)
     found = fitted_gap(of, SHORT, x, arb(b), 0).along()
-    truth = gap(s, counts, np.array([*a, b]), values(SHORT.q.near), values(SHORT.k.near))
+    truth = gap(s, counts, np.array([*a, b]), values(SHORT.q.near), of_k(SHORT))
     assert abs(float(found) - truth) < 1e-7
     infinite = (n * s * (1 - b * s * np.array(a)) ** 2).sum() / 2
     assert abs(float(infinite_risk(of, x, arb(b), 0).along()) - infinite) < 1e-12
@@ -197,7 +203,7 @@ def test_prompts_of_a_length_keep_to_the_rest(
     sigma: list[float], counts: list[int], a: list[float], b: float, length: int, tool: Tool
 ) -> None:
     q, k = moments(tool, length)
-    error, spread = (lambda v: q(v) - values(SHORT.q.near)(v)), (lambda v: k(v) - values(SHORT.k.near)(v))
+    error, spread = (lambda v: q(v) - values(SHORT.q.near)(v)), (lambda v: k(v) - of_k(SHORT)(v))
     point, s = np.array([*a, b]), np.array(sigma)
     bounds = rest(spectrum(sigma, counts), SHORT, [arb(x) for x in a], arb(b))
 
@@ -211,7 +217,7 @@ def test_prompts_of_a_length_keep_to_the_rest(
 
 
 # Large sums near the moments: of the two bounds the one that takes any error for possible is smaller.
-STEEP = WeightFit(6, 8, Fit(terms(("90", "-0.25")), SHORT.q.error), Fit(terms(("90", "-0.5")), SHORT.k.error))
+STEEP = WeightFit(6, 8, Fit(terms(("90", "-0.25")), SHORT.q.error), Fit(terms(("90", "-0.5")), SHORT.w.error))
 
 
 @EACH
@@ -230,7 +236,8 @@ def test_any_error_keeps_to_the_rest(
                 return np.tanh(20 * (v - where)) * values(fit.q.error)(v)
 
             def spread(v: Array) -> Array:
-                return sign * np.tanh(20 * (v - where)) * values(fit.k.error)(v)
+                other = sign * np.tanh(20 * (v - where)) * values(fit.w.error)(v)
+                return 7 / 3 * error(v) - 4 / 3 * other
 
             return gap(s, counts, at, error, spread)
 
