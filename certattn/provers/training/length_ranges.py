@@ -47,6 +47,8 @@ _FARTHER = 1.3
 _GRID, _ZOOMS = 24, 4
 # A path is at least so long: what comes soon after its end is met as well.
 _LEAST_TIME = 0.25
+# No tube is followed for so long: a flow that is still next to a saddle then is given up.
+_LONGEST_TIME = 100
 # Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
 _SHARE, _FLOOR, _LAWSON, _SLOW = 0.005, 1.0, 10, 0.1
 # Of the largest rate times the largest distance of nodes, half.
@@ -111,7 +113,7 @@ class Path:
         for _ in range(200_000):
             left = point[-1] * values * point[:-1] - 1
             risk = float((counts * values * left**2).sum() / 2)
-            if until(risk) and time >= _LEAST_TIME:
+            if (until(risk) and time >= _LEAST_TIME) or time > _LONGEST_TIME:
                 break
             slope = -(values**2) * point[-1] * left, -(counts * values**2 * point[:-1] * left).sum()
             step = min(1 / 64, 0.2 / _stiffness(values, counts, point))

@@ -186,6 +186,11 @@ class _Finder:
     def at_length(self, length: int) -> tuple[int, list[Reached]]:
         """From the given length on, with the risk, or about the smallest that is proved. Raises NotProvedError."""
         ranges = self._between(length, _most(length))
+        # Its flow may go far from that over infinite prompts.
+        ranges.at_first(length, self._goal or fmpq(0))
+        self._path = ranges.path
+        if (self._path.reach, self._path.spacing) != (self._reach, self._spacing):
+            ranges = self._between(length, _most(length))
         if self._goal is not None:
             found = ranges.from_on(length, self._goal, _most(length))
             if found is None:
@@ -207,6 +212,8 @@ class _Finder:
     def stated(self, found: list[Reached]) -> tuple[dict[str, Plain], dict[str, Plain]]:
         """What is asserted, and the witness."""
         assert self._goal is not None
+        if not self._stated.known_at_the_start:
+            self._require_falling(found[-1].range)
         until = self._time or max(each.range.time for each in found)
         asserts: dict[str, Plain] = {"risk": format_rational(self._goal), "time": format_rational(until)}
         distance = self._distance(found, until)
@@ -217,6 +224,16 @@ class _Finder:
             "reach": str(self._reach),
             "ranges": [_written(each.range) for each in found],
         }
+
+    def _require_falling(self, last: Range) -> None:
+        """Raises NotProvedError where the risk over infinite prompts may not tend to 0."""
+        alone = self._stated.flow(None)
+        *_, end = follow(alone, last.time, last.pieces)
+        if not end.is_proved or (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
+            raise NotProvedError(
+                f"at t = {describe(last.time)} the risk over infinite prompts is not known to tend to 0, as 2R is not "
+                "proved to be below tr Sigma; expected a smaller risk (--risk), which is reached later"
+            )
 
     def _distance(self, found: list[Reached], until: fmpq) -> arb | None:
         """Of the runs up to the time; None where not all are followed so long."""
@@ -232,10 +249,6 @@ class _Finder:
                 if not one.is_proved or not other.is_proved:
                     return None
                 worst = worst.max(one.apart(other, alone.counts))
-        if not self._stated.known_at_the_start:
-            end = infinite[found[-1].range.pieces - 1]
-            if (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
-                raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
         return worst
 
 
