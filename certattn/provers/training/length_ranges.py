@@ -65,14 +65,14 @@ _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
 # b^2 a part counts, as the flow contracts there.
 _CONTRACTING = 0.25
-_STEP = 1 / 14
-_FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
+_STEP = 1 / 11
+_FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
 # How much of 1/L the first range takes, how the others grow, at least and at most; from which multiple on the last is
 # tried, and by how much later ranges begin where those before are given up.
-_FIRST_SHARE, _GROWING, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 2, 0.7, 12, 1.015
+_FIRST_SHARE, _WIDE_SHARE, _GROWING, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1 / 10, 2, 0.7, 12, 1.015
 # The first length is sought with this part of the risk: those after it may do a little worse.
 _SPARE = fmpq(19, 20)
 # A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
@@ -342,8 +342,8 @@ class Ranges:
             self.path = replace(self.path, points=np.array(points))
             self._fitter = Fitter(self.path, self.table)
 
-    def over(self, first: int, last: int | None, goal: fmpq) -> Reached | None:
-        """The first time with the risk, or None."""
+    def over(self, first: int, last: int | None, goal: fmpq, learns: bool = False) -> Reached | None:
+        """The first time with the risk, or None; what `learns` fits later ones to its flow even then."""
         fit = self._fitter.fit(first, last)
         if (room(fit, self.table) >= 0) is not True:
             return None
@@ -364,7 +364,8 @@ class Ranges:
                 seen.append(float(risk.upper()))
                 if piece.last > self.path.time and _falls_too_slowly(seen, decimal(goal), count // _LOOK):
                     break
-        self._learn(points)
+        if learns or found is not None:
+            self._learn(points)
         return found
 
     def risks(self, first: int) -> Iterator[fmpq]:
@@ -383,15 +384,15 @@ class Ranges:
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
         """Whether a short range does, with some room."""
-        return self.over(first, first + int(first * _FIRST_SHARE), goal * _SPARE)
+        return self.over(first, first + int(first * _FIRST_SHARE), goal * _SPARE, learns=True)
 
     def from_on(self, first: int, goal: fmpq, most: int, latest: int | None = None) -> list[Reached] | None:
         """Ranges that cover every length from the first on, none of them longer than `most` before the last.
 
-        They may begin later, up to the latest.
+        They may begin later, up to the latest; a first length that is not about the least has wide ranges at once.
         """
         found: list[Reached] = []
-        share = _FIRST_SHARE
+        share = _FIRST_SHARE if latest is not None else _WIDE_SHARE
         while True:
             far = bool(found) and (share > 1 or first >= _LAST * found[0].range.fit.first)
             if far or first >= most:
