@@ -71,6 +71,7 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     read_positive(witness.get("travel", "1"))
     require(1 <= read_count(witness.get("pieces", "1")) <= 10_000, "pieces")
     if empirical:
+        require(not {"spacing", "reach", "ranges"} & set(witness), "ranges of lengths beside prompts")
         found = Prompts(given, size, folder).followed(np.array(A, float), float(b), float(time))
         return Judgement(Truth.FALSE if found > float(risk) * (1 + _CLOSE) + _TINY * _TINY else Truth.OPEN)
     require("lengths" not in given, "lengths")
@@ -110,7 +111,7 @@ def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> N
         if not last:
             until = read_number(each["until"])
             require(until.denominator == 1 and until >= first, "lengths that are left out")
-            first = int(until)
+            first = int(until) + (until == first)
 
 
 class Prompts:

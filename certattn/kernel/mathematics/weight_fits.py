@@ -1,38 +1,38 @@
 """Sums of exponentials near the moments of softmax weights, for every variance of the scores and a range of lengths.
 
-With q and kappa as in `weight_growth`, and k = q + 6 kappa, it is proved that for all v >= 0 and L_1 <= L <= L_2
+With q and kappa as in `weight_growth`, and w = q - 9/2 kappa, it is proved that for all v >= 0 and L_1 <= L <= L_2
 
-    |q(L, v) - f(v)| <= f_e(v),      |k(L, v) - g(v)| <= g_e(v)
+    |q(L, v) - f(v)| <= f_e(v),      |w(L, v) - h(v)| <= h_e(v)
 
-where f, g, f_e, g_e are sums of exponentials c e^(r v): with r <= 0 in f and g, and with c, r >= 0 in f_e and g_e.
+where f, h, f_e, h_e are sums of exponentials c e^(r v): with r <= 0 in f and h, and with c, r >= 0 in f_e and h_e.
 
-What is known at a length. q and q - 9/2 kappa fall with L (proved for `risk-gap`). So with q_1, kappa_1 at L_1 and
-q_2, kappa_2 at L_2, or 0 where the range has no end,
+What is known at a length. q and w fall with L (proved for `risk-gap`), so that both lie between those at L_1 and at
+L_2, or 0 where the range has no end.
 
-    q_2 <= q <= q_1,      7/3 q_2 + 6 kappa_1 - 4/3 q_1 <= k <= 7/3 q_1 + 6 kappa_2 - 4/3 q_2,      q_2 <= k.
-
-From node to node. Let h be the distance of two nodes. A function exceeds its chord by at most h^2/8 times a bound of
--F'', and falls short of it by at most h^2/8 times one of F''. With -13/12 q <= q'' <= q, -3/2 q <= kappa'' <= 5/8 q at
-the length L itself, q <= q_1 and q growing, that bounds the sides above at every v between nodes. Beyond the last node
-is q <= 1, k <= 7/3, and f_e, g_e grow while f and g are at most the sums of their terms' sizes.
+From node to node. Let d be the distance of two nodes. A function exceeds its chord by at most d^2/8 times a bound of
+-F'', and falls short of it by at most d^2/8 times one of F''. With -13/12 q <= q'' <= q, -3/2 q <= kappa'' <= 5/8 q at
+the length L itself, q at most that of L_1, and q growing, that bounds the sides above at every v between nodes. Beyond
+the last node 0 <= w <= q <= 1, and f_e, h_e grow while f and h are at most the sums of their terms' sizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.functions import N
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE, PowerSums, Transforms
 from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVEX, MOST_CONCAVE, MOST_CONVEX, kappa
 
-# k <= 7/3 q, and k - 7/3 q grows with L by at most 4/3 of what q falls by.
-SUM, REST = fmpq(7, 3), fmpq(4, 3)
-# Minus the second derivative of q and of k, and these themselves, are at most these times q.
-BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + 6 * KAPPA_CONCAVE, MOST_CONVEX + 6 * KAPPA_CONVEX)
+# w = q - SHARE kappa, so that q + 6 kappa = SUM q - REST w.
+SHARE, SUM, REST = fmpq(9, 2), fmpq(7, 3), fmpq(4, 3)
+# Minus the second derivative of q and of w, and these themselves, are at most these times q.
+BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + SHARE * KAPPA_CONVEX, MOST_CONVEX + SHARE * KAPPA_CONCAVE)
 # Steps between nodes grow to so many times the first.
 _WIDEST = 8
 # The moments are computed to so many bits.
@@ -68,12 +68,24 @@ class Fit:
 
 @dataclass(frozen=True)
 class WeightFit:
-    """Of q and of k, for the lengths from `first` to `last`, or all from `first` on."""
+    """Of q and of w, for the lengths from `first` to `last`, or all from `first` on."""
 
     first: int
     last: int | None
     q: Fit
-    k: Fit
+    w: Fit
+
+    @cached_property
+    def terms(self) -> list[tuple[fmpq, fmpq, fmpq]]:
+        """Rates, each with the factors in f, which is near q, and in SUM f - REST h, which is near q + 6 kappa."""
+        f, h = ({r: c for c, r in each.near.terms} for each in (self.q, self.w))
+        found = [(r, f.get(r, fmpq(0)), h.get(r, fmpq(0))) for r in sorted({*f, *h})]
+        return [(r, c, spread_of(c, other)) for r, c, other in found]
+
+
+def spread_of(q: N, w: N) -> N:
+    """k = q + 6 kappa."""
+    return SUM * q - REST * w
 
 
 def nodes(spacing: fmpq, reach: int) -> list[fmpq]:
@@ -110,7 +122,7 @@ class WeightTable:
 
 @dataclass(frozen=True)
 class _Known:
-    """Ends between which q, or k, is at a node for every length of the range, and q_1 there."""
+    """Ends between which q, or w, is at a node for every length of the range, and the largest q there."""
 
     least: arb
     most: arb
@@ -118,24 +130,22 @@ class _Known:
 
 
 def room(fit: WeightFit, table: WeightTable) -> arb:
-    """What is left of f_e and g_e where least is left; both bounds are proved where it is at least 0."""
+    """What is left of f_e and h_e where least is left; both bounds are proved where it is at least 0."""
     at = table.nodes
     ends = zip(table.column(fit.first), table.column(fit.last), strict=True)
     known = [_known(*first, *last) for first, last in ends]
     worst = arb.pos_inf()
-    for index, of in enumerate((fit.q, fit.k)):
+    for index, of in enumerate((fit.q, fit.w)):
         for (v, first), (w, last) in pairwise(zip(at, (each[index] for each in known), strict=True)):
             worst = worst.min(_between(of, BENDS[index], v, w, first, last))
         end = arb(at[-1])
-        worst = worst.min(of.error.at(end) - of.near.size(end) - (SUM if index else 1))
+        worst = worst.min(of.error.at(end) - of.near.size(end) - 1)
     return worst
 
 
 def _known(q1: arb, kappa1: arb, q2: arb, kappa2: arb) -> tuple[_Known, _Known]:
-    """q and k at a node."""
-    low = (SUM * q2 + 6 * kappa1 - REST * q1).max(q2)
-    high = SUM * q1 + 6 * kappa2 - REST * q2
-    return _Known(q2, q1, q1), _Known(low, high, q1)
+    """q and w at a node."""
+    return _Known(q2, q1, q1), _Known(q2 - SHARE * kappa2, q1 - SHARE * kappa1, q1)
 
 
 def _between(of: Fit, bends: tuple[fmpq, fmpq], v: fmpq, w: fmpq, first: _Known, last: _Known) -> arb:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from certattn.kernel.mathematics.weight_fits import (
     BENDS,
+    SHARE,
     ExponentialSum,
     Fit,
     WeightFit,
@@ -28,24 +29,26 @@ from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
 
-# Rates of the sums, for variances of the scores of about 1; the first set that is as good as any is taken.
+# Rates of the sums, for variances of the scores of about 1: the same near q and k, as they cost once then.
 _RATES = (
-    (0, 1 / 8, 1 / 4, 1 / 2, 2),
-    (0, 1 / 16, 1 / 4, 1, 2),
-    (0, 1 / 16, 1 / 8, 1 / 4, 1),
-    (0, 1 / 8, 1 / 2, 2),
+    (0, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2),
+    (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2),
     (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1),
 )
 _SCALES = (1.0, 0.5, 0.25, 2.0)
 # Shares of laws that are so many times wider: what is above the distance is a mean over them.
 _WIDER = ((0.3, 1.8), (0.05, 3.0))
 # So many are looked at closely.
-_TRIED = 5
+_TRIED = 3
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
+# A flow may go on to variances that are so many times larger than those seen.
+_FARTHER = 1.3
 _GRID, _ZOOMS = 24, 4
 # A path is at least so long: what comes soon after its end is met as well.
 _LEAST_TIME = 0.25
+# No tube is followed for so long: a flow that is still next to a saddle then is given up.
+_LONGEST_TIME = 100
 # Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
 _SHARE, _FLOOR, _LAWSON, _SLOW = 0.005, 1.0, 10, 0.1
 # Of the largest rate times the largest distance of nodes, half.
@@ -53,23 +56,29 @@ _STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
+# Of moments, between two computations for other ranges of lengths.
+_CLOSE = 5e-6
 # Variances of the scores up to so many times their mean along a direction matter.
-_LIKELY, _LEAST_REACH, _MOST_REACH, _NARROW = 10, 2, 32, 0.4
+_LIKELY, _LEAST_REACH, _MOST_REACH = 10, 2, 32
+# Nodes are closer where they need not reach as far.
+_NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
 # b^2 a part counts, as the flow contracts there.
 _CONTRACTING = 0.25
-_STEP = 1 / 14
-_FINENESS = (10, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
+_STEP = 1 / 11
+_FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
 # How much of 1/L the first range takes, how the others grow, at least and at most; from which multiple on the last is
 # tried, and by how much later ranges begin where those before are given up.
-_FIRST_SHARE, _GROWING, _LEAST_SHARE, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1.6, 1 / 400, 0.7, 12, 1.015
+_FIRST_SHARE, _WIDE_SHARE, _GROWING, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1 / 10, 2, 0.7, 12, 1.015
 # The first length is sought with this part of the risk: those after it may do a little worse.
-_SPARE = fmpq(99, 100)
-# A tube in which the risk has not fallen for so many pieces, or half of all, is given up.
-_PATIENCE = 24
+_SPARE = fmpq(19, 20)
+# A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
+_RECENT = 1 / 3
+# A run of fewer pieces says nothing of where the flow goes.
+_LEAST_POINTS = 6
 
 
 def decimal(value: fmpq) -> float:
@@ -104,7 +113,7 @@ class Path:
         for _ in range(200_000):
             left = point[-1] * values * point[:-1] - 1
             risk = float((counts * values * left**2).sum() / 2)
-            if until(risk) and time >= _LEAST_TIME:
+            if (until(risk) and time >= _LEAST_TIME) or time > _LONGEST_TIME:
                 break
             slope = -(values**2) * point[-1] * left, -(counts * values**2 * point[:-1] * left).sum()
             step = min(1 / 64, 0.2 / _stiffness(values, counts, point))
@@ -133,7 +142,7 @@ class Path:
     @property
     def spacing(self) -> fmpq:
         """Of nodes up to there."""
-        return fmpq(1, 8 if self.largest > _NARROW else 16)
+        return _SPACINGS[self.reach > _NARROW]
 
     @cached_property
     def largest(self) -> float:
@@ -168,7 +177,7 @@ class _Near:
 
 
 class Fitter:
-    """Sums near q and q + 6 kappa for ranges of lengths, on a path."""
+    """Sums near q and q - 9/2 kappa for ranges of lengths, on a path."""
 
     def __init__(self, path: Path, table: WeightTable) -> None:
         self._table, self._path = table, path
@@ -177,7 +186,7 @@ class Fitter:
         self._gaps = np.maximum(np.append(gaps, 0), np.append(0, gaps))
         self._bend = self._gaps**2 / 8
         self._weights = self._law(path)
-        self._largest = path.largest
+        self._largest = _FARTHER * path.largest
         self._likely = decimal(fmpq(path.reach))
 
     def _law(self, path: Path) -> Floats:
@@ -197,28 +206,34 @@ class Fitter:
 
     def fit(self, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
-        q1, k1, q2, k2 = (np.array(x) for x in (*self._columns(first), *self._columns(last)))
-        low = np.maximum(7 / 3 * q2 + 6 * k1 - 4 / 3 * q1, q2)
-        ends = (q2, q1), (low, 7 / 3 * q1 + 6 * k2 - 4 / 3 * q2)
+        q1, w1, rough, q2, w2, _ = (*self._columns(first), *self._columns(last))
+        ends = (q2 - rough, q1 + rough), (w2 - rough, w1 + rough)
         after = np.append(q1[1:], q1[-1])
         pairs = []
         for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
             bend = self._bend * after
             pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
-        q, k = (self._best(low, high, most) for (low, high), most in zip(pairs, (1.0, 7 / 3), strict=True))
-        return WeightFit(first, last, q, k)
+        found = []
+        for scale in _SCALES:
+            for rates in _RATES:
+                rates = scale * np.array(rates)
+                found.append([self._near(rates, *pair) for pair in pairs])
+        found.sort(key=lambda both: sum(float(self._weights @ one.need) for one in both))
+        closely = [[self._with_error(one) for one in both] for both in found[:_TRIED]]
+        (_, q), (_, w) = min(closely, key=lambda both: both[0][0] + both[1][0])
+        return WeightFit(first, last, q, w)
 
-    def _best(self, low: Floats, high: Floats, most: float) -> Fit:
-        """Near what lies between two ends, and is at most so much beyond the nodes."""
-        found = [self._near(scale * np.array(rates), low, high, most) for scale in _SCALES for rates in _RATES]
-        found.sort(key=lambda one: float(self._weights @ one.need))
-        return min((self._with_error(one) for one in found[:_TRIED]), key=lambda one: one[0])[1]
-
-    def _columns(self, length: int | None) -> tuple[list[float], list[float]]:
+    def _columns(self, length: int | None) -> tuple[Floats, Floats, Floats]:
+        """q and w = q - 9/2 kappa, and how far they may be off."""
         column = self._table.column(length)
-        return [float(q.mid()) for q, _ in column], [float(kappa.mid()) for _, kappa in column]
+        q, kappa = (np.array([float(row[j].mid()) for row in column]) for j in (0, 1))
+        return (
+            q,
+            q - decimal(SHARE) * kappa,
+            np.array([_CLOSE + float(x.rad()) + 5 * float(y.rad()) for x, y in column]),
+        )
 
-    def _near(self, rates: Floats, low: Floats, high: Floats, most: float) -> _Near:
+    def _near(self, rates: Floats, low: Floats, high: Floats) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
         exact = [rounded(x) for x in self._balanced(basis, (low + high) / 2, (high - low) / 2)]
         factors = np.array([decimal(x) for x in exact])
@@ -226,7 +241,7 @@ class Fitter:
         above = high - near + self._bend * np.maximum(_at_most(bends), 0)
         below = near - low + self._bend * np.maximum(_at_most(-bends), 0)
         need = np.maximum(above, below) * _ROOM + 1e-9
-        need[-1] = max(need[-1], (most + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
+        need[-1] = max(need[-1], (1 + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
         terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
         return _Near(ExponentialSum(terms), need, 2e-4 * float(np.abs(factors) @ (rates + 0.1)))
 
@@ -254,7 +269,7 @@ class Fitter:
         """Of e^(g v) v^2, about, in units of v^2."""
         total = 0.0
         for row in self._path.variances():
-            tilts = 1 / np.maximum(1 - 2 * growth * row, 1e-3)
+            tilts = 1 / np.maximum(1 - 2 * growth * _FARTHER * row, 1e-3)
             total += float(np.prod(tilts ** (self._path.counts / 2)) * tilts.max() ** 2)
         return total
 
@@ -295,6 +310,15 @@ def _around(span: Floats, value: float) -> Floats:
     return np.linspace(low, high, _GRID)
 
 
+def _falls_too_slowly(seen: list[float], goal: float, most: int) -> bool:
+    """Whether the risk, falling as it has of late, is above the goal when it is looked at for the last time."""
+    since = max(1, round(len(seen) * _RECENT))
+    if since >= len(seen):
+        return False
+    slope = (seen[-1 - since] - seen[-1]) / since
+    return seen[-1] - slope * (most - len(seen)) > goal
+
+
 @dataclass(frozen=True)
 class Reached:
     """A range that is proved to have a risk at its end."""
@@ -307,29 +331,42 @@ class Ranges:
     """What can be proved of the lengths from one on, by the kernel's own tube."""
 
     def __init__(self, flow: Flow, path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq) -> None:
-        self._flow, self._path, self._horizon = flow, path, horizon
+        self._flow, self.path, self._horizon = flow, path, horizon
         self.table = WeightTable(path.spacing, path.reach, lengths)
         self._fitter = Fitter(path, self.table)
         self.duration = duration
 
-    def over(self, first: int, last: int | None, goal: fmpq) -> Reached | None:
-        """The first time with the risk, or None."""
+    def _learn(self, points: list[list[float]]) -> None:
+        """Fits are wanted where the flow of the last range was: it may go far from that over infinite prompts."""
+        if len(points) >= _LEAST_POINTS:
+            self.path = replace(self.path, points=np.array(points))
+            self._fitter = Fitter(self.path, self.table)
+
+    def over(self, first: int, last: int | None, goal: fmpq, learns: bool = False) -> Reached | None:
+        """The first time with the risk, or None; what `learns` fits later ones to its flow even then."""
         fit = self._fitter.fit(first, last)
         if (room(fit, self.table) >= 0) is not True:
             return None
         flow = replace(self._flow, fit=fit)
         count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
-        least, since = math.inf, 0
+        seen: list[float] = []
+        points = [[float(x.mid()) for x in flow.start]]
+        found = None
         for done, piece in enumerate(follow(flow, count * self.duration, count), start=1):
-            if not piece.is_proved or done - since > max(_PATIENCE, done // 2):
-                return None
+            if not piece.is_proved:
+                break
+            points.append([float(x.mid()) for x in piece.end])
             if done % _LOOK == 0:
                 risk = risk_bound(flow, piece)
                 if (risk <= goal) is True:
-                    return Reached(Range(fit, piece.last, done), risk)
-                if float(risk.upper()) < least:
-                    least, since = float(risk.upper()), done
-        return None
+                    found = Reached(Range(fit, piece.last, done), risk)
+                    break
+                seen.append(float(risk.upper()))
+                if piece.last > self.path.time and _falls_too_slowly(seen, decimal(goal), count // _LOOK):
+                    break
+        if learns or found is not None:
+            self._learn(points)
+        return found
 
     def risks(self, first: int) -> Iterator[fmpq]:
         """Goals to try, from a little more than the least risk that the shortest range is seen to have."""
@@ -347,15 +384,15 @@ class Ranges:
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
         """Whether a short range does, with some room."""
-        return self.over(first, first + max(1, first // 60), goal * _SPARE)
+        return self.over(first, first + int(first * _FIRST_SHARE), goal * _SPARE, learns=True)
 
     def from_on(self, first: int, goal: fmpq, most: int, latest: int | None = None) -> list[Reached] | None:
         """Ranges that cover every length from the first on, none of them longer than `most` before the last.
 
-        They may begin later, up to the latest.
+        They may begin later, up to the latest; a first length that is not about the least has wide ranges at once.
         """
         found: list[Reached] = []
-        share = _FIRST_SHARE
+        share = _FIRST_SHARE if latest is not None else _WIDE_SHARE
         while True:
             far = bool(found) and (share > 1 or first >= _LAST * found[0].range.fit.first)
             if far or first >= most:
@@ -364,12 +401,13 @@ class Ranges:
                     return [*found, last]
             if first >= most:
                 return None
-            until = min(most, max(first + 1, round(first / (1 - min(share, _MOST_SHARE)))))
+            until = min(most, int(first / (1 - min(share, _MOST_SHARE))))
             step = self.over(first, until, goal)
             if step is not None:
                 found.append(step)
-                first, share = until, share * _GROWING
-            elif share > _LEAST_SHARE and until > first + 1:
+                # As the kernel reads them: the next one has the end of this one as well, unless that is all it has.
+                first, share = until + (until == first), share * _GROWING
+            elif until > first:
                 share /= 2
             elif latest is not None and first < latest:
                 # What is shorter is left: the next lengths may do.

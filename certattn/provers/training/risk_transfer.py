@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ _LATEST = 1.5
 _FAR = 100_000
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
-_SHORTEST_TIME = fmpq(2)
+_SHORTEST_TIME = fmpq(8)
 
 
 def generate(
@@ -152,31 +151,32 @@ class _Finder:
         """As it is given."""
         return self._stated.given[LENGTH]
 
-    @cached_property
-    def _ranges(self) -> Ranges:
-        return self._between(_SHORTEST, _LONGEST)
-
     def _between(self, shortest: int, longest: int) -> Ranges:
         flow = self._stated.flow(None)
+        self._spacing, self._reach = self._path.spacing, self._path.reach
         return Ranges(flow, self._path, (shortest, longest), self._horizon, self._duration)
 
     def shortest(self) -> tuple[int, list[Reached]]:
         """The smallest length, about, from which on the risk is proved. Raises NotProvedError."""
         assert self._goal is not None
-        bad, good = _SHORTEST - 1, _SHORTEST
-        while self._ranges.at_first(good, self._goal) is None:
+        bad, good, ranges = _SHORTEST - 1, _SHORTEST, self._between(_SHORTEST, _LONGEST)
+        while ranges.at_first(good, self._goal) is None:
             bad, good = good, round(good * _FACTOR)
             if good > _LONGEST:
                 raise NotProvedError(
                     f"no risk <= {describe(self._goal)} could be proved for prompts of up to {_LONGEST} tokens; "
                     "expected a larger risk, a start nearer to a Bayes point, or more pieces"
                 )
+        # Where the flow of prompts of about that length goes is known now.
+        self._path = ranges.path
+        ranges = self._between(bad, good)
         while good > bad * _NEAR + 1:
             middle = max(bad + 1, round((bad * good) ** 0.5))
-            if self._ranges.at_first(middle, self._goal) is None:
+            if ranges.at_first(middle, self._goal) is None:
                 bad = middle
             else:
                 good = middle
+        self._path = ranges.path
         most = _most(good)
         found = self._between(good, most).from_on(good, self._goal, most, round(good * _LATEST))
         if found is not None:
@@ -186,6 +186,11 @@ class _Finder:
     def at_length(self, length: int) -> tuple[int, list[Reached]]:
         """From the given length on, with the risk, or about the smallest that is proved. Raises NotProvedError."""
         ranges = self._between(length, _most(length))
+        # Its flow may go far from that over infinite prompts.
+        ranges.at_first(length, self._goal or fmpq(0))
+        self._path = ranges.path
+        if (self._path.reach, self._path.spacing) != (self._reach, self._spacing):
+            ranges = self._between(length, _most(length))
         if self._goal is not None:
             found = ranges.from_on(length, self._goal, _most(length))
             if found is None:
@@ -207,16 +212,28 @@ class _Finder:
     def stated(self, found: list[Reached]) -> tuple[dict[str, Plain], dict[str, Plain]]:
         """What is asserted, and the witness."""
         assert self._goal is not None
+        if not self._stated.known_at_the_start:
+            self._require_falling(found[-1].range)
         until = self._time or max(each.range.time for each in found)
         asserts: dict[str, Plain] = {"risk": format_rational(self._goal), "time": format_rational(until)}
         distance = self._distance(found, until)
         if distance is not None:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
-            "spacing": format_rational(self._path.spacing),
-            "reach": str(self._path.reach),
+            "spacing": format_rational(self._spacing),
+            "reach": str(self._reach),
             "ranges": [_written(each.range) for each in found],
         }
+
+    def _require_falling(self, last: Range) -> None:
+        """Raises NotProvedError where the risk over infinite prompts may not tend to 0."""
+        alone = self._stated.flow(None)
+        *_, end = follow(alone, last.time, last.pieces)
+        if not end.is_proved or (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
+            raise NotProvedError(
+                f"at t = {describe(last.time)} the risk over infinite prompts is not known to tend to 0, as 2R is not "
+                "proved to be below tr Sigma; expected a smaller risk (--risk), which is reached later"
+            )
 
     def _distance(self, found: list[Reached], until: fmpq) -> arb | None:
         """Of the runs up to the time; None where not all are followed so long."""
@@ -232,10 +249,6 @@ class _Finder:
                 if not one.is_proved or not other.is_proved:
                     return None
                 worst = worst.max(one.apart(other, alone.counts))
-        if not self._stated.known_at_the_start:
-            end = infinite[found[-1].range.pieces - 1]
-            if (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
-                raise NotProvedError("over infinite prompts the risk is not known to tend to 0; expected another start")
         return worst
 
 
@@ -250,8 +263,8 @@ def _written(of: Range) -> dict[str, Plain]:
         **until,
         "time": format_rational(of.time),
         "pieces": str(of.pieces),
-        "sums": _rows(of.fit.q.near, of.fit.k.near),
-        "errors": _rows(of.fit.q.error, of.fit.k.error),
+        "sums": _rows(of.fit.q.near, of.fit.w.near),
+        "errors": _rows(of.fit.q.error, of.fit.w.error),
     }
 
 

@@ -165,35 +165,25 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_ranges(kernel: Kernel) -> Iterator[Check]:
-    """q + 6 kappa between what it is at the ends of a range, and how much it bends."""
-    q, low, high, kappa, drop = (positive_symbol(name) for name in ("q", "delta", "eps", "kappa", "rho"))
+    """q and w = q - 9/2 kappa between what they are at the ends of a range, and how much they bend; k by both."""
+    q, kappa = (positive_symbol(name) for name in ("q", "kappa"))
     fits = kernel.weight_fits
     q1, q2, kappa1, kappa2 = (positive_symbol(name) for name in ("q_1", "q_2", "kappa_1", "kappa_2"))
-    plain_q, spread = fits._known(*(SymbolicNumber(x) for x in (q1, kappa1, q2, kappa2)))
+    plain_q, other = fits._known(*(SymbolicNumber(x) for x in (q1, kappa1, q2, kappa2)))
     yield equal("q is between its values at the ends", [plain(plain_q.least), plain(plain_q.most)], [q2, q1])
-    # q = q_2 + delta = q_1 - eps, and q - 9/2 kappa falls by rho.
-    ninth = sympy.Rational(2, 9)
-    most = plain(spread.most).subs({q1: q + high, q2: q - low, kappa2: kappa - ninth * (low - drop)})
-    rest = sympy.Rational(7, 3) * high + 6 * ninth * drop
-    yield equal("k is below its upper bound by a sum of what is >= 0", most - (q + 6 * kappa), rest)
-    lower = _arguments(plain(spread.least), q2)
-    found = lower.subs({q1: q + high, q2: q - low, kappa1: kappa + ninth * (high - drop)})
-    rest = sympy.Rational(7, 3) * low + 6 * ninth * drop
-    yield equal("and above its lower one", q + 6 * kappa - found, rest)
-    yield equal("what both are compared with", [plain(plain_q.largest), plain(spread.largest)], [q1, q1])
+    ends = [x - sympy.Rational(9, 2) * y for x, y in ((q2, kappa2), (q1, kappa1))]
+    yield equal("and so is w", [plain(other.least), plain(other.most)], ends)
+    w = q - plain(fits.SHARE) * kappa
+    yield equal("k = 7/3 q - 4/3 w", q + 6 * kappa, plain(fits.spread_of(SymbolicNumber(q), SymbolicNumber(w))))
+    yield equal("what both are compared with", [plain(plain_q.largest), plain(other.largest)], [q1, q1])
     growth = kernel.weight_growth
     of_q = [plain(x) for x in (growth.MOST_CONCAVE, growth.MOST_CONVEX)]
     of_kappa = [plain(x) for x in (growth.KAPPA_CONCAVE, growth.KAPPA_CONVEX)]
-    bends = [of_q, [x + 6 * y for x, y in zip(of_q, of_kappa, strict=True)]]
-    yield equal("how much q and q + 6 kappa bend", [plain(list(pair)) for pair in fits.BENDS], bends)
+    # -w'' = -q'' + 9/2 kappa'': where kappa is convex w is concave.
+    bends = [of_q, [x + sympy.Rational(9, 2) * y for x, y in zip(of_q, reversed(of_kappa), strict=True)]]
+    yield equal("how much q and w bend", [plain(list(pair)) for pair in fits.BENDS], bends)
     h, x = positive_symbol("h"), real("x")
     yield equal("x (h - x) / 2 is at most h^2 / 8", h**2 / 8 - x * (h - x) / 2, (x - h / 2) ** 2 / 2)
-
-
-def _arguments(largest: Expr, known: Expr) -> Expr:
-    """The other one of which a maximum is."""
-    (other,) = (x for x in largest.args if x != known)
-    return other
 
 
 def check_tilt(kernel: Kernel) -> Iterator[Check]:
@@ -239,7 +229,7 @@ def check_closed_form(kernel: Kernel) -> Iterator[Check]:
     found = kernel.finite_gap._Products(
         numbers(factors), SymbolicNumber(D * constant), *map(numbers, (squares, others))
     )
-    jet = found.jet(SymbolicNumber(b), 3)
+    jet = kernel.finite_gap._jet([found], 2, SymbolicNumber(b), 3)
     for key in _keys(3):
         yield equal(f"the kernel's product along {key}", plain(jet.along(*key)), _along(whole, variables, key))
     yield from _term(kernel)
@@ -308,7 +298,8 @@ def _by_variance(kernel: Kernel) -> Iterator[Check]:
     groups, r = Groups.of(2), sympy.Symbol("r", negative=True)
     c, k = real("c"), real("k")
     D = _mass(groups, r)
-    fit = _fit(kernel, (c, r), (k, r), (sympy.Integer(0), r))
+    # Of h the factor with which 7/3 f - 4/3 h has the factor k.
+    fit = _fit(kernel, (c, r), ((7 * c - 3 * k) / 4, r), (sympy.Integer(0), r))
     of, at, b = groups.spectrum(kernel), numbers(list(groups.a)), SymbolicNumber(groups.b)
     for i, (s, a, chi) in enumerate(zip(groups.sigma, groups.a, groups.chi, strict=True)):
         found = plain(kernel.finite_gap._by_variance(of, fit, at, b, i))
@@ -316,11 +307,15 @@ def _by_variance(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"S_{i + 1}", found / D, wanted)
 
 
-def _fit(kernel: Kernel, q: tuple[Expr, Expr], k: tuple[Expr, Expr], *errors: tuple[Expr, Expr]) -> Any:
-    """Of one exponential each, c e^(rv); the errors of q and of k, or one for both."""
+def _fit(kernel: Kernel, q: tuple[Expr, Expr], w: tuple[Expr, Expr], *errors: tuple[Expr, Expr]) -> Any:
+    """Of one exponential each, c e^(rv); the errors of q and of w, or one for both."""
     fits = kernel.weight_fits
-    sums = [fits.ExponentialSum([tuple(numbers(list(term)))]) for term in (q, k, errors[0], errors[-1])]
-    return fits.WeightFit(2, None, fits.Fit(sums[0], sums[2]), fits.Fit(sums[1], sums[3]))
+    sums = [fits.ExponentialSum([tuple(numbers(list(term)))]) for term in (q, w, errors[0], errors[-1])]
+    found = fits.WeightFit(2, None, fits.Fit(sums[0], sums[2]), fits.Fit(sums[1], sums[3]))
+    # The kernel sorts the terms by their rates; here both sums have the same one.
+    c, other = (SymbolicNumber(term[0]) for term in (q, w))
+    vars(found)["terms"] = [(SymbolicNumber(q[1]), c, fits.spread_of(c, other))]
+    return found
 
 
 def check_distances(kernel: Kernel) -> Iterator[Check]:
@@ -353,24 +348,37 @@ def check_rest(kernel: Kernel) -> Iterator[Check]:
     found = kernel.finite_gap.rest(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b))
     D = {x: _mass(groups, x) for x in (r, growth)}
 
-    def left(of_P: Expr, of_K: Expr) -> Expr:
-        return D[growth] * groups.mean(e * of_P + e2 * of_K, growth)
+    def left(of_Q: Expr, of_K: Expr) -> Expr:
+        return D[growth] * groups.mean(e * of_Q + sympy.Rational(4, 3) * e2 * of_K, growth)
 
-    yield equal("|R_L - R - G|", plain(found.value), left(groups.P, groups.K))
-    slopes = [left(sympy.diff(groups.P, x), sympy.diff(groups.K, x)) for x in (*groups.a, groups.b)]
-    yield equal("its derivative along b", plain(found.gradient[2]), slopes[2])
+    # |Q| and |dQ/db| by the sizes of their coefficients.
+    b, trace = groups.b, sum(n * s for n, s in zip(groups.n, groups.sigma, strict=True))
+    Q = groups.P - sympy.Rational(7, 3) * groups.K
+    sizes = [b**2 * trace / 2, b * trace]
+    for s, a, chi in zip(groups.sigma, groups.a, groups.chi, strict=True):
+        parts = [
+            b * s**2 * a * (1 - sympy.Rational(7, 6) * b * s * a),
+            s**2 * a * (1 - sympy.Rational(7, 3) * b * s * a),
+        ]
+        yield equal("a coefficient of Q", sympy.diff(Q, chi), parts[0])
+        yield equal("and of dQ/db", sympy.diff(Q, chi, b), parts[1])
+        sizes = [size + abs(part) * chi for size, part in zip(sizes, parts, strict=True)]
+    yield equal("|R_L - R - G|", plain(found.value), left(sizes[0], groups.K))
+    yield equal("its derivative along b", plain(found.gradient[2]), left(sizes[1], sympy.diff(groups.K, b)))
     # The first group stands for each.
     s, a, n, chi = groups.sigma[0], groups.a[0], groups.n[0], groups.chi[0]
+    direct = b * s**2 * (1 - sympy.Rational(7, 3) * b * s * a)
+    yield equal("dQ/da_1 without v", sympy.diff(Q, a), direct * chi)
     size, weighted = plain(list(kernel.finite_gap._distances(n, SymbolicNumber(groups.tilts(growth)[0]))))
-    far = groups.b * s**2 * left(chi, sympy.Integer(0))
-    for factor, part in ((e, groups.P), (e2, groups.K)):
+    far = b * s**2 * left(chi, sympy.Integer(0))
+    for factor, part in ((e, sizes[0]), (sympy.Rational(4, 3) * e2, groups.K)):
         others, own = part.subs(chi, 0), sympy.diff(part, chi)
         means = groups.mean(others, growth) * size, own * weighted
         far += factor * D[growth] * sum(means) / a
     steep = chi * (groups.P + sympy.Rational(8, 3) * groups.K)
     known = c * D[r] * groups.mean(steep, r) + e * D[growth] * groups.mean(steep, growth)
     by_variance = kernel.finite_gap._by_variance(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b), 0)
-    near = plain(abs(by_variance)) + slopes[0] + 2 * s**2 * a * known
+    near = plain(abs(by_variance)) + left(abs(direct) * chi, sympy.diff(groups.K, a)) + 2 * s**2 * a * known
     smaller = plain(found.gradient[0])
     for name, bound in (("by parts", far), ("by the slopes", near)):
         yield Check(f"along a_1 {name}", smaller.func is sympy.Min and any(same(x, bound) for x in smaller.args))

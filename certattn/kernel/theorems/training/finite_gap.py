@@ -7,35 +7,37 @@ and with T = tr Sigma, q and k = q + 6 kappa (`weight_fits`)
     R   = 1/2 sum n_i sigma_i (1 - b sigma_i a_i)^2,
     R_L = R + E[q P - k K],   P = 1/2 b^2 T + b sum sigma_i^2 a_i chi_i,   K = 1/2 b^2 sum sigma_i^3 a_i^2 chi_i.
 
-With f near q and g near k up to f_e and g_e, G = E[f P - g K] is elementary: e^(r v) tilts chi_i into t_i times itself,
+With f near q and h near w = q - 9/2 kappa up to f_e and h_e, k = 7/3 q - 4/3 w is near g = 7/3 f - 4/3 h, and
+G = E[f P - g K] is elementary: e^(r v) tilts chi_i into t_i times itself,
 
     E e^(r v) = D = prod t_i^(n_i/2),   E[e^(r v) chi_i] = n_i t_i D,   t_i = 1/(1 - 2 r sigma_i^2 a_i^2).
 
-What is left out, R_L - R - G = E[e P - e' K] with |e| <= f_e and |e'| <= g_e, is at most E[f_e |P| + g_e K]. Its
-derivatives along b and a_i are at most
+What is left out, with Q = P - 7/3 K, is R_L - R - G = E[e Q + 4/3 e' K], |e| <= f_e and |e'| <= h_e: at most
+E[f_e |Q| + 4/3 h_e K]. Its derivatives along b and a_i are at most
 
-    E[f_e |dP/db| + g_e dK/db],
-    (E[f_e |chi_i - n_i| |P|] + E[g_e |chi_i - n_i| K]) / |a_i| + |b| sigma_i^2 E[f_e chi_i],
+    E[f_e |dQ/db| + 4/3 h_e dK/db],
+    E[|chi_i - n_i| (f_e |Q| + 4/3 h_e K)] / |a_i| + |b| sigma_i^2 E[f_e chi_i],
 
 by integration by parts in the i-th group of coordinates; and as 0 <= dq/dv <= q and -2 q <= dk/dv <= 8/3 q also
 
-    E[f_e chi_i |b| sigma_i^2 + g_e chi_i b^2 sigma_i^3 |a_i|] + |S_i| + 2 sigma_i^2 |a_i| E[q chi_i (|P| + 8/3 K)]
+    E[f_e |dQ/da_i| + 4/3 h_e |dK/da_i|] + |S_i| + 2 sigma_i^2 |a_i| E[q chi_i (|P| + 8/3 K)]
 
-with S_i the part of dG/da_i by way of v. All these means grow with every |a_i| and |b|, as f_e, g_e and q do with v.
+with S_i the part of dG/da_i by way of v, and dQ/da_i and dK/da_i without v. The signs of Q count: where the risk is
+small, P and 7/3 K cancel for the most part. For coefficients of the chi_i that are bounded over a box, all these means
+grow with every |a_i| and |b|, as f_e, h_e and q do with v.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
-from math import comb
 
 from flint import arb, fmpq
 
 from certattn.kernel.mathematics.functions import root
-from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightFit
+from certattn.kernel.mathematics.weight_fits import REST, SUM, ExponentialSum, WeightFit
 
 # dk/dv is at most this times q, and at least -2 q.
 MOST_RISING = fmpq(8, 3)
@@ -72,27 +74,27 @@ class Jet:
         return Jet(self.order, {key: part + other.parts[key] for key, part in self.parts.items()})
 
 
-def _keys(size: int, order: int) -> list[tuple[int, ...]]:
-    return [key for n in range(order + 1) for key in combinations_with_replacement(range(size), n)]
+@cache
+def _steps(size: int, order: int) -> list[tuple[tuple[int, ...], int, int, int]]:
+    """Of each key: itself, where it is without its last variable, which one that is, and how often it is there."""
+    keys = [key for n in range(order + 1) for key in combinations_with_replacement(range(size), n)]
+    at = {key: index for index, key in enumerate(keys)}
+    return [(key, at[key[: -key.count(key[-1])]], key[-1], key.count(key[-1])) for key in keys[1:]]
 
 
 def infinite_risk(of: Spectrum, a: Sequence[arb], b: arb, order: int) -> Jet:
     """R = 1/2 T + sum n_i (1/2 b^2 sigma_i^3 a_i^2 - b sigma_i^2 a_i)."""
-    pure = [[-n * s * s * x, -n * s * s, arb(0), arb(0)] for (s, n), x in zip(of, a, strict=True)]
-    square = [[n * s**3 * x * x / 2, n * s**3 * x, n * s**3, arb(0)] for (s, n), x in zip(of, a, strict=True)]
-    flat = [[arb(1), arb(0), arb(0), arb(0)]] * len(a)
-    found = _Products(flat, arb(0), square, pure).jet(b, order)
+    flat = [arb(0)] * 4
+    squares = [[n * s**3 * x * x / 2, n * s**3 * x, n * s**3, arb(0)] for (s, n), x in zip(of, a, strict=True)]
+    plain = [[-n * s * s * x, -n * s * s, arb(0), arb(0)] for (s, n), x in zip(of, a, strict=True)]
+    found = _jet([_Products([flat] * len(a), arb(0), squares, plain)], len(a), b, order)
     found.parts[()] += of.trace / 2
     return found
 
 
 def fitted_gap(of: Spectrum, fit: WeightFit, a: Sequence[arb], b: arb, order: int) -> Jet:
     """G. Not finite where a mean does not exist."""
-    spreads, plain = ({r: c for c, r in each.near.terms} for each in (fit.k, fit.q))
-    found = Jet(order, {key: arb(0) for key in _keys(len(a) + 1, order)})
-    for r in sorted({*plain, *spreads}):
-        found += _term(of, r, plain.get(r, fmpq(0)), spreads.get(r, fmpq(0)), a).jet(b, order)
-    return found
+    return _jet([_term(of, r, c, k, a) for r, c, k in fit.terms], len(a), b, order)
 
 
 @dataclass(frozen=True)
@@ -107,37 +109,37 @@ class _Products:
     squares: list[list[arb]]
     plain: list[list[arb]]
 
-    def jet(self, b: arb, order: int) -> Jet:
-        p = len(self.factors)
-        X = self.constant + sum((x[0] for x in self.squares), arb(0))
-        Y = sum((y[0] for y in self.plain), arb(0))
-        whole = [b * (b * X + Y), 2 * b * X + Y, 2 * X, arb(0)]
-        parts = [
-            [[b * (b * x + y), 2 * b * x + y, 2 * x, arb(0)] for x, y in zip(xs, ys, strict=True)]
-            for xs, ys in zip(self.squares, self.plain, strict=True)
+
+def _jet(terms: Sequence[_Products], size: int, b: arb, order: int) -> Jet:
+    """Of the sum of the terms. What b^2 and what b comes with is a sum and a product: the rule of Leibniz."""
+    steps = _steps(size, order)
+    squares, plain = ([arb(0)] * (len(steps) + 1) for _ in range(2))
+    for term in terms:
+        X = sum((x[0] for x in term.squares), term.constant)
+        Y = sum((y[0] for y in term.plain), arb(0))
+        moved = [
+            [_leibniz(d, row) for d, row in zip(term.factors, rows, strict=True)] for rows in (term.squares, term.plain)
         ]
-        found = {}
-        for key in _keys(p + 1, order):
-            times = [key.count(i) for i in range(p)]
-            along = key.count(p)
-            others = [self.factors[i][n] for i, n in enumerate(times)]
-            total = _product(others) * whole[along]
-            for i, n in enumerate(times):
-                if n > 0:
-                    rest = _product(x for j, x in enumerate(others) if j != i)
-                    inner = sum(
-                        (comb(n, m) * self.factors[i][n - m] * parts[i][m][along] for m in range(1, n + 1)), arb(0)
-                    )
-                    total += rest * inner
-            found[key] = total
-        return Jet(order, found)
+        # Relative derivatives of D, and what is left of those of D X and D Y without D's times X and Y.
+        products, xs, ys = [arb(1)], [arb(0)], [arb(0)]
+        for _, before, i, n in steps:
+            rest, d = products[before], term.factors[i][n]
+            products.append(rest * d)
+            xs.append(xs[before] * d + rest * moved[0][i][n])
+            ys.append(ys[before] * d + rest * moved[1][i][n])
+        for index, D in enumerate(products):
+            squares[index] += D * X + xs[index]
+            plain[index] += D * Y + ys[index]
+    found = {}
+    for key, x, y in zip([(), *(key for key, *_ in steps)], squares, plain, strict=True):
+        for along, value in enumerate((b * (b * x + y), 2 * b * x + y, 2 * x, arb(0))[: order - len(key) + 1]):
+            found[(*key, *[size] * along)] = value
+    return Jet(order, found)
 
 
-def _product(numbers: Iterable[arb]) -> arb:
-    total = arb(1)
-    for x in numbers:
-        total *= x
-    return total
+def _leibniz(d: Sequence[arb], x: Sequence[arb]) -> list[arb]:
+    """Derivatives of the product less those of the first factor, d, which is 1 here, times x."""
+    return [arb(0), x[1], 2 * d[1] * x[1] + x[2], 3 * (d[2] * x[1] + d[1] * x[2]) + x[3]]
 
 
 def _term(of: Spectrum, r: fmpq, c: fmpq, k: fmpq, a: Sequence[arb]) -> _Products:
@@ -245,28 +247,28 @@ def rest(of: Spectrum, fit: WeightFit, a: Sequence[arb], b: arb) -> Rest:
     sizes = [abs(x).upper() for x in a]
     least = [abs(x).lower() for x in a]
     large = abs(b).upper()
-    plain, spread = _tilted(of, fit.q.error, sizes), _tilted(of, fit.k.error, sizes)
+    plain, other = _tilted(of, fit.q.error, sizes), _tilted(of, fit.w.error, sizes)
     at_most = ExponentialSum([*fit.q.near.terms, *fit.q.error.terms])
     known = _tilted(of, at_most, sizes)
-    squares = [large * s * s * x for (s, _), x in zip(of, sizes, strict=True)]
-    cubes = [large * large * s**3 * x * x / 2 for (s, _), x in zip(of, sizes, strict=True)]
     half = large * large * of.trace / 2
-    means = [plain.first(i) for i in range(len(a))], [spread.first(i) for i in range(len(a))]
-    value = half * plain.mean() + _inner(squares, means[0]) + _inner(cubes, means[1])
-    slope = large * of.trace * plain.mean()
-    for (s, _), x, one, two in zip(of, sizes, *means, strict=True):
-        slope += s * s * x * (one + large * s * x * two)
+    # Coefficients of the chi_i in |Q|, |dQ/db|, 4/3 dK/db, 4/3 K and |P| + 8/3 K.
+    both = [abs(b * s * s * x * (1 - SUM / 2 * b * s * x)).upper() for (s, _), x in zip(of, a, strict=True)]
+    slopes = [abs(s * s * x * (1 - SUM * b * s * x)).upper() for (s, _), x in zip(of, a, strict=True)]
+    cubic = [REST * large * s**3 * x * x for (s, _), x in zip(of, sizes, strict=True)]
+    cubes = [large * x / 2 for x in cubic]
+    steep = [large * s * s * x + MOST_RISING / REST * y for (s, _), x, y in zip(of, sizes, cubes, strict=True)]
+    means = [plain.first(i) for i in range(len(a))], [other.first(i) for i in range(len(a))]
+    value = half * plain.mean() + _inner(both, means[0]) + _inner(cubes, means[1])
+    slope = large * of.trace * plain.mean() + _inner(slopes, means[0]) + _inner(cubic, means[1])
     gradient = []
-    for i, (s, _) in enumerate(of):
-        direct = large * s * s * means[0][i] + large * large * s**3 * sizes[i] * means[1][i]
-        both = [x + MOST_RISING * y for x, y in zip(squares, cubes, strict=True)]
-        steep = 2 * s * s * sizes[i] * known.product(half, both, i)
-        near = abs(_by_variance(of, fit, a, b, i)) + direct + steep
+    for i, ((s, _), x) in enumerate(zip(of, a, strict=True)):
+        direct = abs(b * s * s * (1 - SUM * b * s * x)) * means[0][i]
+        direct += REST * large * large * s**3 * sizes[i] * means[1][i]
+        near = abs(_by_variance(of, fit, a, b, i)) + direct
+        near += 2 * s * s * sizes[i] * known.product(half, steep, i)
         if (least[i] > 0) is True:
-            far = arb(0)
-            for tilted, constant, factors in ((plain, half, squares), (spread, arb(0), cubes)):
-                far += tilted.apart(constant, factors, i) / least[i]
-            near = _least(near, far + large * s * s * means[0][i])
+            far = plain.apart(half, both, i) + other.apart(arb(0), cubes, i)
+            near = _least(near, far / least[i] + large * s * s * means[0][i])
         gradient.append(near)
     return Rest(value, [*gradient, slope])
 
@@ -286,8 +288,7 @@ def _by_variance(of: Spectrum, fit: WeightFit, a: Sequence[arb], b: arb, i: int)
     """S_i = 2 sigma_i^2 a_i E[chi_i (f' P - g' K)]."""
     squares = [b * s * s * x for (s, _), x in zip(of, a, strict=True)]
     cubes = [b * b * s**3 * x * x / 2 for (s, _), x in zip(of, a, strict=True)]
-    plain = ExponentialSum([(c * r, r) for c, r in fit.q.near.terms])
-    spread = ExponentialSum([(c * r, r) for c, r in fit.k.near.terms])
+    plain, spread = (ExponentialSum([(row[j] * row[0], row[0]) for row in fit.terms]) for j in (1, 2))
     found = _tilted(of, plain, a).product(b * b * of.trace / 2, squares, i)
     found -= _tilted(of, spread, a).product(arb(0), cubes, i)
     return 2 * of.values[i] ** 2 * a[i] * found

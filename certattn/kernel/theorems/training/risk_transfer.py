@@ -64,7 +64,7 @@ TRAVEL = Field("travel", Rational(above=0), "longest leg of the polygon beside a
 UNTIL = Field("until", _LENGTH, "the largest length of the range; left out in the last one", required=False)
 SPAN = Field("time", Rational(above=0), "time at which its flows have the stated risk")
 CUTS = Field("pieces", CountUpTo(1, MOST_PIECES), "intervals into which that time is cut")
-SUMS = Field("sums", Matrix(), "rows [rate <= 0, factor for q, factor for q + 6 kappa] of what is near them")
+SUMS = Field("sums", Matrix(), "rows [rate <= 0, factor for q, factor for q - 9/2 kappa] of what is near them")
 ERRORS = Field(
     "errors", Matrix(), "rows [rate >= 0, factor >= 0, factor >= 0] of what is above the distances from them"
 )
@@ -295,9 +295,11 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
         _read_span(values, asserts)
-        q, k_sum = _read_sums(values[SUMS], values[ERRORS])
-        found.append(Range(WeightFit(first, last, q, k_sum), values[SPAN], values[CUTS]))
-        first = last if last is not None else first
+        q, w = _read_sums(values[SUMS], values[ERRORS])
+        found.append(Range(WeightFit(first, last, q, w), values[SPAN], values[CUTS]))
+        if last is not None:
+            # The end of a range is where moments are known anyway; that of a single length is covered.
+            first = last if last > first else last + 1
     return Ranges(found, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
 
 
