@@ -55,7 +55,7 @@ def test_provers_say_what_they_raise_and_where_it_is_proved(claim: str) -> None:
 
 
 # What is computed there takes seven seconds, and the page of its claim computes the like.
-HEAVY = {"certattn.provers.training.risk_gap.generate"}
+HEAVY = {"certattn.provers.training.risk_gap.generate", "certattn.provers.training.risk_transfer.generate"}
 
 
 @pytest.mark.parametrize(

@@ -31,14 +31,22 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 test_what_is_stated_verifies = states(
     "risk-transfer",
     [
-        ([TASK.replace("A: [[0]], b: 2", "A: [[1]], b: 1"), "--risk", "0.3"], "for every L >= 8"),
-        ([LONG, "--risk", "0.3"], "R_L <= 0.3 at all times"),
-        ([LONG, "--risk", "0.3", "--pieces", "8", "--time", "0.5"], "at all times t >= 0.5"),
         ([LONG, "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
-        ([PLANE, "--risk", "0.5"], "L >= 5000"),
-        ([OUTSIDE, "--risk", "0.12"], "R_L <= 0.12 at all times"),
     ],
     "quick",
+)
+
+test_what_is_searched_for_verifies = pytest.mark.heavy(
+    states(
+        "risk-transfer",
+        [
+            ([TASK.replace("A: [[0]], b: 2", "A: [[1]], b: 1"), "--risk", "0.3"], "for every L >= 8"),
+            ([LONG, "--risk", "0.3", "--pieces", "8", "--time", "0.5"], "at all times t >= 0.5"),
+            ([PLANE, "--risk", "0.5"], "L >= 5000"),
+            ([OUTSIDE, "--risk", "0.12"], "R_L <= 0.12 at all times"),
+        ],
+        "quick",
+    )
 )
 
 
@@ -48,17 +56,29 @@ test_what_cannot_be_stated_is_said = refuses(
         ([LONG, "--risk", "0"], "expected a positive number"),
         ([LONG, "--time", "-1"], "expected a positive number"),
         ([LONG, "--pieces", "0"], "expected at least 1"),
-        ([LONG, "--risk", "0.003", "--pieces", "40"], "no risk <= 0.003 could be proved for prompts of 1000 tokens"),
         ([LONG.replace("b: 2", "b: 0"), "--pieces", "5"], f"{SADDLE}; expected another start"),
         ([LONG.replace("b: 2", "b: 0"), "--pieces", "5", "--time", "1"], f"{SADDLE}; expected another start"),
-        ([LONG.replace("A: [[0]], b: 2", "A: [[-1]], b: 1")], "is not seen to fall below 0.0333; expected another"),
-        ([OUTSIDE, "--pieces", "5", "--time", "0.01"], "is not known to tend to 0; expected another start"),
         ([PLANE.replace("[[0, 0], [0, 0]]", "[[1, 0], [0, 2]]")], "a symmetric A with A Sigma = Sigma A"),
         ([LONG.replace("[[1]]", "[[-1]]")], "task.yaml: covariance"),
         ([LONG.replace("b: 2", "c: 2")], "task.yaml: start"),
         ([LONG.replace("1000", "1")], "task.yaml: length"),
     ],
     "quick",
+)
+
+test_what_is_found_not_to_hold_is_said = pytest.mark.heavy(
+    refuses(
+        "risk-transfer",
+        [
+            (
+                [LONG, "--risk", "0.003", "--pieces", "40"],
+                "no risk <= 0.003 could be proved for prompts of 1000 tokens",
+            ),
+            ([LONG.replace("A: [[0]], b: 2", "A: [[-1]], b: 1")], "is not seen to fall below 0.0333; expected another"),
+            ([OUTSIDE, "--pieces", "5", "--time", "0.01"], "is not known to tend to 0, as 2R is not proved"),
+        ],
+        "quick",
+    )
 )
 
 
