@@ -216,8 +216,7 @@ class Fitter:
         found = []
         for scale in _SCALES:
             for rates in _RATES:
-                rates = scale * np.array(rates)
-                found.append([self._near(rates, *pair) for pair in pairs])
+                found.append([self._near(scale * np.array(rates), *pair) for pair in pairs])
         found.sort(key=lambda both: sum(float(self._weights @ one.need) for one in both))
         closely = [[self._with_error(one) for one in both] for both in found[:_TRIED]]
         (_, q), (_, w) = min(closely, key=lambda both: both[0][0] + both[1][0])
