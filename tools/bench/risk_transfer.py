@@ -2,6 +2,7 @@
 
     python tools/bench/risk_transfer.py              every start of those below
     python tools/bench/risk_transfer.py NAME ...     some of them, such as line-balanced
+    python tools/bench/risk_transfer.py --plot FILE  risks against lengths, beside what the gallery certifies
 
 From each start the shortest length, to a few per cent, is found for a final risk of 0.1. `truth` is the smallest length
 whose flow, followed in doubles for a long time, has that risk at some time; with more than two different eigenvalues
@@ -14,19 +15,25 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+import certattn
 from certattn.kernel.errors import NotProvedError
+from certattn.provers.figures import BOUND, RUN, canvas
 from tools.bench.training import Timed, asserted, timed
 from tools.truth.reading import read_covariance, read_number, read_table
 from tools.truth.risk_transfer import Eigenvalues, Task, followed, shared
 
 RISK = "0.1"
+GALLERY = Path(__file__).resolve().parents[2] / "certificates" / "training" / "risk-transfer"
+# Starts of the picture; and a length that is as good as infinite.
+DRAWN, MOST_LENGTH = ("line-balanced", "line-optimum", "line-large-b"), 10**9
 
 
 def _scaled(size: int, factor: str) -> list[list[str]]:
@@ -136,13 +143,43 @@ def table(names: list[str]) -> None:
                   f"{found.timed.checked:9.1f}s {tube}", flush=True)  # fmt: skip
 
 
+# -- a picture
+
+
+def picture(certificates: Sequence[Path], out: Path) -> None:
+    """Of each start the simulated risk at the end against the length, what is certified, and the infinite prompt."""
+    with canvas(out, (7.2, 2.9), ncols=len(certificates), sharey=True) as (_, panels):
+        for axes, path in zip(panels, certificates, strict=True):
+            certificate = certattn.load(path).plain
+            given, stated = cast(dict[str, Any], certificate["given"]), cast(dict[str, Any], certificate["asserts"])
+            spectrum, b = _spectrum(given, path.parent)
+            length, risk, time = (float(Fraction(x)) for x in (given["length"], stated["risk"], stated["time"]))
+            lengths = np.unique(np.geomspace(length / 3, 12 * length, 10).round().astype(int))
+            risks = [followed(spectrum, b, int(L), time)[0] for L in lengths]
+            axes.loglog(lengths, risks, color=RUN, lw=1.6, label="simulated")
+            axes.axhline(
+                followed(spectrum, b, MOST_LENGTH, time)[0], color=RUN, lw=0.9, ls=":", label="infinite prompts"
+            )
+            axes.plot([length, lengths[-1]], [risk, risk], color=BOUND, lw=1.4, ls="--")
+            axes.plot([length], [risk], color=BOUND, marker="o", ls="--", label="certified, from here on")
+            axes.set_title(f"A = {given['start']['A'][0][0]}, b = {given['start']['b']}, t = {stated['time']}")
+            axes.set_xlabel("tokens of a prompt")
+        panels[0].set_ylabel("risk")
+        panels[-1].legend()
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="starts; all if left out")
-    names = parser.parse_args(arguments).names or list(STARTS)
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a picture instead")
+    options = parser.parse_args(arguments)
+    names = options.names or list(STARTS)
     if not STARTS.keys() >= set(names):
         parser.error(f"a start is one of {', '.join(STARTS)}")
-    table(names)
+    if options.plot is not None:
+        picture([GALLERY / f"{name}.yaml" for name in DRAWN], options.plot)
+    else:
+        table(names)
     return 0
 
 

@@ -369,12 +369,12 @@ class EitherKey(ByKey):
 # -- what fields of a record demand of each other
 
 
-def some_of(*fields: Field[Any]) -> Rule:
-    """At least one of these: a statement must state something."""
+def some_of(*fields: Field[Any], none: str = "nothing that is asserted") -> Rule:
+    """At least one of these: a statement must state something. `none` says what is found otherwise."""
 
     def rule(values: Values) -> None:
         if not any(field in values for field in fields):
-            raise values.at.malformed(" or ".join(field.name for field in fields), "nothing that is asserted")
+            raise values.at.malformed(" or ".join(field.name for field in fields), none)
 
     return rule
 

@@ -20,6 +20,7 @@ from certattn.kernel.theorems.training.stochastic_descent import (
     BATCH,
     LENGTH,
     MOST_PROMPTS,
+    MOST_TOKENS,
     PROBABILITY,
     STEP,
     STEPS,
@@ -131,9 +132,15 @@ def _found(search: _Search, lengths: Sequence[int]) -> _Found:
         if best is not None:
             return best
     risk, most = describe(search.stated.asserts[STATED_RISK]), f"{lengths[-1]:,}"
+    others = [
+        "a larger risk",
+        *(["longer prompts"] if lengths[-1] < MOST_TOKENS else []),
+        *(["a larger batch"] if search.has_batch else []),
+        "other steps",
+    ]
     raise NotProvedError(
         f"no tube is found in which the risk is at most {risk} at the end, for prompts of {most} tokens or more; "
-        "expected a larger risk, longer prompts, other steps, or a start that is nearer to the Bayes points"
+        f"expected {', '.join(others)}, or a start that is nearer to the Bayes points"
     )
 
 
@@ -143,6 +150,11 @@ class _Search:
     def __init__(self, stated: StatedDescent, fixed: set[str]) -> None:
         self.stated, self._fixed = stated, fixed
         self._risk, self._chance = (stated.asserts[field] for field in (STATED_RISK, PROBABILITY))
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether the number of prompts of a step is given."""
+        return BATCH.name in self._fixed
 
     def at(self, length: int) -> Iterator[_Found]:
         """For this length, by all steps that are tried."""

@@ -126,7 +126,7 @@ class _Search:
         if least == inf:
             raise NotProvedError(
                 f"no distance <= {describe(goal)} is proved for prompts of up to 10^17 tokens: the bound grows "
-                "exponentially with the time; expected a shorter time, smaller norms of the start, or a smaller loss"
+                f"exponentially with the time; expected {self._shorter}, smaller norms of the start, or a smaller loss"
             )
         if "theta" in self.numbers:
             self.numbers["theta"] = -theta
@@ -149,8 +149,12 @@ class _Search:
             if goal <= tube:
                 return self._write(length, tube)
         raise NotProvedError(
-            f"no distance is proved for prompts of {length} tokens; expected longer ones, or a shorter time"
+            f"no distance is proved for prompts of {length} tokens; expected longer ones, or {self._shorter}"
         )
+
+    @property
+    def _shorter(self) -> str:
+        return "a smaller step, fewer steps" if STEP.name in self.plain else "a shorter time"
 
     def _write(self, length: int, goal: fmpq) -> Certificate:
         draft = self.draft.about({**self.plain, "length": str(length)})

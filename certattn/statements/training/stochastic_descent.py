@@ -30,9 +30,10 @@ def statement(stated: StatedDescent) -> Statement:
     drawn = "1 prompt of L tokens that is" if batch == 1 else f"{batch:,} prompts of L tokens that are"
     words = (
         "Over prompts of L tokens x_i ~ N(0, Sigma) with labels <w, x_i>, for a query x ~ N(0, Sigma) and w ~ N(0, I), "
-        "let R_L(A, b) be half the mean square error of the prediction b sum_i p_i <w, x_i> of <w, x>, p the softmax "
-        f"of <x_i, A x>. With Sigma = {given[COVARIANCE].words()} and from {parameters_words(given[START])}, for every "
-        f"L >= {length:,}, {counted(steps, 'step')} of gradient descent with the step {describe(given[STEP])}, each on "
+        "all independent, let R_L(A, b) be half the mean square error of the prediction b sum_i p_i <w, x_i> of "
+        f"<w, x>, p the softmax of <x_i, A x>. With Sigma = {given[COVARIANCE].words()} and from "
+        f"{parameters_words(given[START])}, for every L >= {length:,}, "
+        f"{counted(steps, 'step')} of gradient descent with the step {describe(given[STEP])}, each on "
         f"the mean of the half square errors of {drawn} drawn for it "
         f"independently ({steps * batch:,} in all), end with R_L <= {risk} with probability at least "
         f"{confidence}."

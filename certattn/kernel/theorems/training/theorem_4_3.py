@@ -47,7 +47,7 @@ CLASS = Field(
     Record(
         DIMENSION, SIGMA, RADIUS, QUERY_DIMENSION, QUERY_SIGMA,
         rules=[
-            some_of(RADIUS, QUERY_SIGMA), at_most_one_of(RADIUS, QUERY_SIGMA),
+            some_of(RADIUS, QUERY_SIGMA, none="neither"), at_most_one_of(RADIUS, QUERY_SIGMA),
             all_or_none(QUERY_DIMENSION, QUERY_SIGMA),
         ],
     ),
@@ -61,7 +61,10 @@ AT_ZERO = Field("at_zero", Rational(minimum=0), "the mean loss of the output 0 i
 RISK = Field("risk", Rational(minimum=0), "the risk over infinite prompts is at most this at the start", required=False)
 LOSS = Field(
     "loss",
-    Record(SMOOTHNESS, SHAPE, AT_ZERO, RISK, rules=[some_of(AT_ZERO, RISK), at_most_one_of(AT_ZERO, RISK)]),
+    Record(
+        *(SMOOTHNESS, SHAPE, AT_ZERO, RISK),
+        rules=[some_of(AT_ZERO, RISK, none="neither"), at_most_one_of(AT_ZERO, RISK)],
+    ),
     "the losses: all that are so",
 )
 U_NORM = Field("U", Rational(minimum=0), "the operator norm of U is at most this at the start")
@@ -73,7 +76,7 @@ STEP = Field("step", Rational(above=0), "the step of gradient descent", required
 STEPS = Field("steps", Count(1), "the number of its steps", required=False)
 GIVEN = Record(
     CLASS, LOSS, START, LENGTH, TIME, STEP, STEPS,
-    rules=[some_of(TIME, STEP), at_most_one_of(TIME, STEP), all_or_none(STEP, STEPS)],
+    rules=[some_of(TIME, STEP, none="neither"), at_most_one_of(TIME, STEP), all_or_none(STEP, STEPS)],
 )  # fmt: skip
 
 DISTANCE = Field("distance", Rational(above=0), "the two runs are no further apart, in the Frobenius norm of (U, V)")

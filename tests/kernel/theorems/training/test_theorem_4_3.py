@@ -27,7 +27,7 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
     said = check(next(cases.BOUNDED.cases()).text, tmp_path).statement
     for piece in (
         "a law of tokens in dimension 2, a query z and a quadratic loss l >= 0",
-        "centred and 0.5-sub-Gaussian, that is E exp(<u, x>) <= exp(0.5^2 |u|^2 / 2) for all u, queries of |z| <= 1",
+        "centred and sigma-sub-Gaussian with sigma = 0.5, that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u",
         "Lipschitz with 1, and E l(0) <= 0.125",
         "for every such task and every start with operator norms |U| <= 0.25 and |V| <= 0.25, for every L >= 48",
         "the gradient flows of R_L and of R from this start are within 0.1 of each other",
