@@ -135,6 +135,20 @@ def test_the_shortest_prompts_are_told_from_shorter_ones_by_simulation(
     ]
 
 
+def test_risks_against_lengths_are_drawn(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transfer, asked = tool("bench.risk_transfer"), list[int]()
+
+    def followed(spectrum: object, b: float, length: int, time: float) -> tuple[float, float]:
+        asked.append(length)
+        return 1 / length, 0.0
+
+    monkeypatch.setattr(transfer, "followed", followed)
+    assert transfer.main(["--plot", str(tmp_path / "lengths.svg")]) == 0
+    assert "<svg" in (tmp_path / "lengths.svg").read_text()
+    assert asked.count(transfer.MOST_LENGTH) == len(transfer.DRAWN)
+    assert min(asked) < 22 < 32 < max(length for length in asked if length < transfer.MOST_LENGTH)
+
+
 def test_a_rotation_wraps_boxes_and_not_balls(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool("bench.flow").main(["--turns", "20", "--time", "5", "--order", "20", "--bits", "100"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]

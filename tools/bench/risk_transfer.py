@@ -156,7 +156,7 @@ def picture(certificates: Sequence[Path], out: Path) -> None:
             length, risk, time = (float(Fraction(x)) for x in (given["length"], stated["risk"], stated["time"]))
             lengths = np.unique(np.geomspace(length / 3, 12 * length, 10).round().astype(int))
             risks = [followed(spectrum, b, int(L), time)[0] for L in lengths]
-            axes.loglog(lengths, risks, color=RUN, lw=1.6, label="simulated")
+            axes.semilogx(lengths, risks, color=RUN, lw=1.6, label="simulated")
             axes.axhline(
                 followed(spectrum, b, MOST_LENGTH, time)[0], color=RUN, lw=0.9, ls=":", label="infinite prompts"
             )
@@ -165,7 +165,8 @@ def picture(certificates: Sequence[Path], out: Path) -> None:
             axes.set_title(f"A = {given['start']['A'][0][0]}, b = {given['start']['b']}, t = {stated['time']}")
             axes.set_xlabel("tokens of a prompt")
         panels[0].set_ylabel("risk")
-        panels[-1].legend()
+        panels[0].set_ylim(bottom=0)
+        panels[0].legend(loc="upper right")
 
 
 def main(arguments: list[str] | None = None) -> int:
