@@ -33,8 +33,11 @@ STORED = ("tests/test_docs.py::", "tests/test_gallery.py::")
 # Of the heavy tests those that take tens of seconds, by how their names begin: they come first, or one process would
 # still be at one of them when the others have nothing left.
 LONGEST = (
+    "tests/test_gallery.py::test_the_script_regenerates_the_gallery[training/risk-transfer]",
     "tests/test_gallery.py::test_the_script_regenerates_the_gallery[prompts/output-tail]",
     "tests/arena/test_arena.py::test_coq_proves_what_is_true_and_nothing_else",
+    "tests/test_docs.py::test_a_page_shows_what_happens[docs/claims/training/risk-transfer.md]",
+    "tests/kernel/theorems/test_cases.py::test_the_cases_of_a_family[risk-transfer: one dimension]",
     "tests/test_docs.py::test_a_page_shows_what_happens[docs/engineer.md]",
     "tests/test_docs.py::test_a_page_shows_what_happens[docs/audit.md]",
     "tests/test_docs.py::test_a_page_shows_what_happens[docs/claims/prompts/output-tail.md]",

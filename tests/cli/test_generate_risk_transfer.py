@@ -28,20 +28,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(length_ranges, "_TRIED", 1)
 
 
-test_what_is_stated_verifies = states(
-    "risk-transfer",
-    [
-        ([LONG, "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
-    ],
-    "quick",
-)
-
-test_what_is_searched_for_verifies = pytest.mark.heavy(
+test_what_is_stated_verifies = pytest.mark.heavy(
     states(
         "risk-transfer",
         [
             ([TASK.replace("A: [[0]], b: 2", "A: [[1]], b: 1"), "--risk", "0.3"], "for every L >= 8"),
             ([LONG, "--risk", "0.3", "--pieces", "8", "--time", "0.5"], "at all times t >= 0.5"),
+            ([LONG, "--risk", "1", "--note", "easy"], "R_L <= 1 at all times"),
             ([PLANE, "--risk", "0.5"], "L >= 5000"),
             ([OUTSIDE, "--risk", "0.12"], "R_L <= 0.12 at all times"),
         ],

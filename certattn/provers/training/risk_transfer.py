@@ -101,7 +101,7 @@ def generate(
     >>> start = {"A": [[1]], "b": 1}
     >>> certificate = certattn.generate("risk-transfer", covariance=[[1]], start=start, risk="0.2")
     >>> certificate.plain["given"]["length"]
-    '10'
+    '8'
     """
     require_place(out)
     if pieces is not None and pieces < 1:
