@@ -128,6 +128,17 @@ def test_each_sum_decides(short: WeightTable, part: str, place: str) -> None:
         assert (room(changed, short) >= 0) is wider
 
 
+def test_what_sums_do_between_nodes_decides(short: WeightTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are as before at all nodes, and leave their chords by a tenth next to 0."""
+    near = ExponentialSum([*SHORT.q.near.terms, (fmpq(1), fmpq(-60)), (fmpq(-1), fmpq(-80))])
+    changed = replace(SHORT, q=replace(SHORT.q, near=near))
+    v = 0.0144
+    assert abs(floats(near, v) - floats(SHORT.q.near, v)) > 2 * floats(SHORT.q.error, v)
+    assert room(changed, short) < 0
+    monkeypatch.setattr(ExponentialSum, "bend", lambda self, v: arb(0))
+    assert room(changed, short) > 0
+
+
 def test_the_end_decides(long: WeightTable) -> None:
     """f may change beyond the last node even where it is about 0 at all nodes: the sizes of its terms count."""
 

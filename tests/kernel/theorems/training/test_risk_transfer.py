@@ -12,7 +12,7 @@ from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import weight_fits
-from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightTable
+from certattn.kernel.mathematics.weight_fits import WeightTable
 from certattn.kernel.theorems.training import finite_gap, length_tube, prompt_polygon, risk_transfer
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.finite_gap import Jet, Rest
@@ -120,7 +120,6 @@ SABOTAGE: dict[str, Sabotage] = {
     "fits leave nothing of the risk out": (length_tube, "rest", _free),
     "any fit is near enough": (risk_transfer, "room", lambda fit, table: arb(1)),
     "moments do not bend": (weight_fits, "BENDS", ((fmpq(0), fmpq(0)), (fmpq(0), fmpq(0)))),
-    "sums do not curve": (ExponentialSum, "bend", lambda self, v: arb(0)),
     "kappa does not count": (weight_fits, "SHARE", fmpq(0)),
     "the first range alone has to fit": (Ranges, "room", lambda self: _room(self, 0)),
     "the last range alone has to fit": (Ranges, "room", lambda self: _room(self, -1)),
