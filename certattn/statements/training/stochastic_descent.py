@@ -28,14 +28,16 @@ def statement(stated: StatedDescent) -> Statement:
     length, steps, batch = given[LENGTH], given[STEPS], given[BATCH]
     risk, confidence = describe(asserts[RISK]), describe(1 - asserts[PROBABILITY])
     drawn = "1 prompt of L tokens that is" if batch == 1 else f"{batch:,} prompts of L tokens that are"
+    each, ends = ("", "ends") if steps == 1 else ("each ", "end")
+    in_all = "" if steps == 1 else f" ({steps * batch:,} in all)"
     words = (
         "Over prompts of L tokens x_i ~ N(0, Sigma) with labels <w, x_i>, for a query x ~ N(0, Sigma) and w ~ N(0, I), "
         "all independent, let R_L(A, b) be half the mean square error of the prediction b sum_i p_i <w, x_i> of "
         f"<w, x>, p the softmax of <x_i, A x>. With Sigma = {given[COVARIANCE].words()} and from "
         f"{parameters_words(given[START])}, for every L >= {length:,}, "
-        f"{counted(steps, 'step')} of gradient descent with the step {describe(given[STEP])}, each on "
+        f"{counted(steps, 'step')} of gradient descent with the step {describe(given[STEP])}, {each}on "
         f"the mean of the half square errors of {drawn} drawn for it "
-        f"independently ({steps * batch:,} in all), end with R_L <= {risk} with probability at least "
+        f"independently{in_all}, {ends} with R_L <= {risk} with probability at least "
         f"{confidence}."
     )
     latex = (
