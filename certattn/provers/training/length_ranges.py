@@ -6,7 +6,7 @@ Everything here is a guess that the kernel's own tube and fits are asked about.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,8 +15,9 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from certattn.kernel.mathematics.weight_fits import (
+    AFTER,
+    BEFORE,
     BENDS,
-    SHARE,
     ExponentialSum,
     Fit,
     WeightFit,
@@ -31,9 +32,9 @@ Floats = NDArray[np.float64]
 
 # Rates of the sums, for variances of the scores of about 1: the same near q and k, as they cost once then.
 _RATES = (
+    (0, *(2 ** (-5 + k * 3 / 4) for k in range(9))),
     (0, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2),
     (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2),
-    (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1),
 )
 _SCALES = (1.0, 0.5, 0.25, 2.0)
 # Shares of laws that are so many times wider: what is above the distance is a mean over them.
@@ -43,36 +44,42 @@ _TRIED = 3
 # Rates of what is above the distance, as parts of what would make its mean infinite.
 _GROWTHS = (0.08, 0.14, 0.2)
 # A flow may go on to variances that are so many times larger than those seen.
-_FARTHER = 1.3
+_FARTHER = 1.15
 _GRID, _ZOOMS = 24, 4
 # A path is at least so long: what comes soon after its end is met as well.
 _LEAST_TIME = 0.25
 # No tube is followed for so long: a flow that is still next to a saddle then is given up.
 _LONGEST_TIME = 100
 # Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
-_SHARE, _FLOOR, _LAWSON, _SLOW = 0.005, 1.0, 10, 0.1
+_SHARE, _FLOOR, _LAWSON, _SLOW = 0.05, 1.0, 10, 0.1
+_RIDGE = 0.2
 # Of the largest rate times the largest distance of nodes, half.
 _STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
 # Of moments, between two computations for other ranges of lengths.
-_CLOSE = 5e-6
+_CLOSE = 1e-5
 # Variances of the scores up to so many times their mean along a direction matter.
 _LIKELY, _LEAST_REACH, _MOST_REACH = 10, 2, 32
 # Nodes are closer where they need not reach as far.
 _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
 # b^2 a part counts, as the flow contracts there.
-_CONTRACTING = 0.25
-_STEP = 1 / 11
+_CONTRACTING = 0.6
+_STEP = 1 / 8
 _FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
-# How much of 1/L the first range takes, how the others grow, at least and at most; from which multiple on the last is
-# tried, and by how much later ranges begin where those before are given up.
-_FIRST_SHARE, _WIDE_SHARE, _GROWING, _MOST_SHARE, _LAST, _NEXT = 1 / 40, 1 / 10, 2, 0.7, 12, 1.015
+# A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
+# the last range is tried.
+_NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
+# How many of them the first range takes, how many more every later one does, and by how much later ranges begin where
+# those before are given up.
+_FIRST, _MORE, _LATER = 2, 2, 1.015
+# How many the range takes of which a first length is judged.
+_SHORT = 2
 # The first length is sought with this part of the risk: those after it may do a little worse.
 _SPARE = fmpq(19, 20)
 # A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
@@ -168,10 +175,35 @@ def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
 
 
 @dataclass(frozen=True)
+class _Targets:
+    """Bounds of a function at all nodes, a row for each mu, and how it bends."""
+
+    shares: Floats
+    low: Floats
+    high: Floats
+    concave: Floats
+    convex: Floats
+
+    def linear(self) -> tuple[Floats, Floats, Floats]:
+        """In mu: the middle, the half of how it grows, and how far the bounds are from that."""
+        middle = (self.low + self.high) / 2
+        grows = (middle[self.shares.argmax()] - middle[self.shares.argmin()]) / 2
+        off = middle - np.outer(self.places(), grows)
+        wide = (np.ptp(off, axis=0) + (self.high - self.low).max(axis=0)) / 2
+        return (off.max(axis=0) + off.min(axis=0)) / 2, grows, wide
+
+    def places(self) -> Floats:
+        """From -1 to 1 for the shares from the least to the largest."""
+        least, width = self.shares.min(), float(np.ptp(self.shares))
+        return np.asarray(2 * (self.shares - least) / width - 1)
+
+
+@dataclass(frozen=True)
 class _Near:
     """Sums, the distance from them at every node, and what large factors cost."""
 
-    sums: ExponentialSum
+    near: ExponentialSum
+    share: ExponentialSum
     need: Floats
     roughness: float
 
@@ -204,63 +236,69 @@ class Fitter:
                 total += part * density / density.sum()
         return np.asarray(total / total.sum())
 
-    def fit(self, first: int, last: int | None) -> WeightFit:
+    def fit(self, table: WeightTable, first: int, last: int | None) -> WeightFit:
         """For these lengths."""
-        q1, w1, rough, q2, w2, _ = (*self._columns(first), *self._columns(last))
-        ends = (q2 - rough, q1 + rough), (w2 - rough, w1 + rough)
-        after = np.append(q1[1:], q1[-1])
-        pairs = []
-        for (low, high), (concave, convex) in zip(ends, BENDS, strict=True):
-            bend = self._bend * after
-            pairs.append((low - bend * decimal(convex), high + bend * decimal(concave)))
+        pairs = self._targets(table, first, last)
         found = []
         for scale in _SCALES:
             for rates in _RATES:
-                found.append([self._near(scale * np.array(rates), *pair) for pair in pairs])
-        found.sort(key=lambda both: sum(float(self._weights @ one.need) for one in both))
+                found.append([self._near(scale * np.array(rates), of) for of in pairs])
+        found.sort(key=lambda both: sum(float(self._weights @ one.need) + one.roughness for one in both))
         closely = [[self._with_error(one) for one in both] for both in found[:_TRIED]]
         (_, q), (_, w) = min(closely, key=lambda both: both[0][0] + both[1][0])
         return WeightFit(first, last, q, w)
 
-    def _columns(self, length: int | None) -> tuple[Floats, Floats, Floats]:
-        """q and w = q - 9/2 kappa, and how far they may be off."""
-        column = self._table.column(length)
-        q, kappa = (np.array([float(row[j].mid()) for row in column]) for j in (0, 1))
-        return (
-            q,
-            q - decimal(SHARE) * kappa,
-            np.array([_CLOSE + float(x.rad()) + 5 * float(y.rad()) for x, y in column]),
-        )
+    def _targets(self, table: WeightTable, first: int, last: int | None) -> list[_Targets]:
+        """Of q and of q - 9/2 kappa."""
+        largest = _ends(table.column(first), 0)[1]
+        bend = self._bend * np.append(largest[1:], largest[-1])
+        known = table.known(first, last)
+        shares = np.array([decimal(each.share) for each in known])
+        found = []
+        for rows, (concave, convex) in zip(([x.q for x in known], [x.w for x in known]), BENDS, strict=True):
+            low, high = (np.array([_ends(row, j)[j] for row in rows]) for j in (0, 1))
+            found.append(_Targets(shares, low, high, bend * decimal(concave), bend * decimal(convex)))
+        return found
 
-    def _near(self, rates: Floats, low: Floats, high: Floats) -> _Near:
+    def _near(self, rates: Floats, of: _Targets) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
-        exact = [rounded(x) for x in self._balanced(basis, (low + high) / 2, (high - low) / 2)]
-        factors = np.array([decimal(x) for x in exact])
-        near, bends = basis @ factors, basis * (factors * rates**2)
-        above = high - near + self._bend * np.maximum(_at_most(bends), 0)
-        below = near - low + self._bend * np.maximum(_at_most(-bends), 0)
-        need = np.maximum(above, below) * _ROOM + 1e-9
-        need[-1] = max(need[-1], (1 + float(np.abs(basis[-1]) @ np.abs(factors))) * _ROOM)
-        terms = [(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)]
-        return _Near(ExponentialSum(terms), need, 2e-4 * float(np.abs(factors) @ (rates + 0.1)))
+        middle, grows, spread = of.linear()
+        scale = spread + _SHARE * float(self._weights @ middle)
+        along = self._balanced(basis, grows, scale)
+        flat = self._balanced(basis, middle, scale)
+        # As a function of mu itself.
+        least, width = of.shares.min(), float(np.ptp(of.shares))
+        share = [rounded(x) for x in 2 * along / width]
+        near = [rounded(x) for x in flat - along * (1 + 2 * least / width)]
+        factors, steep = (np.array([decimal(x) for x in each]) for each in (near, share))
+        sums = basis @ factors + np.outer(of.shares, basis @ steep)
+        ends = [basis * ((factors + mu * steep) * rates**2) for mu in (least, 1.0)]
+        above = (of.high - sums).max(axis=0) + of.concave
+        below = (sums - of.low).max(axis=0) + of.convex
+        above += self._bend * np.maximum(np.max([_at_most(x) for x in ends], axis=0), 0)
+        below += self._bend * np.maximum(np.max([_at_most(-x) for x in ends], axis=0), 0)
+        need = np.maximum(above, below) * _ROOM + _CLOSE
+        size = np.abs(factors) + np.abs(steep)
+        need[-1] = max(need[-1], (1 + float(np.abs(basis[-1]) @ size)) * _ROOM)
+        terms = [[(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)] for exact in (near, share)]
+        return _Near(ExponentialSum(terms[0]), ExponentialSum(terms[1]), need, 2e-4 * float(size @ (rates + 0.1)))
 
     def _with_error(self, near: _Near) -> tuple[float, Fit]:
         """What it costs, and the fit."""
         cost, growths, heights = min((self._above(near.need, part) for part in _GROWTHS), key=lambda found: found[0])
         error = [(rounded(c), rounded(g)) for c, g in zip(heights, growths, strict=True) if c > 0]
-        return cost + near.roughness, Fit(near.sums, ExponentialSum(error))
+        return cost + near.roughness, Fit(near.near, near.share, ExponentialSum(error))
 
-    def _balanced(self, basis: Floats, values: Floats, spread: Floats) -> Floats:
-        """Factors of sums near the values: errors in proportion to the spread where the law is, by Lawson's weights."""
-        scale = spread + _SHARE * float(self._weights @ values)
+    def _balanced(self, basis: Floats, values: Floats, scale: Floats) -> Floats:
+        """Factors of sums near the values: errors in proportion to the scale where the law is, by Lawson's weights."""
         weights = self._weights + _FLOOR / len(self._v) * (self._v <= self._likely)
         for _ in range(_LAWSON):
             roots = np.sqrt(weights) / scale
-            ridge = 1e-5 * np.eye(basis.shape[1])
+            ridge = _RIDGE * np.eye(basis.shape[1])
             stacked = np.vstack([basis * roots[:, None], ridge])
             factors = np.linalg.lstsq(stacked, np.append(values * roots, np.zeros(len(ridge))), rcond=None)[0]
             off = np.abs(basis @ factors - values) / scale
-            weights = weights * (off / off.max() + _SLOW)
+            weights = weights * (off / (off.max() or 1) + _SLOW)
             weights /= weights.sum()
         return np.asarray(factors)
 
@@ -296,6 +334,11 @@ class Fitter:
         return best[0], growths, [x * 1.0005 for x in best[1]]
 
 
+def _ends(column: Sequence[tuple[arb, ...]], j: int) -> tuple[Floats, Floats]:
+    """Lower and upper ends of the j-th balls."""
+    return np.array([float(row[j].lower()) for row in column]), np.array([float(row[j].upper()) for row in column])
+
+
 def _at_most(terms: Floats) -> Floats:
     """Of the sum of falling or growing terms next to each node: those > 0 at the node before, the others after it."""
     before, after = np.vstack([terms[:1], terms[:-1]]), np.vstack([terms[1:], terms[-1:]])
@@ -326,35 +369,61 @@ class Reached:
     risk: arb
 
 
+@dataclass(frozen=True)
+class Covered:
+    """Ranges of lengths without an end, and lengths for which moments are needed."""
+
+    lengths: Sequence[int]
+    ranges: list[Reached]
+
+    @property
+    def first(self) -> int:
+        """The shortest of them all."""
+        return self.ranges[0].range.fit.first
+
+
 class Ranges:
     """What can be proved of the lengths from one on, by the kernel's own tube."""
 
-    def __init__(self, flow: Flow, path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq) -> None:
+    def __init__(
+        self, flow: Callable[[WeightFit], Flow], path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
+    ) -> None:
         self._flow, self.path, self._horizon = flow, path, horizon
-        self.table = WeightTable(path.spacing, path.reach, lengths)
-        self._fitter = Fitter(path, self.table)
+        self._table = WeightTable(path.spacing, path.reach, lengths)
+        self._fitter = Fitter(path, self._table)
+        self._most = lengths[1]
         self.duration = duration
 
     def _learn(self, points: list[list[float]]) -> None:
         """Fits are wanted where the flow of the last range was: it may go far from that over infinite prompts."""
         if len(points) >= _LEAST_POINTS:
             self.path = replace(self.path, points=np.array(points))
-            self._fitter = Fitter(self.path, self.table)
+            self._fitter = Fitter(self.path, self._table)
 
-    def over(self, first: int, last: int | None, goal: fmpq, learns: bool = False) -> Reached | None:
+    def table(self, first: int, most: int) -> WeightTable:
+        """For lengths from the first on, each a share longer than the one before."""
+        lengths = [max(2, min(first - 1, round(first / _NEXT))), first]
+        while len(lengths) <= BEFORE + _SHORT + AFTER or lengths[-1] < most:
+            wider = sum(lengths[-1] >= first * far for far in _FAR)
+            lengths.append(max(lengths[-1] + 1, round(lengths[-1] * _NEXT ** (1 + wider))))
+        return self._table.of(lengths)
+
+    def over(
+        self, table: WeightTable, first: int, last: int | None, goal: fmpq, learns: bool = False
+    ) -> Reached | None:
         """The first time with the risk, or None; what `learns` fits later ones to its flow even then."""
-        fit = self._fitter.fit(first, last)
-        if (room(fit, self.table) >= 0) is not True:
+        fit = self._fitter.fit(table, first, last)
+        if (room(fit, table) >= 0) is not True:
             return None
-        flow = replace(self._flow, fit=fit)
+        flow = self._flow(fit)
         count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
         seen: list[float] = []
-        points = [[float(x.mid()) for x in flow.start]]
+        points = [[float(x.mid()) for x in flow.start[:-1]]]
         found = None
         for done, piece in enumerate(follow(flow, count * self.duration, count), start=1):
             if not piece.is_proved:
                 break
-            points.append([float(x.mid()) for x in piece.end])
+            points.append([float(x.mid()) for x in piece.end[:-1]])
             if done % _LOOK == 0:
                 risk = risk_bound(flow, piece)
                 if (risk <= goal) is True:
@@ -369,10 +438,11 @@ class Ranges:
 
     def risks(self, first: int) -> Iterator[fmpq]:
         """Goals to try, from a little more than the least risk that the shortest range is seen to have."""
-        fit = self._fitter.fit(first, first + max(1, first // 60))
-        if (room(fit, self.table) >= 0) is not True:
+        table = self.table(first, self._most)
+        fit = self._fitter.fit(table, first, table.lengths[BEFORE + 1])
+        if (room(fit, table) >= 0) is not True:
             return
-        flow, least = replace(self._flow, fit=fit), math.inf
+        flow, least = self._flow(fit), math.inf
         for piece in follow(flow, self._horizon, max(1, int((self._horizon / self.duration).ceil()))):
             if not piece.is_proved:
                 break
@@ -383,33 +453,50 @@ class Ranges:
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
         """Whether a short range does, with some room."""
-        return self.over(first, first + int(first * _FIRST_SHARE), goal * _SPARE, learns=True)
+        table = self.table(first, first)
+        return self.over(table, first, table.lengths[BEFORE + _SHORT], goal * _SPARE, learns=True)
 
-    def from_on(self, first: int, goal: fmpq, most: int, latest: int | None = None) -> list[Reached] | None:
-        """Ranges that cover every length from the first on, none of them longer than `most` before the last.
+    def ends(self, goal: fmpq) -> bool:
+        """Whether a last range, of the longest lengths, does."""
+        table, path = self.table(self._most, self._most), self.path
+        found = self.over(table, self._most, None, goal)
+        self._learn([list(point) for point in path.points])
+        return found is not None
 
-        They may begin later, up to the latest; a first length that is not about the least has wide ranges at once.
+    def from_on(self, first: int, goal: fmpq, latest: int | None = None) -> Covered | None:
+        """Every one from the first on.
+
+        They may begin later, up to the latest.
         """
-        found: list[Reached] = []
-        share = _FIRST_SHARE if latest is not None else _WIDE_SHARE
         while True:
-            far = bool(found) and (share > 1 or first >= _LAST * found[0].range.fit.first)
-            if far or first >= most:
-                last = self.over(first, None, goal)
+            table = self.table(first, self._most)
+            found = self._covered(table, goal)
+            if found is not None:
+                used = max(
+                    [table.lengths.index(x.range.fit.last) + AFTER for x in found if x.range.fit.last], default=1
+                )
+                return Covered(table.lengths[: used + 1], found)
+            first = max(first + 1, round(first * _LATER))
+            if latest is None or first > latest:
+                return None
+
+    def _covered(self, table: WeightTable, goal: fmpq) -> list[Reached] | None:
+        lengths, at, size = table.lengths, BEFORE, _FIRST
+        found: list[Reached] = []
+        while True:
+            if lengths[at] >= _LAST * lengths[BEFORE] or at + AFTER >= len(lengths) - 1:
+                last = self.over(table, lengths[at], None, goal)
                 if last is not None:
                     return [*found, last]
-            if first >= most:
+            most = len(lengths) - 1 - AFTER - at
+            if most < 1:
                 return None
-            until = min(most, int(first / (1 - min(share, _MOST_SHARE))))
-            step = self.over(first, until, goal)
+            size = min(size, most)
+            step = self.over(table, lengths[at], lengths[at + size], goal)
             if step is not None:
                 found.append(step)
-                # As the kernel reads them: the next one has the end of this one as well, unless that is all it has.
-                first, share = until + (until == first), share * _GROWING
-            elif until > first:
-                share /= 2
-            elif latest is not None and first < latest:
-                # What is shorter is left: the next lengths may do.
-                found, share, first = [], _FIRST_SHARE, max(first + 1, round(first * _NEXT))
+                at, size = at + size, size + _MORE
+            elif size > 1:
+                size = size // 2
             else:
                 return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +29,21 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational, positiv
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.training.empirical_transfer import generate_empirical
+from certattn.provers.training.length_ranges import Covered, Ranges, Reached, decimal
 from certattn.provers.training.length_ranges import Path as FlowPath
-from certattn.provers.training.length_ranges import Ranges, Reached, decimal
 
 RISK = "0.1"
 _BITS = 64
 _DIGITS = 3
 # What the ranges say where nothing is known yet.
-_NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0", "0", "0"]], "errors": [["0", "0", "0"]]}
+_NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0"] * 5], "errors": [["0", "0", "0"]]}
 _UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
 # Lengths that are tried: from the first by this factor, up to the last; between two of them to a few per cent.
 _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
 # The ranges begin at this multiple of the first length that does, at most.
 _LATEST = 1.5
-# Ranges before the last end at this multiple of the length at most.
-_FAR = 100_000
+# Ranges before the last end at one of these multiples of the length at most.
+_FAR = 200, 10**4, 10**6
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
 _SHORTEST_TIME = fmpq(8)
@@ -116,19 +115,22 @@ def generate(
     plain = exact(given, "given")
     assert isinstance(plain, dict)
     goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
-    finder = _Finder(Draft(THEOREM, out, {"length": "2", **plain}, note), goal, _positive(time, "time"), pieces)
+    length = str(plain.get("length", "2"))
+    finder = _Finder(
+        Draft(THEOREM, out, {"length": length, **plain}, note), length, goal, _positive(time, "time"), pieces
+    )
     with working_precision(_BITS):
-        length, found = finder.at_length(finder.length) if "length" in plain else finder.shortest()
+        found = finder.at_length(finder.length) if "length" in plain else finder.shortest()
         asserts, witness = finder.stated(found)
-    stated = Draft(THEOREM, out, {**plain, "length": str(length)}, note)
+    stated = Draft(THEOREM, out, {**plain, "length": str(found.first)}, note)
     return stated.write(asserts, witness)
 
 
 class _Finder:
     """Asks the kernel's own tube about lengths."""
 
-    def __init__(self, draft: Draft, goal: fmpq | None, time: fmpq | None, pieces: int | None) -> None:
-        self._stated = draft.read(read, {"risk": "1", "time": "1"}, dict(_UNKNOWN))
+    def __init__(self, draft: Draft, length: str, goal: fmpq | None, time: fmpq | None, pieces: int | None) -> None:
+        self._stated = draft.read(read, {"risk": "1", "time": "1"}, {**_UNKNOWN, "lengths": [length]})
         self._goal, self._time = goal, time
         if self._stated.known_at_the_start and not self._stated.falls_from_the_start:
             raise NotProvedError(
@@ -152,12 +154,20 @@ class _Finder:
         return self._stated.given[LENGTH]
 
     def _between(self, shortest: int, longest: int) -> Ranges:
-        flow = self._stated.flow(None)
         self._spacing, self._reach = self._path.spacing, self._path.reach
-        return Ranges(flow, self._path, (shortest, longest), self._horizon, self._duration)
+        return Ranges(self._stated.flow, self._path, (shortest, longest), self._horizon, self._duration)
 
-    def shortest(self) -> tuple[int, list[Reached]]:
-        """The smallest length, about, from which on the risk is proved. Raises NotProvedError."""
+    def _from(self, first: int, goal: fmpq | None) -> Ranges:
+        """For lengths that are so long that the risk is reached by all longer ones, if some are."""
+        for far in _FAR:
+            most = min(far * first, MOST_LENGTH)
+            ranges = self._between(first, most)
+            if goal is None or ranges.ends(goal):
+                break
+        return ranges
+
+    def shortest(self) -> Covered:
+        """From about the smallest length that is proved to do. Raises NotProvedError."""
         assert self._goal is not None
         bad, good, ranges = _SHORTEST - 1, _SHORTEST, self._between(_SHORTEST, _LONGEST)
         while ranges.at_first(good, self._goal) is None:
@@ -177,41 +187,41 @@ class _Finder:
             else:
                 good = middle
         self._path = ranges.path
-        most = _most(good)
-        found = self._between(good, most).from_on(good, self._goal, most, round(good * _LATEST))
+        found = self._from(good, self._goal).from_on(good, self._goal, round(good * _LATEST))
         if found is not None:
-            return found[0].range.fit.first, found
+            return found
         raise NotProvedError("no ranges of lengths could be proved; expected a larger risk, or another start")
 
-    def at_length(self, length: int) -> tuple[int, list[Reached]]:
+    def at_length(self, length: int) -> Covered:
         """From the given length on, with the risk, or about the smallest that is proved. Raises NotProvedError."""
-        ranges = self._between(length, _most(length))
+        ranges = self._from(length, self._goal)
         # Its flow may go far from that over infinite prompts.
         ranges.at_first(length, self._goal or fmpq(0))
         self._path = ranges.path
         if (self._path.reach, self._path.spacing) != (self._reach, self._spacing):
-            ranges = self._between(length, _most(length))
+            ranges = self._from(length, self._goal)
         if self._goal is not None:
-            found = ranges.from_on(length, self._goal, _most(length))
+            found = ranges.from_on(length, self._goal)
             if found is None:
                 raise NotProvedError(
                     f"no risk <= {describe(self._goal)} could be proved for prompts of {length} tokens; "
                     "expected longer ones, a larger risk, another start, or more pieces"
                 )
-            return length, found
+            return found
         for goal in ranges.risks(length):
-            found = ranges.from_on(length, goal, _most(length))
+            found = ranges.from_on(length, goal)
             if found is not None:
                 self._goal = goal
-                return length, found
+                return found
         raise NotProvedError(
             f"no risk could be proved for prompts of {length} tokens; "
             "expected longer ones, another start, or more pieces"
         )
 
-    def stated(self, found: list[Reached]) -> tuple[dict[str, Plain], dict[str, Plain]]:
+    def stated(self, covered: Covered) -> tuple[dict[str, Plain], dict[str, Plain]]:
         """What is asserted, and the witness."""
         assert self._goal is not None
+        found = covered.ranges
         if not self._stated.known_at_the_start:
             self._require_falling(found[-1].range)
         until = self._time or max(each.range.time for each in found)
@@ -222,6 +232,7 @@ class _Finder:
         return asserts, {
             "spacing": format_rational(self._spacing),
             "reach": str(self._reach),
+            "lengths": [str(x) for x in covered.lengths],
             "ranges": [_written(each.range) for each in found],
         }
 
@@ -244,17 +255,12 @@ class _Finder:
         infinite = list(follow(alone, until, int(count.p)))
         worst = arb(0)
         for each in found:
-            pieces = list(follow(replace(alone, fit=each.range.fit), until, int(count.p)))
+            pieces = list(follow(self._stated.flow(each.range.fit), until, int(count.p)))
             for one, other in zip(pieces, infinite, strict=False):
                 if not one.is_proved or not other.is_proved:
                     return None
                 worst = worst.max(one.apart(other, alone.counts))
         return worst
-
-
-def _most(length: int) -> int:
-    """The largest end of a range where prompts of this length come first."""
-    return min(_FAR * length, MOST_LENGTH)
 
 
 def _written(of: Range) -> dict[str, Plain]:
@@ -263,7 +269,7 @@ def _written(of: Range) -> dict[str, Plain]:
         **until,
         "time": format_rational(of.time),
         "pieces": str(of.pieces),
-        "sums": _rows(of.fit.q.near, of.fit.w.near),
+        "sums": _rows(of.fit.q.near, of.fit.q.share, of.fit.w.near, of.fit.w.share),
         "errors": _rows(of.fit.q.error, of.fit.w.error),
     }
 

@@ -3,20 +3,20 @@
 For orthogonal O that commutes with Sigma, R_L(O A O', b) = R_L(A, b). So the flow from A = sum a_i P_i keeps that form,
 P_i the projections to the common eigenspaces, of ranks n_i, and is a_i' = -dR_L/da_i / n_i, b' = -dR_L/db.
 
-Write F for the field of R + G (`finite_gap`), which is the same for all L of a range, and e_i for bounds of what it is
-off by. On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and let p(t) = z + s t + w t (t - h)/2
-be any parabola. On a box that holds p and all within r of it, coordinate by coordinate, let J be F', J_m = F'(m), and
+The fit of a range is linear in mu = L_1 / L, which is one more coordinate: it rests. With y = (a, b, mu) write F for
+the field of R + G (`finite_gap`), 0 along mu, the same for all L of a range, and e_i for bounds of what it is off by.
+On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and let p(t) = z + s t + w t (t - h)/2 be any
+parabola. On a box that holds p and all within r of it, rho_j = |s_j| h/2 + |w_j| h^2/8 + r_j off from m, let
 
-    c_i >= |F(m) - s|_i + (h/2) |J_m s - w|_i + (h/2) (|J - J_m| |s|)_i + (h^2/8) (|J| |w|)_i + e_i.
+    c_i >= |F(m) - s|_i + (h/2) |F'(m) s - w|_i + (h^2/8) |F'(m) w|_i + 1/2 sum |F''_ijk| rho_j rho_k + e_i.
 
-If the flow is within r_0 of z, and  r_0 + t u  stays in [r_low, r] on the piece, where for every i
+If the flow is z + G x at first, for some |x_j| <= 1, and with E(t) = e^(t F'(m))
 
-    J_ii r' + sum_(j != i) |J_ij| r_j + c_i < u_i,     r' = r_i or, where J_ii < 0, r_low_i,
+    |E(t) G| 1 + h |E(t)| c < r   for all 0 <= t <= h,
 
-then it is within r_0 + t u of p(t). Proof. As p' = s + w (t - h/2) and F(y) - F(m) = (mean of F' over the segment)
-(y - m), with y - m = s (t - h/2) + w t (t - h)/2 + (y - p), the distance d_i of y_i from p_i grows at most at the rate
-J_ii d_i + sum |J_ij| d_j + c_i while y is in the box. At a first time where d_i = r_0i + t u_i for some i that would be
-less than u_i; so there is none. QED
+then it is within r of p(t), and p(h) + E(h) G x + g at last, |g| <= h |E| c: another G with some columns more.
+Proof. The distance d from p(t) has d' = F'(m) d + k with |k_i| <= c_i while it is at most r, as F is its Taylor
+polynomial in m up to 1/2 F''(y - m, y - m). So d = E(t) G x + int E(t - u) k(u) du, which stays below r. QED
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.weight_fits import WeightFit
@@ -35,48 +36,63 @@ Vector = list[arb]
 
 # F(m) is looked for so often; the remainder is bounded like everything else.
 _MIDPOINTS = 2
-# r and r_low are guessed with so much room, and so often.
+# r is guessed with so much room, and so often.
 _ROOM, _TRIES = fmpq(33, 32), 6
 _TINY = fmpq(1, 2**40)
 
 
 @dataclass(frozen=True)
 class Flow:
-    """From (a_1, ..., a_p, b) along -grad (R + G), which is off by something; without a fit along -grad R, exactly."""
+    """From (a_1, ..., a_p, b, mu) along -grad (R + G), which is off by something, while mu rests.
+
+    Without a fit from (a_1, ..., a_p, b) along -grad R, exactly.
+    """
 
     spectrum: Spectrum
     fit: WeightFit | None
     start: Vector
 
+    @classmethod
+    def of(cls, spectrum: Spectrum, fit: WeightFit | None, point: Vector) -> Flow:
+        """From a_1, ..., a_p and b, for all lengths of the fit."""
+        return cls(spectrum, fit, point if fit is None else [*point, arb(fit.least_share).union(arb(1))])
+
     def risk(self, at: Sequence[arb], order: int) -> Jet:
-        """R + G, by its derivatives along a_i and b."""
-        *a, b = at
+        """R + G, by its derivatives."""
+        a, b = at[: len(self.spectrum.counts)], at[len(self.spectrum.counts)]
         found = infinite_risk(self.spectrum, a, b, order)
-        return found if self.fit is None else found + fitted_gap(self.spectrum, self.fit, a, b, order)
+        return found if self.fit is None else fitted_gap(self.spectrum, self.fit, a, b, at[-1], order) + found
 
     def rest(self, box: Sequence[arb]) -> Rest:
         """What it leaves out."""
-        *a, b = box
         if self.fit is None:
             return Rest(arb(0), [arb(0)] * len(box))
-        return rest(self.spectrum, self.fit, a, b)
+        *a, b, mu = box
+        return rest(self.spectrum, self.fit, a, b, mu)
 
     @cached_property
     def counts(self) -> list[int]:
         """n_1, ..., n_p, 1."""
         return [*self.spectrum.counts, 1]
 
+    def resting(self, moving: Sequence[arb]) -> Vector:
+        """These of a_1, ..., a_p and b, and 0 for what rests."""
+        return [*moving, *[arb(0)] * (len(self.start) - len(moving))]
+
+    def field(self, jet: Jet, *along: int) -> Vector:
+        """F, or its derivative."""
+        return self.resting([-jet.along(i, *along) / n for i, n in enumerate(self.counts)])
+
     def at(self, point: Sequence[arb]) -> Vector:
         """F."""
-        jet = self.risk(point, 1)
-        return [-jet.along(i) / n for i, n in enumerate(self.counts)]
+        return self.field(self.risk(point, 1))
 
 
 @dataclass(frozen=True)
 class Piece:
     """Up to the time `last` the flows are near a parabola from `start` to `end` with this `bend`.
 
-    At first they are within `before`, at last within `error` of it, and between them within what lies between these.
+    On it they are within `most`, coordinate by coordinate; at last the distance is G x with |x_j| <= 1, G the `error`.
     """
 
     last: fmpq
@@ -84,12 +100,12 @@ class Piece:
     start: Vector
     end: Vector
     bend: Vector
-    before: Vector
-    error: Vector
+    most: Vector
+    error: arb_mat
 
     @property
     def is_proved(self) -> bool:
-        return all(e.is_finite() is True for e in self.error)
+        return all(x.is_finite() is True for x in self.most)
 
     def apart(self, other: Piece, counts: Sequence[int]) -> arb:
         """At most the distance of their flows, whose coordinates count so often."""
@@ -97,111 +113,120 @@ class Piece:
         for i, n in enumerate(counts):
             ends = abs(self.start[i] - other.start[i]).max(abs(self.end[i] - other.end[i]))
             bends = abs(self.bend[i] - other.bend[i]) * self.duration * self.duration / 8
-            errors = self.before[i].max(self.error[i]) + other.before[i].max(other.error[i])
-            total += n * (ends + bends + errors) ** 2
+            total += n * (ends + bends + self.most[i] + other.most[i]) ** 2
         return root(total)
 
 
 def follow(flow: Flow, until: fmpq, pieces: int) -> Iterator[Piece]:
     """The pieces from time 0 to `until`, or to one that is not proved."""
-    z, error = [x.mid() for x in flow.start], [arb(x.rad()) for x in flow.start]
-    h, grown = until / pieces, [arb(0)] * len(error)
+    z, error, h = [x.mid() for x in flow.start], _diagonal([x.rad() for x in flow.start]), until / pieces
     for k in range(pieces):
-        piece = _piece(flow, z, error, grown, h, h * (k + 1))
+        piece = _piece(flow, z, error, h, h * (k + 1))
         yield piece
         if not piece.is_proved:
             return
-        grown = [x - y for x, y in zip(piece.error, error, strict=True)]
         z, error = piece.end, piece.error
 
 
-def _piece(flow: Flow, z: Vector, error: Vector, grown: Vector, h: fmpq, last: fmpq) -> Piece:
+def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq) -> Piece:
     s = flow.at(z)
     for _ in range(_MIDPOINTS):
         s = [x.mid() for x in flow.at(_moved(z, s, h / 2))]
     middle = _moved(z, s, h / 2)
-    jet = flow.risk(middle, 2)
-    residual = [abs(-jet.along(i) / n - y) for i, (n, y) in enumerate(zip(flow.counts, s, strict=True))]
-    slopes = _derivative(jet, flow.counts)
+    jet = flow.risk(middle, 3)
+    slopes = arb_mat([flow.field(jet, j) for j in range(len(z))]).transpose()
     turned = _times(slopes, s)
     w = [x.mid() for x in turned]
+    curved = _times(slopes, w)
     travel = [abs(x) * h / 2 + abs(y) * h * h / 8 for x, y in zip(s, w, strict=True)]
+    fixed = [
+        abs(x - y) + abs(turn - bend) * h / 2 + abs(curve) * h * h / 8
+        for x, y, turn, bend, curve in zip(flow.field(jet), s, turned, w, curved, strict=True)
+    ]
+    # e^(t F'(m)) at every time of the piece.
+    turns = (slopes * (h * (arb(1) + arb(0, 1)) / 2)).exp()
+    carried = _sizes(turns * error)
 
-    def rates(low: Vector, high: Vector) -> Vector:
-        """Upper bounds of the left sides."""
-        reach = [y + r for y, r in zip(travel, high, strict=True)]
-        box = [x + r * arb(0, 1) for x, r in zip(middle, reach, strict=True)]
-        J, off = _slopes_near(slopes, flow.risk(box, 3), reach, flow.counts), flow.rest(box).gradient
-        found = []
-        for i, row in enumerate(J):
-            c = residual[i] + abs(turned[i] - w[i]) * h / 2 + off[i] / flow.counts[i]
-            for j, entry in enumerate(row):
-                c += abs(entry - slopes[i][j]) * abs(s[j]) * h / 2 + abs(entry) * abs(w[j]) * h * h / 8
-                if i != j:
-                    c += abs(entry) * high[j]
-            found.append((c + (row[i] * high[i]).max(row[i] * low[i]) + _TINY).upper())
-        return found
+    def pushed(most: Vector) -> Vector:
+        """A bound of what acts on the distances where these are at most so large."""
+        reach = [y + r for y, r in zip(travel, most, strict=True)]
+        box = _box(middle, reach)
+        wide, off = flow.risk(box, 4), flow.rest(box).gradient
+        left = flow.resting([(_bent(jet, wide, i, reach) + off[i]) / n for i, n in enumerate(flow.counts)])
+        # Lower ends mean nothing, and would widen what these are multiplied with.
+        return [(x + y).upper() for x, y in zip(fixed, left, strict=True)]
 
+    push, most = _held(pushed, carried, turns, h)
     end = [x.mid() for x in _moved(z, s, h)]
-    rounding = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
-    after = _grown(rates, error, [x + y for x, y in zip(error, grown, strict=True)], h)
-    return Piece(last, h, z, end, w, error, [(x + y).upper() for x, y in zip(after, rounding, strict=True)])
+    moved = (slopes * h).exp() * error
+    grown = [
+        (abs(x - y) + h * g).upper()
+        for x, y, g in zip(_moved(z, s, h), end, _times(_absolute(turns), push), strict=True)
+    ]
+    return Piece(last, h, z, end, w, most, _beside(moved, _diagonal(grown)))
 
 
-def _grown(rates: Callable[[Vector, Vector], Vector], error: Vector, likely: Vector, h: fmpq) -> Vector:
-    """r_0 + h u, proved; not finite where no guess of r does, from what is likely on."""
+def _held(pushed: Callable[[Vector], Vector], carried: Vector, turns: arb_mat, h: fmpq) -> tuple[Vector, Vector]:
+    """What acts on the distances, and how large they become, proved; not finite where no guess of these does."""
+    most, sizes = carried, _absolute(turns)
     for _ in range(_TRIES):
-        low = [(x.min(y) / _ROOM).max(arb(0)).lower() for x, y in zip(error, likely, strict=True)]
-        high = [(x.max(y) * _ROOM + _TINY).upper() for x, y in zip(error, likely, strict=True)]
-        u = rates(low, high)
-        likely = [x + h * y for x, y in zip(error, u, strict=True)]
-        if any(x.is_finite() is not True for x in likely):
+        guess = [(x * _ROOM + _TINY).upper() for x in most]
+        push = pushed(guess)
+        most = [x + h * y for x, y in zip(carried, _times(sizes, push), strict=True)]
+        if any(x.is_finite() is not True for x in most):
             break
-        if all(_is_within(x, y, b, t) for x, y, b, t in zip(error, likely, low, high, strict=True)):
-            return likely
-    return [arb.pos_inf()] * len(error)
+        if all((x < y) is True for x, y in zip(most, guess, strict=True)):
+            return push, [x.upper() for x in most]
+    lost = [arb.pos_inf()] * len(carried)
+    return lost, lost
 
 
-def _is_within(first: arb, last: arb, low: arb, high: arb) -> bool:
-    return all((low <= x) is True and (x <= high) is True for x in (first, last))
+def _bent(jet: Jet, wide: Jet, i: int, reach: Vector) -> arb:
+    """What the i-th slope is off from its linear part: by third derivatives in the middle, and fourth ones on a box."""
+    total = arb(0)
+    for j, k in product(range(len(reach)), repeat=2):
+        moved = sum((abs(wide.along(i, j, k, m)) * r for m, r in enumerate(reach)), arb(0)) / 3
+        total += (abs(jet.along(i, j, k)) + moved) * reach[j] * reach[k] / 2
+    return total
 
 
-def _derivative(jet: Jet, counts: Sequence[int]) -> list[Vector]:
-    """F'."""
-    each = range(len(counts))
-    return [[-jet.along(i, j) / counts[i] for j in each] for i in each]
+def _absolute(matrix: arb_mat) -> arb_mat:
+    return arb_mat(matrix.nrows(), matrix.ncols(), [abs(x) for x in matrix.entries()])
 
 
-def _slopes_near(slopes: Sequence[Vector], jet: Jet, reach: Vector, counts: Sequence[int]) -> list[Vector]:
-    """F' on a box, from the middle by its derivatives on the box."""
-    each = range(len(counts))
-    found = []
-    for i in each:
-        row = []
-        for j in each:
-            moved = sum((abs(jet.along(i, j, k)) * reach[k] for k in each), arb(0)) / counts[i]
-            row.append(slopes[i][j] + moved * arb(0, 1))
-        found.append(row)
-    return found
+def _sizes(matrix: arb_mat) -> Vector:
+    """The largest that each coordinate of G x is."""
+    return [sum((abs(x) for x in row), arb(0)).upper() for row in matrix.tolist()]
+
+
+def _beside(left: arb_mat, right: arb_mat) -> arb_mat:
+    return arb_mat([x + y for x, y in zip(left.tolist(), right.tolist(), strict=True)])
+
+
+def _diagonal(entries: Sequence[arb]) -> arb_mat:
+    size = len(entries)
+    return arb_mat(size, size, [x if i == j else 0 for i, x in enumerate(entries) for j in range(size)])
+
+
+def _box(middle: Vector, reach: Vector) -> Vector:
+    return [x + r * arb(0, 1) for x, r in zip(middle, reach, strict=True)]
 
 
 def _moved(z: Vector, s: Vector, t: fmpq) -> Vector:
     return [x + t * y for x, y in zip(z, s, strict=True)]
 
 
-def _times(matrix: Sequence[Vector], vector: Vector) -> Vector:
-    return [sum((x * y for x, y in zip(row, vector, strict=True)), arb(0)) for row in matrix]
+def _times(matrix: arb_mat, vector: Vector) -> Vector:
+    return (matrix * arb_mat(len(vector), 1, vector)).entries()
 
 
 def risk_bound(flow: Flow, piece: Piece) -> arb:
     """R_L of all the flows at the end of a piece, at most."""
-    box = [x + r * arb(0, 1) for x, r in zip(piece.end, piece.error, strict=True)]
+    reach = _sizes(piece.error)
+    box, each = _box(piece.end, reach), range(len(reach))
     jet, wide = flow.risk(piece.end, 1), flow.risk(box, 2)
-    value = jet.along()
-    for i, r in enumerate(piece.error):
-        slope = jet.along(i)
-        for j, other in enumerate(piece.error):
-            slope += wide.along(i, j) * other * arb(0, 1)
-        value += abs(slope) * r
+    slope = arb_mat(1, len(reach), [jet.along(i) for i in each]) * piece.error
+    value = jet.along() + _sizes(slope)[0]
+    value += sum((abs(wide.along(i, j)) * reach[i] * reach[j] for i in each for j in each), arb(0)) / 2
     # More bits do not narrow the tube: what is not at most this is no smaller with them.
     return (value + flow.rest(box).value).upper()

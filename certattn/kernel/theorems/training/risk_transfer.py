@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from flint import arb, fmpq
@@ -36,7 +37,7 @@ from certattn.kernel.document.schema import ByKey, CountUpTo, Field, Listing, Ra
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.softmax_powers import MOST_VARIANCE
-from certattn.kernel.mathematics.weight_fits import ExponentialSum, Fit, WeightFit, WeightTable, room
+from certattn.kernel.mathematics.weight_fits import AFTER, BEFORE, ExponentialSum, Fit, WeightFit, WeightTable, room
 from certattn.kernel.theorems.training import context_losses as contexts
 from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training import stated_prompts
@@ -64,16 +65,17 @@ TRAVEL = Field("travel", Rational(above=0), "longest leg of the polygon beside a
 UNTIL = Field("until", _LENGTH, "the largest length of the range; left out in the last one", required=False)
 SPAN = Field("time", Rational(above=0), "time at which its flows have the stated risk")
 CUTS = Field("pieces", CountUpTo(1, MOST_PIECES), "intervals into which that time is cut")
-SUMS = Field("sums", Matrix(), "rows [rate <= 0, factor for q, factor for q - 9/2 kappa] of what is near them")
+SUMS = Field("sums", Matrix(), "rows [rate <= 0, two factors for q, two for q - 9/2 kappa] of what is near them")
 ERRORS = Field(
     "errors", Matrix(), "rows [rate >= 0, factor >= 0, factor >= 0] of what is above the distances from them"
 )
 RANGE = Record(UNTIL, SPAN, CUTS, SUMS, ERRORS)
 RANGES = Field("ranges", Listing(RANGE), "ranges of lengths, each from where the one before ends", required=False)
+LENGTHS = Field("lengths", Listing(_LENGTH), "lengths, in order, for which moments are computed", required=False)
 # Moments are computed at some thousand nodes, at most.
 SPACING = Field("spacing", Rational(above=0), "distance of variances at which moments are computed", required=False)
 REACH = Field("reach", CountUpTo(1, MOST_VARIANCE), "variance up to which they are so far apart", required=False)
-WITNESS = Record(SPACING, REACH, RANGES, PIECES, TRAVEL)
+WITNESS = Record(SPACING, REACH, LENGTHS, RANGES, PIECES, TRAVEL)
 
 DEFAULT_PIECES = 100
 DEFAULT_TRAVEL = fmpq(1, 1000)
@@ -117,13 +119,14 @@ class Ranges:
     """What the witness says of the lengths from the stated one on."""
 
     ranges: Sequence[Range]
+    lengths: Sequence[int]
     spacing: fmpq
     reach: int
 
     @cached_property
     def table(self) -> WeightTable:
-        """The moments at the ends of the ranges."""
-        return WeightTable(self.spacing, self.reach, (self.ranges[0].fit.first, self.ranges[-1].fit.first))
+        """The moments at some lengths."""
+        return WeightTable(self.spacing, self.reach, self.lengths)
 
     def room(self) -> arb:
         """Of the fit that has least."""
@@ -181,7 +184,7 @@ class StatedTransfer:
         """From the start, for the lengths of a fit, or over infinite prompts."""
         assert self.spectrum is not None
         sigma, a, counts = zip(*self.spectrum.eigenvalues(), strict=True)
-        return Flow(Spectrum(sigma, counts), fit, [*a, arb(self.start.b)])
+        return Flow.of(Spectrum(sigma, counts), fit, [*a, arb(self.start.b)])
 
     @cached_property
     def flows(self) -> Followed[list[Followable]]:
@@ -260,7 +263,7 @@ def read(certificate: Certificate) -> StatedTransfer:
     if form == "tokens":
         if TUBE in asserts:
             raise asserts.node(TUBE).malformed("no tube: it is of all prompts of a length, not of given ones")
-        for field in (SPACING, REACH, RANGES):
+        for field in (SPACING, REACH, LENGTHS, RANGES):
             if hints is not None and field in hints:
                 raise hints.node(field).malformed("nothing of lengths, as prompts are given")
         prompts = stated_prompts.read_regression_prompts(given, covariance.rows)
@@ -270,9 +273,9 @@ def read(certificate: Certificate) -> StatedTransfer:
             hint = "other starts are not covered: take a multiple of I, of Sigma or of its inverse, or 0"
             node = given[task.START].node(task.A)
             raise node.malformed("a symmetric A with A Sigma = Sigma A", "one that is not", hint)
-        if hints is None or RANGES not in hints or SPACING not in hints:
+        if hints is None or any(field not in hints for field in (LENGTHS, RANGES, SPACING)):
             node = certificate.asserts if certificate.witness is None else certificate.witness
-            raise node.malformed("a witness with `ranges` and `spacing`, as lengths are stated")
+            raise node.malformed("a witness with `lengths`, `ranges` and `spacing`, as lengths are stated")
         lengths = _read_ranges(hints, given[LENGTH], asserts)
     pieces, travel = task.hinted(hints, PIECES, DEFAULT_PIECES), task.hinted(hints, TRAVEL, DEFAULT_TRAVEL)
     return StatedTransfer(given, asserts, covariance, start, prompts, spectrum, lengths, pieces, travel)
@@ -283,24 +286,31 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
     spacing = hints[SPACING]
     if (spacing >= LEAST_SPACING) is not True or (spacing <= 1) is not True:
         raise hints.node(SPACING).malformed(f"a number from {LEAST_SPACING} to 1")
+    lengths: list[int] = hints[LENGTHS]
+    if any(x >= y for x, y in pairwise(lengths)):
+        raise hints.node(LENGTHS).malformed("lengths that increase")
     found, first = [], length
     listed: list[Values] = hints[RANGES]
     for k, values in enumerate(listed, start=1):
         last = values.get(UNTIL)
+        if first not in lengths:
+            raise hints.node(LENGTHS).malformed(f"{first}, where a range begins")
         if k < len(listed):
             if last is None:
                 raise hints.node(RANGES).malformed("an end `until` of every range but the last")
-            if last < first:
-                raise values.node(UNTIL).malformed(f"an integer >= {first}, where the range begins")
+            if last <= first:
+                raise values.node(UNTIL).malformed(f"more than {first}, where the range begins")
+            before, after = lengths.index(first), sum(1 for x in lengths if x > last)
+            if before < BEFORE or after < AFTER or last not in lengths:
+                expected = f"{last}, where a range ends, {BEFORE} before the first range and {AFTER} after that end"
+                raise hints.node(LENGTHS).malformed(expected)
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
         _read_span(values, asserts)
         q, w = _read_sums(values[SUMS], values[ERRORS])
         found.append(Range(WeightFit(first, last, q, w), values[SPAN], values[CUTS]))
-        if last is not None:
-            # The end of a range is where moments are known anyway; that of a single length is covered.
-            first = last if last > first else last + 1
-    return Ranges(found, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
+        first = first if last is None else last
+    return Ranges(found, lengths, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
 
 
 def _read_span(values: Values, asserts: Values) -> None:
@@ -319,18 +329,18 @@ def _read_span(values: Values, asserts: Values) -> None:
 
 def _read_sums(near: MatrixInput, above: MatrixInput) -> tuple[Fit, Fit]:
     """Raises MalformedError."""
-    for stated in (near, above):
-        stated.require_shape(None, 3, "a rate and two factors")
+    near.require_shape(None, 5, "a rate and four factors")
+    above.require_shape(None, 3, "a rate and two factors")
     rows, errors = near.load().to_rows(), above.load().to_rows()
     if len({rate for rate, *_ in rows}) < len(rows) or any(rate > 0 for rate, *_ in rows):
         raise near.node.malformed("rates <= 0 that are different")
     if any(entry < 0 for row in errors for entry in row):
         raise above.node.malformed("rates and factors >= 0")
-    fits = []
-    for j in (1, 2):
-        sums = [ExponentialSum([(row[j], row[0]) for row in table]) for table in (rows, errors)]
-        fits.append(Fit(*sums))
-    return fits[0], fits[1]
+
+    def of(table: list[list[fmpq]], column: int) -> ExponentialSum:
+        return ExponentialSum([(row[column], row[0]) for row in table])
+
+    return Fit(of(rows, 1), of(rows, 2), of(errors, 1)), Fit(of(rows, 3), of(rows, 4), of(errors, 2))
 
 
 # -- what proves it
