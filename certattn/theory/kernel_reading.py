@@ -128,7 +128,7 @@ def _symbolic_flint() -> ModuleType:
     matrices = dict.fromkeys(("arb_mat", "acb_mat", "fmpq_mat", "fmpz_mat"), SymbolicMatrix)
     # Nothing is rounded here: there is no working precision.
     precision = SimpleNamespace(prec=None)
-    polynomials = dict.fromkeys(("arb_poly", "acb_poly"), SymbolicPolynomial)
+    polynomials = dict.fromkeys(("arb_poly", "acb_poly", "fmpq_poly"), SymbolicPolynomial)
     module.__dict__.update(numbers, **matrices, **polynomials, ctx=precision, __FLINT_VERSION__="symbolic")
     return module
 

@@ -63,7 +63,7 @@ STARTS: dict[str, tuple[list[list[str]], list[list[str]], str]] = {
     "diagonal-large-b": (DIAGONAL, _scaled(5, "0"), "10"),
 }
 # The flow is followed so long, by steps of this share of what is stable.
-_LONG, _STABLE = 20.0, 0.4
+_LONG, _STABLE, _LARGEST_STEP = 20.0, 0.4, 0.1
 _SHORTEST, _LONGEST, _NEAR = 4, 20_000, 1.01
 
 
@@ -123,7 +123,7 @@ def reaches(spectrum: Eigenvalues, b: float, length: int, risk: float) -> bool:
             return True
         if found > least - 1e-7 and time > 1:
             return False
-        least, h = min(least, found), _STABLE / task.stiffness(point)
+        least, h = min(least, found), min(_STABLE / task.stiffness(point), _LARGEST_STEP)
         slope = task.finite_slope(point)
         point, time = point - h / 2 * (slope + task.finite_slope(point - h * slope)), time + h
     return False

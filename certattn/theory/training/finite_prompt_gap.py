@@ -165,17 +165,17 @@ def check_growth(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_ranges(kernel: Kernel) -> Iterator[Check]:
-    """q and w = q - 9/2 kappa between what they are at the ends of a range, and how much they bend; k by both."""
+    """kappa by means that are integrals, what is left of a cubic, and how much q and w bend; k by both."""
     q, kappa = (positive_symbol(name) for name in ("q", "kappa"))
     fits = kernel.weight_fits
-    q1, q2, kappa1, kappa2 = (positive_symbol(name) for name in ("q_1", "q_2", "kappa_1", "kappa_2"))
-    plain_q, other = fits._known(*(SymbolicNumber(x) for x in (q1, kappa1, q2, kappa2)))
-    yield equal("q is between its values at the ends", [plain(plain_q.least), plain(plain_q.most)], [q2, q1])
-    ends = [x - sympy.Rational(9, 2) * y for x, y in ((q2, kappa2), (q1, kappa1))]
-    yield equal("and so is w", [plain(other.least), plain(other.most)], ends)
     w = q - plain(fits.SHARE) * kappa
     yield equal("k = 7/3 q - 4/3 w", q + 6 * kappa, plain(fits.spread_of(SymbolicNumber(q), SymbolicNumber(w))))
-    yield equal("what both are compared with", [plain(plain_q.largest), plain(other.largest)], [q1, q1])
+    p = positive_vector("p", 3)
+    pairs = [(x, y) for i, x in enumerate(p) for j, y in enumerate(p) if i != j]
+    third, second = (sum(x**k for x in p) for k in (3, 2))
+    difference = sum(x**3 * y - x**2 * y**2 for x, y in pairs)
+    yield equal("P_3 P_1 - P_2^2", third * sum(p) - second**2, difference)
+    yield from _cubics(fits._DEGREE)
     growth = kernel.weight_growth
     of_q = [plain(x) for x in (growth.MOST_CONCAVE, growth.MOST_CONVEX)]
     of_kappa = [plain(x) for x in (growth.KAPPA_CONCAVE, growth.KAPPA_CONVEX)]
@@ -184,6 +184,22 @@ def check_ranges(kernel: Kernel) -> Iterator[Check]:
     yield equal("how much q and w bend", [plain(list(pair)) for pair in fits.BENDS], bends)
     h, x = positive_symbol("h"), real("x")
     yield equal("x (h - x) / 2 is at most h^2 / 8", h**2 / 8 - x * (h - x) / 2, (x - h / 2) ** 2 / 2)
+
+
+def _cubics(degree: int) -> Iterator[Check]:
+    """A function less the cubic through four of its values, which is a divided difference times a product."""
+    x, u = positive_vector("x", 4), vector("u", 4)
+    at, value = positive_symbol("L"), real("U")
+    cubic = sum(y * sympy.Mul(*((at - z) / (a - z) for z in x if z is not a)) for a, y in zip(x, u, strict=True))
+    places, values = [*x, at], [*u, value]
+    divided = sum(y / sympy.Mul(*(a - z for z in places if z is not a)) for a, y in zip(places, values, strict=True))
+    yield equal("u - C", value - cubic, divided * sympy.Mul(*(at - a for a in x)))
+    s = positive_symbol("s")
+    yield equal("the fourth derivative of e^(-sL)", sympy.diff(sympy.exp(-s * at), at, 4), s**4 * sympy.exp(-s * at))
+    t, first, last = real("t"), *(positive_symbol(name) for name in ("l", "m"))
+    forms = [sympy.binomial(degree, k) * t**k * (1 - t) ** (degree - k) for k in range(degree + 1)]
+    length = sum((first + (last - first) * sympy.Rational(k, degree)) * B for k, B in enumerate(forms))
+    yield equal("L in the form of Bernstein", length, first + (last - first) * t)
 
 
 def check_tilt(kernel: Kernel) -> Iterator[Check]:
@@ -213,25 +229,25 @@ def check_tilt(kernel: Kernel) -> Iterator[Check]:
 
 
 def check_closed_form(kernel: Kernel) -> Iterator[Check]:
-    """R and G with all derivatives up to the third order, as the kernel finds them."""
+    """R and G with all derivatives up to the fourth order, as the kernel finds them."""
     groups = Groups.of(2)
     variables = [*groups.a, groups.b]
     of, at = groups.spectrum(kernel), numbers(list(groups.a))
-    jet = kernel.finite_gap.infinite_risk(of, at, SymbolicNumber(groups.b), 3)
+    jet = kernel.finite_gap.infinite_risk(of, at, SymbolicNumber(groups.b), 4)
     for key in _keys(3):
         yield equal(f"R along {key}", plain(jet.along(*key)), _along(groups.risk, variables, key))
     # A product of functions of one variable each, times what the kernel takes as a sum: by names of functions.
     F, X, Y = ([sympy.Function(f"{name}_{i + 1}")(x) for i, x in enumerate(groups.a)] for name in "FXY")
-    D, constant, b = F[0] * F[1], real("X_0"), groups.b
-    whole = D * (b**2 * (constant + X[0] + X[1]) + b * (Y[0] + Y[1]))
+    D, T, b, mu = F[0] * F[1], real("T"), groups.b, real("mu")
+    (c, k), (c1, k1) = ((real(f"c{i}"), real(f"k{i}")) for i in "01")
+    whole = D * (b**2 * ((c + mu * c1) * T / 2 - (k + mu * k1) * sum(X)) + b * (c + mu * c1) * sum(Y))
     factors = [_ladder(f, x, f) for f, x in zip(F, groups.a, strict=True)]
-    squares, others = ([_ladder(f, x, 1 / D) for f, x in zip(fs, groups.a, strict=True)] for fs in (X, Y))
-    found = kernel.finite_gap._Products(
-        numbers(factors), SymbolicNumber(D * constant), *map(numbers, (squares, others))
-    )
-    jet = kernel.finite_gap._jet([found], 2, SymbolicNumber(b), 3)
-    for key in _keys(3):
-        yield equal(f"the kernel's product along {key}", plain(jet.along(*key)), _along(whole, variables, key))
+    squares, others = ([_ladder(f, x, sympy.Integer(1)) for f, x in zip(fs, groups.a, strict=True)] for fs in (X, Y))
+    found = kernel.finite_gap._Products(SymbolicNumber(D), *map(numbers, (factors, squares, others)))
+    terms = [(found, [tuple(map(SymbolicNumber, pair)) for pair in ((c, k), (c1, k1))])]
+    jet = kernel.finite_gap._jet(terms, *(SymbolicNumber(x) for x in (T, b, mu)), 4)
+    for key in _keys(4):
+        yield equal(f"the kernel's product along {key}", plain(jet.along(*key)), _along(whole, [*variables, mu], key))
     yield from _term(kernel)
 
 
@@ -241,24 +257,26 @@ def _term(kernel: Kernel) -> Iterator[Check]:
     c, k = real("c"), real("k")
     (a,), (n,), (s,), (t,) = groups.a, groups.n, groups.sigma, groups.tilts(r)
     of = groups.spectrum(kernel)
-    found = kernel.finite_gap._term(of, SymbolicNumber(r), SymbolicNumber(c), SymbolicNumber(k), numbers([a]))
-    D, b = sympy.sqrt(t) ** n, groups.b
-    value = b**2 * (plain(found.constant) + plain(found.squares[0][0])) + b * plain(found.plain[0][0])
-    yield equal("E[e^(rv) (c P - k K)]", value / D, groups.mean(c * groups.P - k * groups.K, r))
+    found = kernel.finite_gap._products(of, SymbolicNumber(r), numbers([a]))
+    D, b = plain(found.mass), groups.b
+    yield equal("D", D, sympy.sqrt(t) ** n)
+    X, Y = plain(found.squares[0][0]), plain(found.plain[0][0])
+    value = b**2 * (c * groups.trace / 2 - k * X) + b * c * Y
+    yield equal("E[e^(rv) (c P - k K)]", value, groups.mean(c * groups.P - k * groups.K, r))
     # Of t^(n/2), relative to it, by the logarithm's derivative.
     rate, relative = sympy.diff(n / 2 * sympy.log(t), a), sympy.Integer(1)
-    for order in range(4):
+    for order in range(5):
         where = f", {order} times"
         yield equal(f"t^(n/2){where}", plain(found.factors[0][order]), relative)
         relative = relative * rate + sympy.diff(relative, a)
-        of_square = -k * n * s**3 / 2 * sympy.diff(a**2 * t, a, order)
-        yield equal(f"a^2 t{where}", plain(found.squares[0][order]) / D, of_square)
-        yield equal(f"a t{where}", plain(found.plain[0][order]) / D, c * n * s**2 * sympy.diff(a * t, a, order))
+        of_square = n * s**3 / 2 * sympy.diff(a**2 * t, a, order)
+        yield equal(f"a^2 t{where}", plain(found.squares[0][order]), of_square)
+        yield equal(f"a t{where}", plain(found.plain[0][order]), n * s**2 * sympy.diff(a * t, a, order))
 
 
 def _keys(size: int) -> Iterator[tuple[int, ...]]:
-    """Variables along which to go, three at most."""
-    for order in range(4):
+    """Variables along which to go, four at most."""
+    for order in range(5):
         yield from combinations_with_replacement(range(size), order)
 
 
@@ -269,8 +287,8 @@ def _along(function: Expr, variables: Sequence[Expr], key: tuple[int, ...]) -> E
 
 
 def _ladder(function: Expr, variable: Expr, unit: Expr) -> list[Expr]:
-    """The function and three derivatives, over a unit."""
-    return [sympy.diff(function, variable, order) / unit for order in range(4)]
+    """The function and four derivatives, over a unit."""
+    return [sympy.diff(function, variable, order) / unit for order in range(5)]
 
 
 def check_parts(kernel: Kernel) -> Iterator[Check]:
@@ -298,23 +316,23 @@ def _by_variance(kernel: Kernel) -> Iterator[Check]:
     groups, r = Groups.of(2), sympy.Symbol("r", negative=True)
     c, k = real("c"), real("k")
     D = _mass(groups, r)
-    # Of h the factor with which 7/3 f - 4/3 h has the factor k.
-    fit = _fit(kernel, (c, r), ((7 * c - 3 * k) / 4, r), (sympy.Integer(0), r))
+    near = [tuple(map(SymbolicNumber, (r, c, k)))]
     of, at, b = groups.spectrum(kernel), numbers(list(groups.a)), SymbolicNumber(groups.b)
     for i, (s, a, chi) in enumerate(zip(groups.sigma, groups.a, groups.chi, strict=True)):
-        found = plain(kernel.finite_gap._by_variance(of, fit, at, b, i))
+        found = plain(kernel.finite_gap._by_variance(of, near, at, b, i))
         wanted = 2 * s**2 * a * r * groups.mean(chi * (c * groups.P - k * groups.K), r)
         yield equal(f"S_{i + 1}", found / D, wanted)
 
 
-def _fit(kernel: Kernel, q: tuple[Expr, Expr], w: tuple[Expr, Expr], *errors: tuple[Expr, Expr]) -> Any:
-    """Of one exponential each, c e^(rv); the errors of q and of w, or one for both."""
+def _fit(kernel: Kernel, rate: Expr, near: Sequence[Expr], *errors: tuple[Expr, Expr]) -> Any:
+    """Of one exponential each: factors of f and f' and the errors of q and of w; h and h' are the same as f and f'."""
     fits = kernel.weight_fits
-    sums = [fits.ExponentialSum([tuple(numbers(list(term)))]) for term in (q, w, errors[0], errors[-1])]
-    found = fits.WeightFit(2, None, fits.Fit(sums[0], sums[2]), fits.Fit(sums[1], sums[3]))
-    # The kernel sorts the terms by their rates; here both sums have the same one.
-    c, other = (SymbolicNumber(term[0]) for term in (q, w))
-    vars(found)["terms"] = [(SymbolicNumber(q[1]), c, fits.spread_of(c, other))]
+    share, *rest = (fits.ExponentialSum([tuple(numbers(list(term)))]) for term in ((near[1], rate), *errors))
+    plain_sum = fits.ExponentialSum([tuple(numbers([near[0], rate]))])
+    found = fits.WeightFit(2, None, *(fits.Fit(plain_sum, share, error) for error in rest))
+    # The kernel sorts the terms by their rates; here all sums have the same one.
+    pairs = [tuple(SymbolicNumber(x) for x in (c, plain(fits.spread_of(c, c)))) for c in near]
+    vars(found)["terms"] = [(SymbolicNumber(rate), *pairs)]
     return found
 
 
@@ -342,10 +360,10 @@ def check_distances(kernel: Kernel) -> Iterator[Check]:
 def check_rest(kernel: Kernel) -> Iterator[Check]:
     """The kernel's bounds of what is left out, with one exponential for each sum, against the formulas."""
     groups, r, growth = Groups.of(2), *(sympy.Symbol(name, negative=True) for name in "rg")
-    c, e, e2 = (positive_symbol(name) for name in ("c", "e", "h"))
-    fit = _fit(kernel, (c, r), (c, r), (e, growth), (e2, growth))
+    c0, c1, mu, e, e2 = (positive_symbol(name) for name in ("c", "c_1", "mu", "e", "h"))
+    fit, c = _fit(kernel, r, (c0, c1), (e, growth), (e2, growth)), c0 + mu * c1
     of = groups.spectrum(kernel)
-    found = kernel.finite_gap.rest(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b))
+    found = kernel.finite_gap.rest(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b), SymbolicNumber(mu))
     D = {x: _mass(groups, x) for x in (r, growth)}
 
     def left(of_Q: Expr, of_K: Expr) -> Expr:
@@ -377,7 +395,8 @@ def check_rest(kernel: Kernel) -> Iterator[Check]:
         far += factor * D[growth] * sum(means) / a
     steep = chi * (groups.P + sympy.Rational(8, 3) * groups.K)
     known = c * D[r] * groups.mean(steep, r) + e * D[growth] * groups.mean(steep, growth)
-    by_variance = kernel.finite_gap._by_variance(of, fit, numbers(list(groups.a)), SymbolicNumber(groups.b), 0)
+    alone = [tuple(map(SymbolicNumber, (r, c, c)))]
+    by_variance = kernel.finite_gap._by_variance(of, alone, numbers(list(groups.a)), SymbolicNumber(groups.b), 0)
     near = plain(abs(by_variance)) + left(abs(direct) * chi, sympy.diff(groups.K, a)) + 2 * s**2 * a * known
     smaller = plain(found.gradient[0])
     for name, bound in (("by parts", far), ("by the slopes", near)):
@@ -394,12 +413,12 @@ def check_tube(kernel: Kernel) -> Iterator[Check]:
     t, h = real("t"), positive_symbol("h")
     for d in (1, 2):
         s, w, z, x, F = (column(vector(name, d)) for name in "swzxF")
-        J, Jm = matrix("J", d, d), matrix("M", d, d)
+        J = matrix("J", d, d)
         parabola = z + s * t + w * t * (t - h) / 2
         m = z + s * h / 2
         rate = F + J * (parabola + x - m) - parabola.diff(t)
         middle = t - h / 2
-        stated = (F - s) + (Jm * s - w) * middle + (J - Jm) * s * middle + J * w * t * (t - h) / 2 + J * x
+        stated = (F - s) + (J * s - w) * middle + J * w * t * (t - h) / 2 + J * x
         yield equal(f"(y - p)' without what the field is off by, {d} coordinates", rate, stated)
     yield equal("|t (t - h) / 2| is at most h^2 / 8", h**2 / 8 - t * (h - t) / 2, (t - h / 2) ** 2 / 2)
     yield equal("|t - h/2| is at most h/2", h**2 / 4 - (t - h / 2) ** 2, t * (h - t))
