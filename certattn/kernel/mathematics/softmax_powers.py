@@ -176,7 +176,11 @@ class PowerSums:
         """phi(t)^exponent at the nodes, as a row."""
         if exponent not in self._power_rows:
             phis = self._table[0]
-            self._power_rows[exponent] = arb_mat(1, len(phis), [phi**exponent for phi in phis])
+            if exponent - 1 in self._power_rows:
+                row = [x * phi for x, phi in zip(self._power_rows[exponent - 1].entries(), phis, strict=True)]
+            else:
+                row = [phi**exponent for phi in phis]
+            self._power_rows[exponent] = arb_mat(1, len(phis), row)
         return self._power_rows[exponent]
 
     def _left_tail(self, sums: tuple[int, ...], total: int) -> arb:

@@ -156,7 +156,9 @@ class WeightTable:
     def _at(self, length: int, v: fmpq, shared: Transforms) -> Moments:
         powers = PowerSums(length, v, 4, _BITS, shared=shared)
         with working_precision(powers.bits):
-            return powers.mean(2), powers.distinct(1, 3), powers.distinct(2, 2)
+            # The longer power of the transform is the last one's times a factor more.
+            pairs, squares = powers.distinct(1, 3), powers.distinct(2, 2)
+            return powers.mean(2), pairs, squares
 
     def known(self, first: int, last: int | None) -> list[Known]:
         """Of the lengths between two, or all from one on: what holds for all of these holds for every length."""
