@@ -79,12 +79,12 @@ def generate(
     Examples
     --------
     >>> import certattn
-    >>> laws = {"dimension": 1, "sigma": "1/4", "query_radius": 1}
+    >>> laws = {"dimension": 1, "sigma": "1/2", "query_radius": 1}
     >>> losses = {"smoothness": 1, "shape": "quadratic", "at_zero": "1/8"}
     >>> start = {"U": "1/4", "V": "1/4"}
     >>> given = {"class": laws, "loss": losses, "start": start, "time": 1}
     >>> certattn.generate("theorem-4-3", given=given, pieces=4).plain["given"]["length"]
-    '14'
+    '10'
     """
     require_place(out)
     require_within(1, 1000, _PIECES if pieces is None else pieces, "pieces")
@@ -197,7 +197,8 @@ class _Search:
         step = training.stated.given.get(STEP) or fmpq(0)
         falls = not self.numbers or (training.fall() >= 2) is True
         holds = falls and (step * run.steepest <= 1) is True
-        return float(run.distance.upper()) if holds else inf
+        found = float(run.distance.upper())
+        return found if holds and found < inf else inf
 
 
 COMMAND = Command(
