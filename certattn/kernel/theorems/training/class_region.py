@@ -108,7 +108,7 @@ class Region:
     def mean(self, polynomial: Polynomial, power: int, rate: fmpq = _NONE) -> arb:
         """E |z|^power e^{rate s^2} p(s), p >= 0 of these coefficients."""
         unit = self.tokens.sigma * self.U
-        terms = ((n, c) for n, c in enumerate(polynomial) if c)
+        terms = ((n, c) for n, c in enumerate(polynomial) if (c == 0) is not True)
         return sum((c * unit**n * self.queries.moment(n + power, rate * unit**2) for n, c in terms), arb(0))
 
     def limit_square(self) -> arb:
