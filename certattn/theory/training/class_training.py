@@ -159,6 +159,12 @@ def check_scatter(kernel: Kernel) -> Iterator[Check]:
 
 def check_law(kernel: Kernel) -> Iterator[Check]:
     """The kernel's polynomials of the four numbers of a law, where kappa decides and where Psi does."""
+    y, off = (sympy.Matrix([real(f"{name}{n}") for n in (1, 2)]) for name in ("y", "delta"))
+    mixed, own = y * off.T + off * y.T, y * y.T
+    yield equal("what y and its mean's shift mix in y y'", (y + off) * (y + off).T, own + mixed + off * off.T)
+    size, along = (y.T * y)[0], (y.T * off)[0]
+    yield equal("its square", _frobenius(mixed, mixed), 2 * size * (off.T * off)[0] + 2 * along**2)
+    yield equal("its product with y y'", _frobenius(mixed, own), 2 * size * along)
     v, trace, kappa, psi = (positive_symbol(name) for name in ("v", "T", "kappa", "Psi"))
     for by_skew in (True, False):
         known = kernel.tilted_tokens.Tilted(*map(SymbolicNumber, (D, v, trace, kappa, psi)))
@@ -180,6 +186,10 @@ def check_law(kernel: Kernel) -> Iterator[Check]:
         own = psi + 4 * lean * s + 2 * (trace + v) * s**2 + off**2
         yield equal("A_S", read(tokens.scatter.own), own)
         yield equal("J_S", read(tokens.scatter.moved_square), (2 * twist * S / sympy.sqrt(v) + 2 * s**2) ** 2)
+
+
+def _frobenius(left: Expr, right: Expr) -> Expr:
+    return sympy.expand((left.T * right).trace())
 
 
 def check_laws(kernel: Kernel) -> Iterator[Check]:
