@@ -17,6 +17,7 @@ from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import scale_ball, working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.spreads import Spread, spread_of
 from certattn.kernel.theorems.prompts.ball_of_queries import (
     HEIGHTS,
     LAMBDA,
@@ -32,7 +33,7 @@ from certattn.kernel.theorems.prompts.ball_of_queries import (
     is_norm,
 )
 from certattn.kernel.theorems.prompts.small_balls import HIGHEST, ORDERS, TERMS
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, at_centre, spread_of
+from certattn.kernel.theorems.prompts.tilted_covariances import at_centre
 from certattn.provers.prompts.normal_tails import Array
 from certattn.provers.prompts.tail_rules import Candidate, Rule, few_digits
 from certattn.provers.rounding import as_float, doubles, last_place, round_nearest, round_up

@@ -18,7 +18,6 @@ from flint import arb, fmpq
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.class_errors import OnBall, Tokens, class_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.prompts.every_law import (
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.prompts.every_law import (
     is_norm,
 )
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import Product, Weighted
+from certattn.kernel.theorems.prompts.mathematics.class_errors import OnBall, Tokens, class_bound
 from certattn.kernel.theorems.prompts.propositions import Error
 from certattn.provers.prompts.repaired_search import choose_steps, least_maximum
 from certattn.provers.prompts.support_search import share_on_ball, slope_and_delta

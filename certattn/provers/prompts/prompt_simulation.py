@@ -27,9 +27,9 @@ from certattn.kernel.mathematics.laws import (
     TruncatedGaussian,
     leaves,
 )
+from certattn.kernel.mathematics.spreads import spread_of
 from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
-from certattn.kernel.theorems.prompts.tilted_covariances import spread_of
 from certattn.provers.rounding import as_float, doubles
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 
 from certattn.extras import require_extras
-from certattn.kernel.mathematics.class_errors import OnBall
+from certattn.kernel.theorems.prompts.mathematics.class_errors import OnBall
 from certattn.provers.rounding import as_float, round_down
 
 Array = np.ndarray[Any, Any]

@@ -28,10 +28,9 @@ _DIGITS = 3
 # Values of the numbers of the proof that are tried, and with how many pieces at first.
 _VALUES = {
     "theta": tuple(fmpq(n, 10) for n in range(10, 0, -1)),
-    "t": tuple(fmpq(n, 20) for n in range(1, 15)),
     "eta": tuple(fmpq(n, 10) for n in (3, 5, 7, 8, 9)),
 }
-_FIRST = {"theta": fmpq(1), "t": fmpq(1, 2), "eta": fmpq(4, 5)}
+_FIRST = {"theta": fmpq(1), "eta": fmpq(4, 5)}
 _COARSE, _FEWER, _PIECES = 4, 12, 32
 # Logarithms: of the longest prompt, of how near the shortest one is found at first and in the end, and of a bit less.
 _LONGEST, _ROUGH, _NEAR, _SHORTER = 41.0, 0.2, 0.001, 0.2
@@ -49,10 +48,10 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping
-        What the certificate is about; `certattn.generate` takes the fields as keywords: `class` (`dimension`, `sigma`,
-        and `query_radius` or `query_dimension` and `query_sigma`), `loss` (`smoothness`, `shape`, and `at_zero` or
-        `risk`), `start` (`U`, `V`), `time` or `step` and `steps`, and `length`, which may be left out: then the
-        smallest one, in three digits, is found for which the distance is proved.
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `class` (`dimension` and
+        `sigma`, or `law`; and `query_radius` or `query_dimension` and `query_sigma`), `loss` (`smoothness`, `shape`,
+        and `at_zero` or `risk`), `start` (`U`, `V`), `time` or `step` and `steps`, and `length`, which may be left out:
+        then the smallest one, in three digits, is found for which the distance is proved.
     distance : exact number, optional
         How far apart the runs may be; 0.1 if left out, and with a length about the smallest that is proved.
     pieces : int, optional
@@ -80,12 +79,12 @@ def generate(
     Examples
     --------
     >>> import certattn
-    >>> laws = {"dimension": 1, "sigma": "1/4", "query_radius": 1}
+    >>> laws = {"dimension": 1, "sigma": "1/2", "query_radius": 1}
     >>> losses = {"smoothness": 1, "shape": "quadratic", "at_zero": "1/8"}
     >>> start = {"U": "1/4", "V": "1/4"}
     >>> given = {"class": laws, "loss": losses, "start": start, "time": 1}
     >>> certattn.generate("theorem-4-3", given=given, pieces=4).plain["given"]["length"]
-    '14'
+    '10'
     """
     require_place(out)
     require_within(1, 1000, _PIECES if pieces is None else pieces, "pieces")
@@ -111,7 +110,7 @@ class _Search:
     def __post_init__(self) -> None:
         about = self.plain.get(CLASS.name)
         has_radius = isinstance(about, dict) and RADIUS.name in about
-        self.numbers = {name: first for name, first in _FIRST.items() if name != "theta" or not has_radius}
+        self.numbers: dict[str, fmpq] = {} if has_radius else dict(_FIRST)
         self.pieces = self.given_pieces or (_PIECES if has_radius else _FEWER)
 
     def shortest(self, goal: fmpq) -> Certificate:
@@ -196,8 +195,10 @@ class _Search:
         except NoBound:
             return inf
         step = training.stated.given.get(STEP) or fmpq(0)
-        holds = (training.fall(run.near) >= 2) is True and (step * run.steepest <= 1) is True
-        return float(run.distance.upper()) if holds else inf
+        falls = not self.numbers or (training.fall() >= 2) is True
+        holds = falls and (step * run.steepest <= 1) is True
+        found = float(run.distance.upper())
+        return found if holds and found < inf else inf
 
 
 COMMAND = Command(

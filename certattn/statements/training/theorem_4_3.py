@@ -21,16 +21,17 @@ from certattn.kernel.theorems.training.theorem_4_3 import (
     STEP,
     STEPS,
     TIME,
+    TOKEN_LAW,
     U_NORM,
     V_NORM,
     Training,
 )
+from certattn.statements.given import law_words
 from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
     "length": "from given.length on the bound falls with the length: what has to be at least 2",
     "step": "given.step times a Lipschitz constant of the gradient of R on the tube <= 1",
-    "t": "t of the witness < 1",
     "eta": "eta of the witness < 1",
     "theta": "theta of the witness <= 1",
     "distance": "how far apart the runs may be at the end <= distance",
@@ -40,7 +41,18 @@ _SENTENCES = {
 def statement(training: Training) -> Statement:
     given, most = training.stated.given, describe(training.stated.asserts[DISTANCE])
     about, loss, start = given[CLASS], given[LOSS], given[START]
-    sigma, length = describe(about[SIGMA]), f"{given[LENGTH]:,}"
+    length = f"{given[LENGTH]:,}"
+    if TOKEN_LAW in about:
+        dimension = about[TOKEN_LAW].dimension
+        laws = (
+            f"laws of tokens that are the law of O x for some orthogonal matrix O, x of {law_words(about[TOKEN_LAW])}"
+        )
+    else:
+        dimension, sigma = about[DIMENSION], describe(about[SIGMA])
+        laws = (
+            f"laws of tokens that are centred and sigma-sub-Gaussian with sigma = {sigma}, "
+            "that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u"
+        )
     if RADIUS in about:
         queries = f"queries of |z| <= {describe(about[RADIUS])}"
     else:
@@ -54,9 +66,8 @@ def statement(training: Training) -> Statement:
     else:
         runs, until = "gradient flows", f"up to time {describe(given[TIME])}"
     words = (
-        f"Let a task draw a law of tokens in dimension {about[DIMENSION]}, a query z and a {shape}"
-        f"loss l >= 0 of outputs, with laws of tokens that are centred and sigma-sub-Gaussian with sigma = {sigma}, "
-        f"that is E exp(<u, x>) <= exp(sigma^2 |u|^2 / 2) for all u, {queries}, gradients of losses that are Lipschitz "
+        f"Let a task draw a law of tokens in dimension {dimension}, a query z and a {shape}"
+        f"loss l >= 0 of outputs, with {laws}, {queries}, gradients of losses that are Lipschitz "
         f"with {describe(loss[SMOOTHNESS])}, and {risk}. R_L(U, V) is the mean of l of attention over L tokens, "
         f"independent given the task, with scores <x, U z> and outputs V x, and R that over infinite prompts. "
         "Then for every such "

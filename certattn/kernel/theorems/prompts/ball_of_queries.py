@@ -38,7 +38,7 @@ from certattn.kernel.mathematics.reals import describe, square
 from certattn.kernel.theorems.prompts.random_prompts import LENGTH, TOKEN_LAW, RandomPrompt
 
 if TYPE_CHECKING:
-    from certattn.kernel.theorems.prompts.tilted_covariances import Spread
+    from certattn.kernel.mathematics.spreads import Spread
 
 CENTRE = Field("centre", Vector(), "centre z0 of the ball")
 RADIUS = Field("radius", Rational(above=0), "its radius R in the Euclidean norm")
@@ -105,7 +105,7 @@ class OverBall:
 
     @cached_property
     def spread(self) -> Spread | None:
-        from certattn.kernel.theorems.prompts.tilted_covariances import spread_of
+        from certattn.kernel.mathematics.spreads import spread_of
 
         return spread_of(self.prompt.law.law)
 

@@ -28,10 +28,10 @@ from certattn.kernel.given.attention import (
     read_scale,
     read_weights,
 )
-from certattn.kernel.mathematics.class_errors import Covariance, Mean, OnBall, Tokens, class_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, describe, square
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import Queries, QueriesOfMatrix, QueriesOfNorm, Weighted
+from certattn.kernel.theorems.prompts.mathematics.class_errors import Covariance, Mean, OnBall, Tokens, class_bound
 from certattn.kernel.theorems.prompts.propositions import (
     DELTA,
     ETA,

@@ -54,6 +54,12 @@ from certattn.kernel.mathematics.every_length import display, logistic_bound
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Box, Gaussian
 from certattn.kernel.mathematics.reals import Real, describe, square
+from certattn.kernel.mathematics.sub_gaussian import (
+    has_rational_moments,
+    is_centred,
+    is_sub_gaussian,
+    mean_and_covariance,
+)
 from certattn.kernel.theorems.prompts.mathematics.covariance_error import CovarianceShape, covariance_square_bound
 from certattn.kernel.theorems.prompts.mathematics.over_queries import (
     BoxBounds,
@@ -62,12 +68,6 @@ from certattn.kernel.theorems.prompts.mathematics.over_queries import (
     constant,
     quadratic,
     weighted_queries,
-)
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import (
-    has_rational_moments,
-    is_centred,
-    is_sub_gaussian,
-    mean_and_covariance,
 )
 
 if TYPE_CHECKING:

@@ -52,8 +52,8 @@ from certattn.kernel.mathematics.capped_sums import Part as GaussianPart
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Gaussian, Law
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.sub_gaussian import has_rational_moments, mean_and_covariance
 from certattn.kernel.theorems.prompts.length_ranges import FROM, require_ranges
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import has_rational_moments, mean_and_covariance
 from certattn.kernel.theorems.prompts.mathematics.weighted_sums import (
     ProductMoments,
     ProductSummand,

@@ -1,38 +1,30 @@
-"""What a class of tokens and of queries says of attention where U and V are at most so large.
+"""What tokens and queries say of attention where U and V are at most so large.
 
-For a centred sigma-sub-Gaussian law of tokens with the cumulant generating function Lambda, at a query z, with
-s = sigma |U| |z| (proofs: docs, theorem-4-3)
-
-    |tau| = |D Lambda| <= sigma min(2 s, s + s^2 + s^3 / 3),    |C| = |D^2 Lambda| <= sigma^2 (1 + s)^2,
-    |D^3 Lambda| <= sigma^3 (2 + 4 s + 8 s^2 + 8 s^3).
-
-T(z) = V tau(Uz), whose derivatives along (P, Q) in (U, V) are
+With bounds of tau, C and D^3 Lambda that are polynomials of s = sigma |U| |z| (`tilted_tokens`), attention
+T(z) = V tau(Uz) has the derivatives along (P, Q) in (U, V)
 
     DT = Q tau + V C P z,    D^2 T = 2 Q C P z + V D^3 Lambda (Pz, Pz),
 
-and what L tokens add to the error of tau and of C is bounded by `class_errors`. All these are polynomials of |z|, under
-weights e^{c |z|^2}.
+and L tokens have, by the normaliser's geometric mean (proofs: docs, theorem-4-3),
+
+    E |N / Z|^2 <= (own + moved^2 / L) e^{2 s^2} / L,    |E N / Z|^2 <= E |N / Z|^2 (e^{weights s^2} - 1) / L.
+
+All these are means of polynomials of |z| under weights e^{c |z|^2}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import NoBound
-from certattn.kernel.mathematics.class_errors import Tokens, class_bound
+from certattn.kernel.theorems.training.tilted_tokens import Error, Polynomial, Tokens, times
 
-T = TypeVar("T", fmpq, arb)
-
-# Polynomials of s, from the constant on: bounds of |tau| / sigma, |C| / sigma^2 and |D^3 Lambda| / sigma^3.
-SHIFT, SPREAD, SKEW = (
-    (fmpq(0), fmpq(1), fmpq(1), fmpq(1, 3)),
-    (fmpq(1), fmpq(2), fmpq(1)),
-    tuple(map(fmpq, (2, 4, 8, 8))),
-)
+# Rates of exponential weights.
+_NONE, _TWO = fmpq(0), fmpq(2)
 # What part of the exponential moments that are left pays for a power; the best one counts.
 _SHARES = tuple(fmpq(n, 64) for n in (1, 2, 4, 8, 12, 16, 24, 32, 40, 48))
 
@@ -93,129 +85,78 @@ def _least(found: Sequence[arb]) -> arb:
     return least
 
 
-@dataclass(frozen=True)
-class Scored:
-    """`QueryMeans` of s = unit |z|, with the factor |z|^power and under e^{rate s^2}."""
-
-    queries: Queries
-    unit: arb
-    power: int
-    rate: fmpq
-
-    def mean(self, polynomial: Sequence[arb]) -> arb:
-        rate = self.rate * self.unit**2
-        moments = (self.queries.moment(2 * j + self.power, rate) for j in range(len(polynomial)))
-        return sum(
-            (c * self.unit ** (2 * j) * m for j, (c, m) in enumerate(zip(polynomial, moments, strict=True))), arb(0)
-        )
-
-
 # -- what is known where the norms are at most so large
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """`Tokens`: of |sum p_i (y_i y_i' - C)|_F^2, y = x - tau; sigma^2 and d."""
-
-    variance: fmpq
-    dimension: int
-
-    def kept(self) -> Sequence[fmpq]:
-        d = self.dimension
-        return [self.variance**2 * part for part in ((d + 4) ** 2 + 4 * d, 8 * (d + 4) + 4 * (d + 1), fmpq(20))]
-
-    def always(self, log_length: arb, t: fmpq, eta: fmpq) -> Sequence[arb]:
-        d, rest = self.dimension, 1 / (1 - eta)
-        largest = 2 * (1 + t + log_length) / eta + d * rest
-        parts = (largest**2 + 4 * d, 8 * largest * rest + 4 * (d + 1), arb(16 * rest**2 + 4))
-        return [self.variance**2 * part for part in parts]
-
-
-@dataclass(frozen=True)
 class Numbers:
-    """With which numbers errors are bounded; theta where queries are sub-Gaussian."""
+    """With which numbers errors are bounded; theta and eta where queries are sub-Gaussian."""
 
     length: int
-    t: fmpq
-    eta: fmpq
-    theta: fmpq | None
+    exponents: tuple[fmpq, fmpq] | None
 
 
 @dataclass(frozen=True)
 class Region:
-    """All (U, V) with |U| <= U and |V| <= V, for a class."""
+    """All (U, V) with |U| <= U and |V| <= V."""
 
     queries: Queries
-    sigma: fmpq
-    dimension: int
+    tokens: Tokens
     U: arb
     V: arb
 
-    def mean(self, polynomial: Sequence[fmpq], power: int) -> arb:
-        """E |z|^power p(s), p >= 0 of these coefficients."""
-        terms = ((n, c) for n, c in enumerate(polynomial) if c)
-        unit = self.sigma * self.U
-        return sum((c * unit**n * self.queries.moment(n + power, arb(0)) for n, c in terms), arb(0))
+    def mean(self, polynomial: Polynomial, power: int, rate: fmpq = _NONE) -> arb:
+        """E |z|^power e^{rate s^2} p(s), p >= 0 of these coefficients."""
+        unit = self.tokens.sigma * self.U
+        terms = ((n, c) for n, c in enumerate(polynomial) if (c == 0) is not True)
+        return sum((c * unit**n * self.queries.moment(n + power, rate * unit**2) for n, c in terms), arb(0))
 
     def limit_square(self) -> arb:
         """E |tau|^2."""
-        return self.sigma**2 * self.mean([fmpq(0), fmpq(0), fmpq(4)], 0).min(self.mean(squared(SHIFT), 0))
+        return _least([self.mean(times(shift, shift), 0) for shift in self.tokens.shifts])
 
     def slope_square(self) -> arb:
         """E |DT|^2: |DT (P, Q)| <= |Q| |tau| + |V| |C| |z| |P|."""
-        return self.limit_square() + self.V**2 * self.sigma**4 * self.mean(squared(SPREAD), 2)
+        return self.limit_square() + self.V**2 * self.mean(times(self.tokens.spread, self.tokens.spread), 2)
 
     def bend(self) -> arb:
         """Of |D^2 T (P, Q)^2| <= 2 |C| |z| |P| |Q| + |V| |D^3 Lambda| |z|^2 |P|^2, the norm over queries."""
-        mixed = self.sigma**2 * self.mean(squared(SPREAD), 2).sqrt()
-        pure = self.V * self.sigma**3 * self.mean(squared(SKEW), 4).sqrt()
+        mixed = self.mean(times(self.tokens.spread, self.tokens.spread), 2).sqrt()
+        pure = self.V * self.mean(times(self.tokens.skew, self.tokens.skew), 4).sqrt()
         return (pure + (pure**2 + 4 * mixed**2).sqrt()) / 2
 
-    def largest_score(self) -> arb:
-        """The largest s^2, where |z| is bounded."""
-        return self.sigma**2 * self.U**2 * self.queries.moment(2, arb(0))
+    def error_square(self, error: Error, power: int, proof: Numbers, more: fmpq = _NONE) -> arb:
+        """E |z|^power e^{more s^2} |error|^2, with theta at most, of two bounds, one to the power theta."""
+        if proof.exponents is None:
+            return self.mean(error.after(proof.length), power, _TWO) / proof.length
+        theta, eta = proof.exponents
+        rate, log_length = 2 * theta + more, arb(proof.length).log()
+        kept = self.mean(error.after(proof.length), power, rate) / proof.length
+        return between(self.mean(error.largest(log_length, eta), power, rate), kept, theta)
 
-    def shortfall(self, length: int, t: fmpq) -> arb:
-        """h: e^{-h} bounds the probability that the mean of the weights falls short, where |z| is bounded."""
-        return length * arb(t) ** 2 * (-2 * self.largest_score()).exp() / 2
+    def bias_square(self, error: Error, power: int, proof: Numbers) -> arb:
+        """E_z |z|^power |E error|^2."""
+        weights, square = self.tokens.weights, (self.tokens.sigma * self.U) ** 2
+        if proof.exponents is None:
+            scores = weights * square * self.queries.moment(2, arb(0))
+            return self.error_square(error, power, proof) * (scores.exp() - 1) / proof.length
+        theta, _ = proof.exponents
+        rate = weights * theta
+        plain, raised = (self.error_square(error, power + more, proof, rate) for more in (0, 2))
+        shorter = (-theta * arb(proof.length).log()).exp()
+        return ((1 - theta) * plain + rate * square * raised) * shorter
 
-    def error_square(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
-        """E |z|^power |error|^2 of a mean over the tokens."""
-        if proof.theta is not None:
-            return self._over_queries(tokens, power, 2 * proof.theta, proof.theta, proof)
-        length, t, unit = proof.length, proof.t, self.sigma * self.U
-        kept = Scored(self.queries, unit, power, fmpq(2)).mean([arb(c) for c in tokens.kept()])
-        always = Scored(self.queries, unit, power, fmpq(0)).mean(tokens.always(arb(length).log(), t, proof.eta))
-        return kept / (length * (1 - t) ** 2) + always * (-self.shortfall(length, t)).exp()
-
-    def bias_square(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
-        """E_z |z|^power |E error|^2: |E error|^2 <= E |error|^2 min(1, (e^{2 s^2} - 1) / L)."""
-        theta, log_length = proof.theta, arb(proof.length).log()
-        if theta is None:
-            return self.error_square(tokens, power, proof) * ((2 * self.largest_score()).exp() - 1) / proof.length
-        plain, raised = (self._over_queries(tokens, power + more, 4 * theta, theta, proof) for more in (0, 2))
-        return ((1 - theta) * plain + 2 * theta * (self.sigma * self.U) ** 2 * raised) * (-theta * log_length).exp()
-
-    def error_fourth(self, tokens: Tokens, power: int, proof: Numbers) -> arb:
+    def error_fourth(self, error: Error, power: int, proof: Numbers) -> arb:
         """E_z |z|^power (E |error|^2)^2."""
-        if proof.theta is None:
-            return self.error_square(tokens, 0, proof) ** 2 * self.queries.moment(power, arb(0))
-        theta, t = proof.theta, proof.t
-        scored, log_length = Scored(self.queries, self.sigma * self.U, power, 4 * theta), arb(proof.length).log()
-        always = scored.mean(squared(tokens.always(log_length, t, proof.eta)))
-        kept = scored.mean(squared([arb(c) for c in tokens.kept()]))
-        apart = 2 * kept / (1 - t) ** 4 + 8 * always / (arb(1).exp() * t**2) ** 2
-        return (arb(theta) * (apart.log() - 2 * log_length) + (1 - arb(theta)) * always.log()).exp()
-
-    def _over_queries(self, tokens: Tokens, power: int, rate: fmpq, theta: fmpq, proof: Numbers) -> arb:
-        scored = Scored(self.queries, self.sigma * self.U, power, rate)
-        return class_bound(arb(proof.length), tokens, scored, theta, proof.t, proof.eta)
+        if proof.exponents is None:
+            return self.error_square(error, 0, proof) ** 2 * self.queries.moment(power, arb(0))
+        length, (theta, eta) = proof.length, proof.exponents
+        rate, largest = 4 * theta, error.largest(arb(length).log(), eta)
+        kept = self.mean(times(error.after(length), error.after(length)), power, rate) / length**2
+        return between(self.mean(times(largest, largest), power, rate), kept, theta)
 
 
-def squared(polynomial: Sequence[T]) -> list[T]:
-    """The coefficients of the square."""
-    found: list[Any] = [0] * (2 * len(polynomial) - 1)
-    for i, left in enumerate(polynomial):
-        for j, right in enumerate(polynomial):
-            found[i + j] = found[i + j] + left * right
-    return found
+def between(one: arb, other: arb, theta: fmpq) -> arb:
+    """one^{1 - theta} other^theta, by Hoelder's inequality at least the mean of the lesser one."""
+    power = arb(theta)
+    return ((1 - power) * one.log() + power * other.log()).exp()

@@ -1,16 +1,17 @@
-"""Theorem 4.3 of Boursier and Boyer for a class: training on long prompts stays near training on infinite ones.
+"""Theorem 4.3 of Boursier and Boyer with constants: training on long prompts stays near training on infinite ones.
 
 A task draws a law of tokens, a query z and a loss l >= 0 of the output. Every law of tokens is centred and
-sigma-sub-Gaussian in R^d; queries have |z| <= r, or are centred and rho-sub-Gaussian in R^k; the gradient of l is
-Lipschitz with `smoothness`. With T(z) = V tau(Uz), tau the mean of the tilted law, T_L the same of L tokens, and
+sigma-sub-Gaussian in R^d, or the image of a stated law under an orthogonal matrix; queries have |z| <= r, or are
+centred and rho-sub-Gaussian in R^k; the gradient of l is Lipschitz with `smoothness`. With T(z) = V tau(Uz), tau the
+mean of the tilted law, T_L the same of L tokens, and
 
     R(U, V) = E l(T(z)),    R_L(U, V) = E l(T_L(z)),
 
 the two gradient flows (or descents) from the same start, |U| <= u, |V| <= v, are within `distance` of each other up to
-the time T, for every L >= L_0. D T and D^2 T are bounded (`class_region`), and so is what T_L and D T_L differ from T
-and D T (`class_errors`). The flow of R cannot go far, as its risk falls; on a tube about it let the gradients differ by
-at most g, and R bend by no less than -b. Then the distance e grows by no more than e' = b e + g. The proof is on the
-claim's page.
+the time T, for every L >= L_0. D T and D^2 T are bounded, and so is what T_L and D T_L differ from T and D T
+(`class_region`), by what is known of the tokens (`tilted_tokens`). The flow of R cannot go far, as its risk falls; on a
+tube about it let the gradients differ by at most g, and R bend by no less than -b. Then the distance e grows by no more
+than e' = b e + g. The proof is on the claim's page.
 """
 
 from __future__ import annotations
@@ -34,19 +35,25 @@ from certattn.kernel.document.schema import (
     at_most_one_of,
     some_of,
 )
-from certattn.kernel.mathematics.class_errors import Covariance, Mean
-from certattn.kernel.theorems.training.class_region import Bounded, Numbers, Region, Scatter, SubGaussian
+from certattn.kernel.given.token_laws import LAW
+from certattn.kernel.mathematics.sub_gaussian import has_rational_moments, is_centred, mean_and_covariance
+from certattn.kernel.theorems.training.class_region import Bounded, Numbers, Region, SubGaussian
+from certattn.kernel.theorems.training.tilted_tokens import Tokens, of_class, of_law
 
-DIMENSION = Field("dimension", Count(1), "dimension d of the tokens")
-SIGMA = Field("sigma", Rational(above=0), "the laws of tokens are centred and sigma-sub-Gaussian")
+DIMENSION = Field("dimension", Count(1), "dimension d of the tokens", required=False)
+SIGMA = Field("sigma", Rational(above=0), "the laws of tokens are centred and sigma-sub-Gaussian", required=False)
+TOKEN_LAW = Field(
+    "law", LAW, "instead: a law of mean 0; those of tokens are its images under orthogonal matrices", required=False
+)
 RADIUS = Field("query_radius", Rational(above=0), "queries are no longer than this", required=False)
 QUERY_DIMENSION = Field("query_dimension", Count(1), "dimension k of the queries", required=False)
 QUERY_SIGMA = Field("query_sigma", Rational(above=0), "queries are centred and so sub-Gaussian", required=False)
 CLASS = Field(
     "class",
     Record(
-        DIMENSION, SIGMA, RADIUS, QUERY_DIMENSION, QUERY_SIGMA,
+        DIMENSION, SIGMA, TOKEN_LAW, RADIUS, QUERY_DIMENSION, QUERY_SIGMA,
         rules=[
+            some_of(SIGMA, TOKEN_LAW, none="neither"), at_most_one_of(SIGMA, TOKEN_LAW), all_or_none(DIMENSION, SIGMA),
             some_of(RADIUS, QUERY_SIGMA, none="neither"), at_most_one_of(RADIUS, QUERY_SIGMA),
             all_or_none(QUERY_DIMENSION, QUERY_SIGMA),
         ],
@@ -83,10 +90,12 @@ DISTANCE = Field("distance", Rational(above=0), "the two runs are no further apa
 ASSERTS = Record(DISTANCE)
 
 PIECES = Field("pieces", CountUpTo(1, 1000, "piece"), "into how many the time is cut")
-FALL = Field("t", Rational(above=0), "by how much the mean of the weights may fall short of 1; below 1")
-ETA = Field("eta", Rational(above=0), "how much of the tokens' exponential moments is used; below 1")
 THETA = Field("theta", Rational(above=0), "exponent of the length, at most 1; with query_sigma", required=False)
-WITNESS = Record(PIECES, FALL, ETA, THETA)
+ETA = Field(
+    "eta", Rational(above=0), "how much of the tokens' exponential moments is used; below 1; beside theta",
+    required=False,
+)  # fmt: skip
+WITNESS = Record(PIECES, THETA, ETA, rules=[all_or_none(THETA, ETA)])
 
 
 # -- the two runs
@@ -94,10 +103,9 @@ WITNESS = Record(PIECES, FALL, ETA, THETA)
 
 @dataclass(frozen=True)
 class Run:
-    """How far apart the runs are in the end; the largest norms on the tube, and how steep grad R is there."""
+    """How far apart the runs are in the end, and how steep grad R is on the tube."""
 
     distance: arb
-    near: Region
     steepest: arb
 
 
@@ -107,23 +115,30 @@ class Training:
 
     stated: Sections
 
+    def tokens(self) -> Tokens:
+        """At the working precision. Raises NoBound."""
+        about = self.stated.given[CLASS]
+        if TOKEN_LAW in about:
+            return of_law(about[TOKEN_LAW].law).tokens()
+        return of_class(about[SIGMA], about[DIMENSION])
+
     @property
     def time(self) -> fmpq:
         given = self.stated.given
         found: fmpq = given[TIME] if TIME in given else given[STEP] * given[STEPS]
         return found
 
-    def region(self, beyond: arb) -> Region:
+    def region(self, tokens: Tokens, beyond: arb) -> Region:
         """So far from the start."""
         about, start = self.stated.given[CLASS], self.stated.given[START]
         queries = (
             Bounded(about[RADIUS]) if RADIUS in about else SubGaussian(about[QUERY_SIGMA] ** 2, about[QUERY_DIMENSION])
         )
-        return Region(queries, about[SIGMA], about[DIMENSION], beyond + start[U_NORM], beyond + start[V_NORM])
+        return Region(queries, tokens, beyond + start[U_NORM], beyond + start[V_NORM])
 
-    def root_risk(self) -> arb:
+    def root_risk(self, tokens: Tokens) -> arb:
         """sqrt R at the start: sqrt l is Lipschitz with sqrt(smoothness / 2)."""
-        loss, start = self.stated.given[LOSS], self.region(arb(0))
+        loss, start = self.stated.given[LOSS], self.region(tokens, arb(0))
         if RISK in loss:
             return arb(loss[RISK]).sqrt()
         return arb(loss[AT_ZERO]).sqrt() + start.V * (loss[SMOOTHNESS] / 2 * start.limit_square()).sqrt()
@@ -131,50 +146,48 @@ class Training:
     def run(self) -> Run:
         given, pieces = self.stated.given, self.stated.hint[PIECES]
         smoothness, tube, piece = given[LOSS][SMOOTHNESS], self.stated.asserts[DISTANCE], self.time / pieces
+        tokens = self.tokens()
+        root = self.root_risk(tokens)
         # By how much the risk of descent falls is half of what the squares of its gradients add up to.
-        reach = self.root_risk() * arb(2 if STEP in given else 1).sqrt()
-        force = self.root_risk() * arb(2 * smoothness).sqrt()
+        reach, force = root * arb(2 if STEP in given else 1).sqrt(), root * arb(2 * smoothness).sqrt()
         travel = distance = arb(0)
         for j in range(1, pieces + 1):
             far = (reach * arb(piece * j).sqrt()).min(travel + reach * arb(piece).sqrt())
-            travel = far.min(travel + piece * force * self.region(far).slope_square().sqrt())
-            near = self.region(travel + tube)
+            travel = far.min(travel + piece * force * self.region(tokens, far).slope_square().sqrt())
+            near = self.region(tokens, travel + tube)
             slope, bend = near.slope_square().sqrt(), near.bend()
             on_tube = force + smoothness * tube * slope
             steepest = on_tube * bend + smoothness * slope**2
             rate = steepest if given[LOSS][SHAPE] == "smooth" else on_tube * bend
             growth = (rate * piece).exp()
             distance = distance * growth + self.gap(near, on_tube, slope) * (growth - 1) / rate
-        return Run(distance, near, steepest)
+        return Run(distance, steepest)
 
-    def fall(self, near: Region) -> arb:
+    def fall(self) -> arb:
         """What is at least 2 where, from the stated length on, the bound of the gap falls with the length."""
-        given, hint = self.stated.given, self.stated.hint
-        if THETA in hint:
-            return hint[THETA] * (1 + arb(given[LENGTH]).log())
-        return near.shortfall(given[LENGTH], hint[FALL])
+        found: arb = self.stated.hint[THETA] * (1 + arb(self.stated.given[LENGTH]).log())
+        return found
 
     def gap(self, near: Region, force: arb, slope: arb) -> arb:
         """How much the gradients of R_L and R differ: |l'| of T_L times the error of DT, and |DT| times that of l'."""
         given, hint = self.stated.given, self.stated.hint
-        proof = Numbers(given[LENGTH], hint[FALL], hint[ETA], hint.get(THETA))
-        variance, d, V = near.sigma**2, near.dimension, near.V
-        tokens, smoothness = Mean(variance, fmpq(1), fmpq(d)), given[LOSS][SMOOTHNESS]
-        mean = near.error_square(tokens, 0, proof)
-        turned = (mean + V**2 * near.error_square(Covariance(variance, d), 2, proof)).sqrt()
+        proof = Numbers(given[LENGTH], (hint[THETA], hint[ETA]) if THETA in hint else None)
+        tokens, V, smoothness = near.tokens, near.V, given[LOSS][SMOOTHNESS]
+        mean, scatter = near.error_square(tokens.mean, 0, proof), near.error_square(tokens.scatter, 2, proof)
+        # |C_hat - C|_F^2 <= |S|_F^2 + 2 |C| |tau_hat - tau|^2.
+        spread = scatter + 2 * near.error_square(tokens.mean.times(tokens.spread), 2, proof)
+        turned = (mean + V**2 * spread).sqrt()
         moved = smoothness * V * mean.sqrt()
         found = (force + moved) * turned + moved * slope
         if given[LOSS][SHAPE] != "quadratic":
             return found
         # Of errors that l' does not know of only the mean counts, and l'' is the same at T_L and at T.
         try:
-            bias = near.bias_square(tokens, 0, proof)
-            scatter = (
-                near.bias_square(Scatter(variance, d), 2, proof).sqrt() + near.error_fourth(tokens, 2, proof).sqrt()
-            )
+            bias = near.bias_square(tokens.mean, 0, proof)
+            turn = near.bias_square(tokens.scatter, 2, proof).sqrt() + near.error_fourth(tokens.mean, 2, proof).sqrt()
         except NoBound:
             return found
-        biased = force * (bias + (V * scatter) ** 2).sqrt() + smoothness * V * bias.sqrt() * slope
+        biased = force * (bias + (V * turn) ** 2).sqrt() + smoothness * V * bias.sqrt() * slope
         return found.min(biased + moved * turned)
 
 
@@ -184,24 +197,32 @@ _read = sections(GIVEN, ASSERTS, WITNESS)
 def read(certificate: Certificate) -> Training:
     """Raises MalformedError."""
     training = Training(_read(certificate))
-    hint, is_bounded = training.stated.hint, RADIUS in training.stated.given[CLASS]
-    if (THETA in hint) is is_bounded:
-        raise hint.at.malformed("theta with query_sigma, and only there")
+    about, hint = training.stated.given[CLASS], training.stated.hint
+    if (THETA in hint) is (RADIUS in about):
+        raise hint.at.malformed("theta and eta with query_sigma, and only there")
+    if TOKEN_LAW in about:
+        law = about[TOKEN_LAW]
+        if not has_rational_moments(law.law):
+            raise law.node.malformed("a law whose mean is known exactly", "a truncated Gaussian")
+        if is_centred(law.law) is not True:
+            raise law.node.malformed("a law of mean 0", "one of another mean")
+        if mean_and_covariance(law.law)[1].is_zero() is True:
+            raise law.node.malformed("a law of more than one point")
     return training
 
 
 def obligations(training: Training) -> Iterator[Obligation | NoProof]:
     given, hint = training.stated.given, training.stated.hint
-    for field, limit in ((FALL, "t < 1"), (ETA, "eta < 1")):
-        if (hint[field] < 1) is not True:
-            yield NoProof(field.name, f"the bound is proved for {limit}")
+    run, needs = Shared[Run](training.run), []
+    if THETA in hint:
+        if (hint[ETA] < 1) is not True:
+            yield NoProof(ETA.name, "the bound is proved for eta < 1")
             return
-    if THETA in hint and (hint[THETA] <= 1) is not True:
-        yield NoProof(THETA.name, "the bound is proved for exponents up to 1")
-        return
-    run = Shared[Run](training.run)
-    yield Obligation("length", lambda: training.fall(run().near), ">=", fmpq(2), Part.WITNESS)
-    needs = ["length"]
+        if (hint[THETA] <= 1) is not True:
+            yield NoProof(THETA.name, "the bound is proved for exponents up to 1")
+            return
+        needs.append("length")
+        yield Obligation("length", training.fall, ">=", fmpq(2), Part.WITNESS)
     if STEP in given:
         needs.append("step")
         yield Obligation("step", lambda: given[STEP] * run().steepest, "<=", fmpq(1), Part.WITNESS)
@@ -212,7 +233,7 @@ def obligations(training: Training) -> Iterator[Obligation | NoProof]:
 
 THEOREM = Theorem(
     name="theorem-4-3",
-    title="how near training on long prompts stays to training on infinite ones, for every law of a class",
+    title="how near training on long prompts stays to training on infinite ones, for a law or every law of a class",
     given=GIVEN,
     asserts=ASSERTS,
     witness=WITNESS,

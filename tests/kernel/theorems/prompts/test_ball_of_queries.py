@@ -18,10 +18,11 @@ from certattn.kernel.decide.obligation import NoBound
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
 from certattn.kernel.mathematics.laws import truncated_gaussian as truncated
+from certattn.kernel.mathematics.spreads import Spread, spread_of
 from certattn.kernel.theorems.prompts.ball_of_queries import CENTRE, BallOfQueries
 from certattn.kernel.theorems.prompts.output_tail import read_given
 from certattn.kernel.theorems.prompts.small_balls import Setting, Shell, chi_mean, chi_tail, remainders
-from certattn.kernel.theorems.prompts.tilted_covariances import Spread, at_centre, spread_of
+from certattn.kernel.theorems.prompts.tilted_covariances import at_centre
 from certattn.provers.prompts.prompt_simulation import _tokens, farthest_over_ball
 from certattn.provers.rounding import doubles
 

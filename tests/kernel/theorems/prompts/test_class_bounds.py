@@ -17,11 +17,11 @@ from corpus import Cases
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import loads
-from certattn.kernel.mathematics.class_errors import Covariance, Mean, OnBall
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import every_law, proposition_3_1, proposition_3_4
 from certattn.kernel.theorems.prompts.every_law import StatedClass
 from certattn.kernel.theorems.prompts.mathematics.class_bounds import QueriesOfMatrix, QueriesOfNorm, Weighted
+from certattn.kernel.theorems.prompts.mathematics.class_errors import Covariance, Mean, OnBall
 from certattn.kernel.theorems.prompts.propositions import (
     NORM,
     REPAIRED,

@@ -12,10 +12,10 @@ from sabotage import Sabotage, holding, noticed, true
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.obligation import Obligation, Relation
 from certattn.kernel.decide.proof import Outcome
-from certattn.kernel.mathematics import class_errors, every_length
+from certattn.kernel.mathematics import every_length
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.prompts import every_law, output_tail, propositions, typical_prompt
-from certattn.kernel.theorems.prompts.mathematics import class_bounds, geometric_mean, over_queries
+from certattn.kernel.theorems.prompts.mathematics import class_bounds, class_errors, geometric_mean, over_queries
 from certattn.kernel.theorems.prompts.mathematics.over_queries import TokenBox, WeightedQueries, constant
 from certattn.kernel.theorems.prompts.random_prompts import RandomPrompt
 

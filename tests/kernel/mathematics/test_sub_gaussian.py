@@ -8,7 +8,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.laws import Atoms, Box, Gaussian, Law, Mixture, Rademacher, Radial, Shifted
-from certattn.kernel.theorems.prompts.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
+from certattn.kernel.mathematics.sub_gaussian import is_centred, is_sub_gaussian, mean_and_covariance
 
 half, third = fmpq(1, 2), fmpq(1, 3)
 SIGNS, BOX = Rademacher([fmpq(1), fmpq(2)]), Box([fmpq(3), half])
