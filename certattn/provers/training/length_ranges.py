@@ -81,7 +81,7 @@ _FIRST, _MORE, _LATER = 2, 2, 1.015
 # How many the range takes of which a first length is judged.
 _SHORT = 2
 # The first length is sought with this part of the risk: those after it may do a little worse.
-_SPARE = fmpq(99, 100)
+_SPARE = fmpq(97, 100)
 # A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
 _RECENT = 1 / 3
 # A run of fewer pieces says nothing of where the flow goes.

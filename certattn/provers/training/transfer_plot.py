@@ -19,7 +19,7 @@ _BITS = 64
 # The risk is looked at after so many pieces.
 _LOOK = 2
 _FAINTEST = 0.25
-_LOWEST = 0.1
+_LOWEST, _HIGHEST = 0.1, 30
 
 
 def draw_certificate(certificate: Certificate, path: Target) -> None:
@@ -42,10 +42,11 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
             axes.semilogy(times, risks, color=BOUND, lw=1.4, ls="--", alpha=shade, label=label)
         axes.axhline(risk, color=BOUND, lw=0.8, ls=":", label=f"{standing()} at the end: {risk:.3g}")
         # The risk over infinite prompts tends to 0; what is of interest is above a part of the least bound.
-        axes.set_ylim(bottom=min(least for _, risks in finite for least in risks) * _LOWEST)
+        seen = [bound for _, risks in finite for bound in risks]
+        axes.set_ylim(min(seen) * _LOWEST, max(seen) * _HIGHEST)
         axes.set_xlabel("time")
         axes.set_ylabel("risk")
-        axes.legend()
+        axes.legend(loc="upper right")
 
 
 def _risks(flow: Flow, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
