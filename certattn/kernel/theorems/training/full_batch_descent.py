@@ -1,0 +1,154 @@
+"""Theorem `full-batch-descent`: training on prompts that are drawn once, and used in every step, has a small risk.
+
+In-context linear regression: tokens x_i ~ N(0, Sigma) with labels <w, x_i>, w ~ N(0, I), a query x ~ N(0, Sigma);
+attention with the parameters (A, b) predicts b sum_i p_i <w, x_i> for <w, x>, p the softmax of <x_i, A x>, and
+R_L(A, b) is half the mean square error over prompts of L tokens. Given are a start, a step eta and a number K of steps,
+and how many prompts are drawn, N. Each is a query, a w and a sequence of tokens; of L tokens it has the first L.
+Training takes K steps of gradient descent on the mean loss of these N prompts. A certificate asserts a `risk` and a
+`probability`: for N prompts, and for any larger number,
+
+    P(R_L <= risk after K steps, for every L from some length on) >= 1 - probability.
+
+Proof: as L grows, the loss on a prompt tends to 1/2 <w, G g>^2, where Sigma = F F', x = F g, G = F (b F'A F - I). The
+mean loss is then 1/2 <G, S G> with S the mean of N independent (w x g)(w x g)', whose mean is I, so that
+
+    P(|S - I| > omega) <= d^2 (d + 1) (d + 3) / (N omega^2).
+
+theta-bar is descent on R = 1/2 |G|^2, n_k the difference of both gradients at theta-bar_k, sigma_k^2 / N = E|n_k|^2.
+For any a_k > 0, with probability at least 1 - sum_k a_k sigma_k^2 / N, sum_k a_k |n_k|^2 <= 1. Then
+|theta_k - theta-bar_k| <= s_k with
+
+    s_0 = 0,   s_(k+1)^2 = rho_k^2 s_k^2 + eta^2 / a_k,
+
+rho_k the expansion of a step on 1/2 <G, S G> for every such S (`descent_tube`). The witness has omega and s_1, and the
+checker takes a_k in proportion to 1 / (sigma_k rho_1 ... rho_k). `docs/claims/training/full-batch-descent.md` has the
+proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flint import arb, ctx, fmpq
+
+from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
+from certattn.kernel.decide.theorem import Theorem, sections
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.document.schema import CountUpTo, Field, Rational, Record, Values
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import natural_power, root
+from certattn.kernel.theorems.training import regression as task
+from certattn.kernel.theorems.training.descent_tube import Point, Problem
+from certattn.kernel.theorems.training.stochastic_descent import ASSERTS, MOST_PROMPTS, PROBABILITY, RISK, STEP, STEPS
+
+PROMPTS = Field("prompts", CountUpTo(1, MOST_PROMPTS), "N: so many prompts are drawn, or more")
+GIVEN = Record(task.COVARIANCE, task.START, STEP, STEPS, PROMPTS)
+
+RADIUS = Field("radius", Rational(above=0), "s_1, the radius of the tube after the first step")
+SPREAD = Field("spread", Rational(above=0), "omega, how far the second moments of the prompts may be from their mean")
+WITNESS = Record(RADIUS, SPREAD)
+READ = sections(GIVEN, ASSERTS, WITNESS)
+
+# Variances that are 0, or are not known to be more, count as this.
+_TINY = fmpq(1, 2**100)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """After the last step: theta-bar, its radius, and at most N times the probability of having left the tube."""
+
+    end: Point
+    radius: arb
+    price: arb
+
+    def risk(self) -> arb:
+        """R in the tube."""
+        return natural_power(self.end.error_within(self.radius), 2) / 2
+
+
+def second_moments(dimension: int) -> int:
+    """E|(w x g)(w x g)' - I|_F^2 = (E|w|^4)^2 - d^2, as |w x g| = |w| |g|."""
+    return (dimension * (dimension + 2)) ** 2 - dimension**2
+
+
+def variance(point: Point) -> arb:
+    """sigma^2, of the gradient on one infinitely long prompt."""
+    slope = point.problem.regression.gradient(point.at)
+    found: arb = point.long_noise - slope.inner(slope)
+    return found
+
+
+def next_square(square: arb, rho: arb, step: fmpq, weight: arb) -> arb:
+    """s_(k+1)^2 from s_k^2: then rho s_k y^(1/2) + eta |n| <= s_(k+1) (y + a |n|^2)^(1/2)."""
+    return rho * rho * square + step * step / weight
+
+
+def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> Reached:
+    """The tube, of which s_1 is the width; not finite where no bound is found."""
+    price = arb(second_moments(point.problem.covariance.rows)) / (spread * spread)
+    square, growth, first = arb(0), arb(1), arb(0)
+    for k in range(steps):
+        noise, rho = variance(point).max(arb(_TINY)).upper(), arb(1)
+        if k == 0:
+            first = natural_power(step / arb(width), 2) * root(noise)
+        else:
+            rho = point.expansion(step, root(square), spread).upper()
+            growth *= rho
+        # Any number above 0 would do.
+        weight = (first / (root(noise) * growth)).mid()
+        price += weight * noise
+        square = next_square(square, rho, step, weight).upper()
+        if square.is_finite() is not True or (weight > 0) is not True:
+            return Reached(point, arb.nan(), arb.nan())
+        point = point.after(step)
+    return Reached(point, root(square), price)
+
+
+@dataclass(frozen=True)
+class StatedDescent:
+    """What is stated: Sigma and the start exactly."""
+
+    given: Values
+    asserts: Values
+    covariance: ExactMatrix
+    start: task.Parameters
+    radius: fmpq
+    spread: fmpq
+
+    def first(self) -> Point:
+        """The start, at the working precision."""
+        return Problem(self.covariance, None, ctx.prec).at(task.balls_around(self.start))
+
+    def tube(self) -> Reached:
+        """At the working precision. Raises NoBound."""
+        found = follow(self.first(), self.given[STEP], self.given[STEPS], self.radius, self.spread)
+        if found.radius.is_finite() is not True:
+            raise NoBound("the tube has no bound")
+        return found
+
+
+def read(certificate: Certificate) -> StatedDescent:
+    """Every dimension checked. Raises MalformedError."""
+    found = READ(certificate)
+    covariance, start = task.read_task(found.given)
+    return StatedDescent(found.given, found.asserts, covariance, start, found.hint[RADIUS], found.hint[SPREAD])
+
+
+def obligations(stated: StatedDescent) -> Iterator[Obligation]:
+    tube = Shared[Reached](stated.tube)
+    prompts, asserts = stated.given[PROMPTS], stated.asserts
+    yield Obligation("tube", lambda: tube().price / prompts, "<=", asserts[PROBABILITY], Part.WITNESS)
+    # Below it at the limit is at most it from some length on.
+    yield Obligation("risk", lambda: tube().risk(), "<", asserts[RISK], Part.WITNESS)
+
+
+THEOREM = Theorem(
+    name="full-batch-descent",
+    title="training on prompts that are drawn once ends with a small risk, with a stated probability",
+    given=GIVEN,
+    asserts=ASSERTS,
+    witness=WITNESS,
+    read=read,
+    obligations=obligations,
+)

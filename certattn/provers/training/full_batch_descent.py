@@ -1,0 +1,171 @@
+"""State that training on prompts that are drawn once ends with a small risk, and how many of them are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.errors import NotProvedError
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.training.full_batch_descent import PROMPTS, THEOREM, StatedDescent, follow, read
+from certattn.kernel.theorems.training.stochastic_descent import MOST_PROMPTS, PROBABILITY, RISK, STEP, STEPS
+from certattn.provers.commands import Argument, Command, Option, Yaml
+from certattn.provers.doubts import rare
+from certattn.provers.exact_inputs import Number, exact, positive
+from certattn.provers.output import Draft
+from certattn.provers.rounding import as_float, round_down, upper_rational
+from certattn.provers.training.descent_steps import CHANCE, DRAWN_RISK, counts, steps_near
+
+_BITS = 64
+# How far second moments may be off: above 1 only small steps keep to the tube, and a single step does not ask for it.
+_SPREADS = (fmpq(1, 5), fmpq(3, 10), fmpq(2, 5), fmpq(1, 2), fmpq(7, 10), fmpq(1), fmpq(3, 2), fmpq(5, 2), fmpq(4))
+_ANY_SPREAD = fmpq(1000)
+_FIRST, _BISECTIONS = 1 / 8, 7
+
+
+def generate(
+    out: Path,
+    *,
+    given: dict[str, Any],
+    risk: Number = DRAWN_RISK,
+    probability: Number = CHANCE,
+    note: str = "",
+) -> Certificate:
+    """Write a certificate of `full-batch-descent` to `out` and return it.
+
+    Parameters
+    ----------
+    out : path-like
+        Where to write it.
+    given : mapping
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `covariance` and `start`, and
+        maybe `step`, `steps` and `prompts`. Those that are left out are searched for: few prompts.
+    risk : exact number
+        What the risk is at most after the last step.
+    probability : exact number
+        With which it may be larger.
+    note : str
+        A line for the certificate's readers, kept under `provenance`.
+
+    Returns
+    -------
+    Certificate
+        What was written.
+
+    Raises
+    ------
+    UsageError, MalformedError
+        As `certattn.generate` does.
+    NotProvedError
+        No bound is found.
+
+    References
+    ----------
+    Boursier and Boyer (2026), *Softmax as Linear Attention in the Large-Prompt Regime*, arXiv:2512.11784, section 4.
+    Statement and proof: docs/claims/training/full-batch-descent.md.
+
+    Examples
+    --------
+    >>> import certattn
+    >>> start = {"A": [["1/2"]], "b": "1/2"}
+    >>> certificate = certattn.generate("full-batch-descent", covariance=[[1]], start=start, step="2/5", steps=3)
+    >>> {name: float(number) for name, number in certificate.numbers.items()}
+    {'risk': 0.15, 'probability': 0.05}
+    """
+    plain = exact(given, "given")
+    assert isinstance(plain, dict)
+    asserts = {"risk": format_rational(positive(risk, "risk")), "probability": exact(probability, "probability")}
+    unknown = {STEP.name: "1", STEPS.name: "1", PROMPTS.name: "1"}
+    draft = Draft(THEOREM, out, {**unknown, **plain}, note)
+    stated = draft.read(read, asserts, {"radius": "1", "spread": "1"})
+    with working_precision(_BITS):
+        found = _found(_Search(stated, set(plain)))
+    chosen = {
+        STEP.name: format_rational(found.step),
+        STEPS.name: str(found.steps),
+        PROMPTS.name: str(found.prompts),
+    }
+    witness = {"radius": format_rational(found.radius), "spread": format_rational(found.spread)}
+    return draft.about({**chosen, **plain}).write(asserts, witness)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What proves it."""
+
+    step: fmpq
+    steps: int
+    prompts: int
+    radius: fmpq
+    spread: fmpq
+
+
+def _found(search: _Search) -> _Found:
+    best = min(search.all(), key=lambda found: found.prompts, default=None)
+    most = search.stated.given[PROMPTS] if search.has(PROMPTS.name) else MOST_PROMPTS
+    if best is not None and best.prompts <= most:
+        return best
+    risk = describe(search.stated.asserts[RISK])
+    if best is not None:
+        raise NotProvedError(f"{best.prompts:,} prompts are enough for a risk of at most {risk}, not {most:,}")
+    raise NotProvedError(
+        f"no tube is found in which the risk is at most {risk} at the end; "
+        "expected a larger risk, other steps, or a start that is nearer to the Bayes points"
+    )
+
+
+class _Search:
+    """Steps, numbers of prompts, radii and spreads that the kernel's own tube proves the statement for."""
+
+    def __init__(self, stated: StatedDescent, fixed: set[str]) -> None:
+        self.stated, self._fixed = stated, fixed
+        self._risk, self._chance = stated.asserts[RISK], stated.asserts[PROBABILITY]
+
+    def has(self, name: str) -> bool:
+        """Whether it is given."""
+        return name in self._fixed
+
+    def all(self) -> Iterator[_Found]:
+        """By all steps and spreads that are tried."""
+        start = self.stated.first()
+        for step in self._steps:
+            for steps in [self.stated.given[STEPS]] if self.has(STEPS.name) else counts(start, step, self._risk):
+                for spread in [_ANY_SPREAD] if steps == 1 else _SPREADS:
+                    yield from self._narrowed(step, steps, spread)
+
+    @cached_property
+    def _steps(self) -> list[fmpq]:
+        if self.has(STEP.name):
+            return [self.stated.given[STEP]]
+        return steps_near(self.stated.first(), self.stated.covariance, self.stated.start)
+
+    def _narrowed(self, step: fmpq, steps: int, spread: fmpq) -> Iterator[_Found]:
+        """With about the largest radius with which the risk is small enough at the end."""
+        low, high, middle = 0.0, 0.0, _FIRST
+        start = self.stated.first()
+        for _ in range(_BISECTIONS):
+            radius = round_down(fmpq(*middle.as_integer_ratio()), 3)
+            tube = follow(start, step, steps, radius, spread)
+            if tube.radius.is_finite() is True and (tube.risk() < self._risk) is True:
+                low = middle
+                prompts = as_float(upper_rational(tube.price / self._chance))
+                if prompts < MOST_PROMPTS:
+                    yield _Found(step, steps, int(prompts) + 1, radius, spread)
+            else:
+                high = middle
+            middle = (low + high) / 2 if low > 0 and high > 0 else low * 1.5 or high / 3
+
+
+COMMAND = Command(
+    Argument("TASK", Yaml("given")),
+    Option("--risk", "What the risk is at most after the last step, an exact number.", metavar="EPS"),
+    Option("--probability", "With which the risk may be larger, an exact number.", metavar="DELTA"),
+    doubts=[rare],
+)
