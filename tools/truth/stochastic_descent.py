@@ -76,14 +76,16 @@ def judge_runs(given: Any, asserts: Any, folder: Path, batch: int, *, again: boo
 
 
 @lru_cache(maxsize=256)
-def ends(covariance: Any, A: Any, b: float, step: float, steps: int, batch: int, again: bool = False) -> Array:
+def ends(
+    covariance: Any, A: Any, b: float, step: float, steps: int, batch: int, again: bool = False, most: int = _RUNS
+) -> Array:
     """The risk at the end of every run; of the run without noise where the batch is large.
 
     Prompts are drawn for every step, or once and used `again`.
     """
     Sigma, size = np.array(covariance), len(covariance)
-    exact = batch > _LARGEST_BATCH or batch * steps * size * _RUNS > _MOST_DRAWS
-    runs = 1 if exact else _RUNS
+    exact = batch > _LARGEST_BATCH or batch * steps * size * most > _MOST_DRAWS
+    runs = 1 if exact else most
     rng, root = np.random.default_rng(_SEED), np.linalg.cholesky(Sigma)
     at, factor = np.repeat(np.array(A)[None], runs, axis=0), np.full(runs, b)
     for k in range(steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +15,13 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training.full_batch_descent import PROMPTS, THEOREM, StatedDescent, follow, read
+from certattn.kernel.theorems.training.full_batch_descent import PROMPTS, THEOREM, Reached, StatedDescent, follow, read
 from certattn.kernel.theorems.training.stochastic_descent import MOST_PROMPTS, PROBABILITY, RISK, STEP, STEPS
 from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.doubts import rare
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
-from certattn.provers.rounding import as_float, round_down, upper_rational
+from certattn.provers.rounding import round_down
 from certattn.provers.training.descent_steps import CHANCE, DRAWN_RISK, counts, steps_near
 
 _BITS = 64
@@ -155,12 +156,19 @@ class _Search:
             tube = follow(start, step, steps, radius, spread)
             if tube.radius.is_finite() is True and (tube.risk() < self._risk) is True:
                 low = middle
-                prompts = as_float(upper_rational(tube.price / self._chance))
-                if prompts < MOST_PROMPTS:
-                    yield _Found(step, steps, int(prompts) + 1, radius, spread)
+                prompts = self._enough(tube)
+                if prompts is not None:
+                    yield _Found(step, steps, prompts, radius, spread)
             else:
                 high = middle
             middle = (low + high) / 2 if low > 0 and high > 0 else low * 1.5 or high / 3
+
+    def _enough(self, tube: Reached) -> int | None:
+        """How many prompts keep the tube as often as is stated."""
+        if (tube.chance(MOST_PROMPTS) <= self._chance) is not True:
+            return None
+        enough = lambda n: (tube.chance(n) <= self._chance) is True  # noqa: E731
+        return bisect_left(range(MOST_PROMPTS), True, lo=1, key=enough)
 
 
 COMMAND = Command(

@@ -20,10 +20,11 @@ def statement(stated: StatedDescent) -> Statement:
     given, asserts = stated.given, stated.asserts
     steps, prompts = given[STEPS], given[PROMPTS]
     risk, confidence = describe(asserts[RISK]), describe(1 - asserts[PROBABILITY])
+    drawn = "1 prompt" if prompts == 1 else f"{prompts:,} prompts"
     words = (
         "Over prompts of L tokens x_i ~ N(0, Sigma) with labels <w, x_i>, for a query x ~ N(0, Sigma) and w ~ N(0, I), "
         "all independent, let R_L(A, b) be half the mean square error of the prediction b sum_i p_i <w, x_i> of "
-        f"<w, x>, p the softmax of <x_i, A x>. Of {counted(prompts, 'prompt')}, or more, the queries, the w and "
+        f"<w, x>, p the softmax of <x_i, A x>. Of {drawn}, or more, the queries, the w and "
         "sequences of tokens are drawn once, and prompts of L tokens have the first L. With Sigma = "
         f"{given[COVARIANCE].words()} and from {parameters_words(given[START])}, with probability at least "
         f"{confidence}, for every L from some length on, which may depend on what was drawn, {counted(steps, 'step')} "

@@ -10,24 +10,31 @@ Training takes K steps of gradient descent on the mean loss of these N prompts. 
     P(R_L <= risk after K steps, for every L from some length on) >= 1 - probability.
 
 Proof: as L grows, the loss on a prompt tends to 1/2 <w, G g>^2, where Sigma = F F', x = F g, G = F (b F'A F - I). The
-mean loss is then 1/2 <G, S G> with S the mean of N independent (w x g)(w x g)', whose mean is I, so that
-
-    P(|S - I| > omega) <= d^2 (d + 1) (d + 3) / (N omega^2).
-
-theta-bar is descent on R = 1/2 |G|^2, n_k the difference of both gradients at theta-bar_k, sigma_k^2 / N = E|n_k|^2.
-For any a_k > 0, with probability at least 1 - sum_k a_k sigma_k^2 / N, sum_k a_k |n_k|^2 <= 1. Then
-|theta_k - theta-bar_k| <= s_k with
+mean loss is then 1/2 <G, S G>, S the mean of N independent X X' with X = w x g, and E S = I. theta-bar is descent on
+R = 1/2 |G|^2, and n_k the difference of both gradients at theta-bar_k. Let |S - I| <= omega, and for some a_k > 0 let
+sum_k a_k |n_k|^2 <= 1. Then |theta_k - theta-bar_k| <= s_k with
 
     s_0 = 0,   s_(k+1)^2 = rho_k^2 s_k^2 + eta^2 / a_k,
 
 rho_k the expansion of a step on 1/2 <G, S G> for every such S (`descent_tube`). The witness has omega and s_1, and the
-checker takes a_k in proportion to 1 / (sigma_k rho_1 ... rho_k). `docs/claims/training/full-batch-descent.md` has the
-proofs.
+checker takes a_k in proportion to 1 / (sigma_k rho_1 ... rho_k), sigma_k^2 / N = E|n_k|^2. By second or fourth moments,
+with t = |X|^2, E t^i = m_i^2, m_i = d (d + 2) ... (d + 2i - 2), and ell >= |G'|, the probability of the contrary is at
+most the sum of the smaller of
+
+    sum_k a_k sigma_k^2 / N   and   (sum_k a_k (3 sigma_k^4 / N^2 + f_k / N^3)^(1/2))^2,
+    f_k = (ell (9 (d + 4)^2 (d + 6)^2)^(1/4) |G| + |grad R|)^4,
+
+and of the smaller of, with D = d^2,
+
+    (m_2^2 - D) / (N omega^2)   and
+    (((m_2^2 - D)^2 + 14 m_2^2 + 2 D^2) / N^2 + (m_4^2 - 4 m_3^2 + (4 + 2 D) m_2^2 - 3 D^2) / N^3) / omega^4.
+
+`docs/claims/training/full-batch-descent.md` has the proofs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq
@@ -40,6 +47,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import natural_power, root
 from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.descent_tube import Point, Problem
+from certattn.kernel.theorems.training.drawn_gradients import normal_moment
 from certattn.kernel.theorems.training.stochastic_descent import ASSERTS, MOST_PROMPTS, PROBABILITY, RISK, STEP, STEPS
 
 PROMPTS = Field("prompts", CountUpTo(1, MOST_PROMPTS), "N: so many prompts are drawn, or more")
@@ -55,28 +63,66 @@ _TINY = fmpq(1, 2**100)
 
 
 @dataclass(frozen=True)
+class Noise:
+    """Of the gradient on one infinitely long prompt: sigma^2, and its fourth central moment, at most."""
+
+    square: arb
+    fourth: arb
+
+
+def noise_at(point: Point) -> Noise:
+    """sigma^2 and f."""
+    d, slope = point.problem.covariance.rows, point.problem.regression.gradient(point.at)
+    length = slope.inner(slope)
+    square = (point.long_noise - length).max(arb(_TINY)).upper()
+    largest = point.steepness * point.error * root(arb(fourth_factor(d)))
+    return Noise(square, natural_power(largest + root(length), 4).upper())
+
+
+def fourth_factor(d: int) -> int:
+    """E|X|^4 <X, G>^4 <= (this times |G|^2)^2."""
+    return 3 * (d + 4) * (d + 6)
+
+
+def spread_square(d: int) -> int:
+    """E|X X' - I|^2 = E (t^2 - 2 t + D)."""
+    return normal_moment(d, 2) ** 2 - d**2
+
+
+def spread_pairs(d: int) -> int:
+    """E|Y|^2 E|Z|^2 + 2 E<Y, Z>^2 for independent Y and Z like X X' - I."""
+    return spread_square(d) ** 2 + 14 * normal_moment(d, 2) ** 2 + 2 * d**4
+
+
+def spread_fourth(d: int) -> int:
+    """E|X X' - I|^4 = E (t^2 - 2 t + D)^2."""
+    second, third, fourth = (normal_moment(d, k) ** 2 for k in (2, 3, 4))
+    return fourth - 4 * third + (4 + 2 * d**2) * second - 3 * d**4
+
+
+@dataclass(frozen=True)
 class Reached:
-    """After the last step: theta-bar, its radius, and at most N times the probability of having left the tube."""
+    """After the last step: theta-bar, the radius of the tube, and what the probability of having left it depends on."""
 
     end: Point
     radius: arb
-    price: arb
+    spread: fmpq
+    noises: Sequence[tuple[arb, Noise]]
 
     def risk(self) -> arb:
         """R in the tube."""
         return natural_power(self.end.error_within(self.radius), 2) / 2
 
-
-def second_moments(dimension: int) -> int:
-    """E|(w x g)(w x g)' - I|_F^2 = (E|w|^4)^2 - d^2, as |w x g| = |w| |g|."""
-    return (dimension * (dimension + 2)) ** 2 - dimension**2
-
-
-def variance(point: Point) -> arb:
-    """sigma^2, of the gradient on one infinitely long prompt."""
-    slope = point.problem.regression.gradient(point.at)
-    found: arb = point.long_noise - slope.inner(slope)
-    return found
+    def chance(self, prompts: int) -> arb:
+        """Of leaving the tube, with so many prompts or more."""
+        N, d = fmpq(prompts), self.end.problem.covariance.rows
+        square, fourth = arb(0), arb(0)
+        for weight, noise in self.noises:
+            square += weight * noise.square / N
+            fourth += weight * root(3 * noise.square * noise.square / N**2 + noise.fourth / N**3)
+        far = spread_square(d) / (N * self.spread**2)
+        farther = (spread_pairs(d) / N**2 + spread_fourth(d) / N**3) / self.spread**4
+        return square.min(fourth * fourth) + min(far, farther)
 
 
 def next_square(square: arb, rho: arb, step: fmpq, weight: arb) -> arb:
@@ -86,23 +132,23 @@ def next_square(square: arb, rho: arb, step: fmpq, weight: arb) -> arb:
 
 def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> Reached:
     """The tube, of which s_1 is the width; not finite where no bound is found."""
-    price = arb(second_moments(point.problem.covariance.rows)) / (spread * spread)
     square, growth, first = arb(0), arb(1), arb(0)
+    noises: list[tuple[arb, Noise]] = []
     for k in range(steps):
-        noise, rho = variance(point).max(arb(_TINY)).upper(), arb(1)
+        noise, rho = noise_at(point), arb(1)
         if k == 0:
-            first = natural_power(step / arb(width), 2) * root(noise)
+            first = natural_power(step / arb(width), 2) * root(noise.square)
         else:
             rho = point.expansion(step, root(square), spread).upper()
             growth *= rho
         # Any number above 0 would do.
-        weight = (first / (root(noise) * growth)).mid()
-        price += weight * noise
+        weight = (first / (root(noise.square) * growth)).mid()
+        noises.append((weight, noise))
         square = next_square(square, rho, step, weight).upper()
         if square.is_finite() is not True or (weight > 0) is not True:
-            return Reached(point, arb.nan(), arb.nan())
+            return Reached(point, arb.nan(), spread, noises)
         point = point.after(step)
-    return Reached(point, root(square), price)
+    return Reached(point, root(square), spread, noises)
 
 
 @dataclass(frozen=True)
@@ -138,7 +184,7 @@ def read(certificate: Certificate) -> StatedDescent:
 def obligations(stated: StatedDescent) -> Iterator[Obligation]:
     tube = Shared[Reached](stated.tube)
     prompts, asserts = stated.given[PROMPTS], stated.asserts
-    yield Obligation("tube", lambda: tube().price / prompts, "<=", asserts[PROBABILITY], Part.WITNESS)
+    yield Obligation("tube", lambda: tube().chance(prompts), "<=", asserts[PROBABILITY], Part.WITNESS)
     # Below it at the limit is at most it from some length on.
     yield Obligation("risk", lambda: tube().risk(), "<", asserts[RISK], Part.WITNESS)
 
