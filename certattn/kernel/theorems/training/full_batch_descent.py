@@ -74,9 +74,9 @@ def noise_at(point: Point) -> Noise:
     """sigma^2 and f."""
     d, slope = point.problem.covariance.rows, point.problem.regression.gradient(point.at)
     length = slope.inner(slope)
-    square = (point.long_noise - length).max(arb(_TINY)).upper()
+    square = (point.long_noise - length).max(arb(_TINY))
     largest = point.steepness * point.error * root(arb(fourth_factor(d)))
-    return Noise(square, natural_power(largest + root(length), 4).upper())
+    return Noise(square, natural_power(largest + root(length), 4))
 
 
 def fourth_factor(d: int) -> int:
@@ -131,7 +131,10 @@ def next_square(square: arb, rho: arb, step: fmpq, weight: arb) -> arb:
 
 
 def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> Reached:
-    """The tube, of which s_1 is the width; not finite where no bound is found."""
+    """The tube, of which s_1 is the width; not finite where no bound is found.
+
+    Nothing is rounded on the way: all enclose the numbers of one tube, at whatever precision they are asked for.
+    """
     square, growth, first = arb(0), arb(1), arb(0)
     noises: list[tuple[arb, Noise]] = []
     for k in range(steps):
@@ -139,12 +142,12 @@ def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> R
         if k == 0:
             first = natural_power(step / arb(width), 2) * root(noise.square)
         else:
-            rho = point.expansion(step, root(square), spread).upper()
+            rho = point.expansion(step, root(square), spread)
             growth *= rho
         # Any number above 0 would do.
-        weight = (first / (root(noise.square) * growth)).mid()
+        weight = first / (root(noise.square) * growth)
         noises.append((weight, noise))
-        square = next_square(square, rho, step, weight).upper()
+        square = next_square(square, rho, step, weight)
         if square.is_finite() is not True or (weight > 0) is not True:
             return Reached(point, arb.nan(), spread, noises)
         point = point.after(step)
