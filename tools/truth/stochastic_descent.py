@@ -46,9 +46,13 @@ def judge_drawn(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
 def judge_full_batch(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """The same, of prompts that every step uses again: the claim `full-batch-descent`."""
     require_record(given, "given", {"covariance", "start", "step", "steps", "prompts"})
-    require_record(witness, "witness", {"radius", "spread"})
+    require_record(witness, "witness", {"radius", "spread"}, {"settled"})
     for name in ("radius", "spread"):
         read_positive(witness[name])
+    if "settled" in witness:
+        require_record(witness["settled"], "settled", {"after", "within"})
+        require(1 <= read_count(witness["settled"]["after"]) <= _MOST_STEPS, "the end of the tube")
+        read_positive(witness["settled"]["within"])
     return judge_runs(given, asserts, folder, read_count(given["prompts"]), again=True)
 
 

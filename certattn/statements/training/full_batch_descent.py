@@ -12,7 +12,10 @@ from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
     "tube": "the probability of leaving the tube around descent on the risk of infinite prompts",
-    "risk": "the largest risk of infinite prompts in the tube after the last step",
+    "after": "the last step of the tube",
+    "gentle": "the step times the largest second derivative in the ball where the run has settled",
+    "near": "how far a run comes that has settled",
+    "risk": "the largest risk of infinite prompts after the last step",
 }
 
 

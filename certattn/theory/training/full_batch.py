@@ -79,3 +79,24 @@ def check_tube(kernel: Kernel) -> Iterator[Check]:
         sympy.expand(rest),
         sympy.expand((rho * s * sympy.sqrt(a) * n - eta * sympy.sqrt(y / a)) ** 2),
     )
+
+
+def check_slope(kernel: Kernel) -> Iterator[Check]:
+    """|G'^T y|^2 in the plane, from the derivatives of G along every entry of A and along b."""
+    F = sympy.Matrix(2, 2, [real("f_0"), 0, real("f_1"), real("f_2")])
+    A, y = (sympy.Matrix(2, 2, [real(f"{name}_{i}") for i in range(4)]) for name in ("a", "y"))
+    b = real("b")
+    M, Sigma = F.T * A * F, F * F.T
+    G = F * (b * M - sympy.eye(2))
+    found = sum((y.T * G.diff(x)).trace() ** 2 for x in [*A, b])
+    expected = b**2 * (y.T * Sigma**2 * y * F.T * F).trace() + ((y.T * F * M).trace()) ** 2
+    yield equal("by Sigma^2 and F'F", sympy.expand(found), sympy.expand(expected))
+
+
+def check_descent(kernel: Kernel) -> Iterator[Check]:
+    """Where a step of length t lowers f by t u g^2, with g^2 >= 2 c f: what the root of f falls by."""
+    t, u, g, c, f, h = (positive_symbol(name) for name in ("t", "u", "g", "c", "f", "h"))
+    yield equal("of a root", sympy.expand((sympy.sqrt(f) - h) * (sympy.sqrt(f) + h)), f - h**2)
+    fall = t * u * g**2 / (2 * sympy.sqrt(f))
+    way = sympy.sqrt(2 / c) / u * fall
+    yield equal("the way against it", sympy.simplify(way / (t * g)), sympy.simplify(g / sympy.sqrt(2 * c * f)))

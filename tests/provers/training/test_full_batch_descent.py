@@ -50,6 +50,14 @@ def test_fourth_moments_tell_of_small_probabilities(tmp_path: Path) -> None:
     assert 6 * few < many < 12 * few
 
 
+@pytest.mark.heavy
+def test_a_run_that_settles_has_any_risk_with_the_same_prompts(tmp_path: Path) -> None:
+    less, least = (found(tmp_path / "c.yaml", step="1/10", steps=None, risk=risk) for risk in ("1e-4", "1e-9"))
+    assert less["prompts"] == least["prompts"]
+    assert int(less["steps"]) < int(least["steps"])
+    assert int(less["prompts"]) < 2500
+
+
 def test_a_stated_number_is_kept(tmp_path: Path) -> None:
     assert found(tmp_path / "c.yaml", prompts=5000)["prompts"] == "5000"
 

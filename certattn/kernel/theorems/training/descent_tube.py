@@ -19,7 +19,8 @@ R = 1/2 |G|_F^2 with G = F (b M - I) quadratic in theta, |G''(e, h)| <= lam^(3/2
     H >= (1 - kappa) G'^T G' + <G, G''> - (1/kappa - 1) lam^3 r^2 / 4 - lam^(3/2) (ell r / 2 + lam^(3/2) r^2 / 6)
     H <= (ell + lam^(3/2) r)^2 + lam^(3/2) |G|.
 
-Prompts that are used in every step have the risk 1/2 <G, S G>: see `full_batch_descent`.
+Prompts that are used in every step have the risk 1/2 <G, S G>: see `full_batch_descent`. There |G'^T y| >= m |y| counts
+as well, with m the root of the least eigenvalue of G' G'^T at the centre, less lam^(3/2) r.
 
 `docs/claims/training/stochastic-descent.md` has the proofs.
 """
@@ -174,8 +175,24 @@ class Point:
             lost = kept * (1 / kappa - 1) * bend * bend * radius * radius / 4
             lowest = lowest.max(self._least_curvature(kept * (1 - kappa)) - lost)
         lowest -= bend * ((1 + spread) * (ell * radius / 2 + bend * radius * radius / 6) + spread * self.error)
-        highest = (1 + spread) * (natural_power(ell + bend * radius, 2) + bend * self.error_within(radius))
-        return (1 - step * lowest).max(step * highest - 1)
+        return (1 - step * lowest).max(step * self.stiffest(radius, spread) - 1)
+
+    def stiffest(self, radius: arb, spread: fmpq) -> arb:
+        """The second derivatives of 1/2 <G, S G> are at most this."""
+        bend = self.problem.bend
+        square = natural_power(self.steepness + bend * radius, 2)
+        return (1 + spread) * (square + bend * self.error_within(radius))
+
+    def gentlest(self, radius: arb) -> arb:
+        """|G'^T y| >= this |y|: the root of the least eigenvalue of G' G'^T at the centre, less what the ball takes."""
+        F, Sigma, b = self.problem.factor, self.problem.regression.covariance.balls, self.at.b
+        square, inner, mean = Sigma * Sigma, F.transpose() * F, (F * self.scores).entries()
+        each = [(i, j) for i in range(Sigma.nrows()) for j in range(Sigma.nrows())]
+        rows = [[b * b * square[i, k] * inner[m, j] for k, m in each] for i, j in each]
+        for row, x in zip(rows, mean, strict=True):
+            for n, y in enumerate(mean):
+                row[n] += x * y
+        return root(smallest_eigenvalue(arb_mat(rows), self.problem.bits)) - self.problem.bend * radius
 
     def _least_curvature(self, share: fmpq) -> arb:
         """The least eigenvalue of share G'^T G' + <G, G''>."""

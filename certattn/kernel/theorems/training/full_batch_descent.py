@@ -29,6 +29,13 @@ and of the smaller of, with D = d^2,
     (m_2^2 - D) / (N omega^2)   and
     (((m_2^2 - D)^2 + 14 m_2^2 + 2 D^2) / N^2 + (m_4^2 - 4 m_3^2 + (4 + 2 D) m_2^2 - 3 D^2) / N^3) / omega^4.
 
+From some step J on the run may have settled: in the ball of radius r about theta-bar_J, with m <= |G'^T y| / |y|, all
+second derivatives of 1/2 <G, S G> at most Lam, eta Lam <= 1, c = (1 - omega) m^2 and u = 1 - eta Lam / 2, let
+
+    s_J + (2 h / c)^(1/2) / u < r,   h = (1 + omega) R at most, where |theta_J - theta-bar_J| <= s_J.
+
+Then the run stays in it, and R <= (1 - 2 eta u c)^(K - J) h / (1 - omega) at the end: it vanishes as K grows.
+
 `docs/claims/training/full-batch-descent.md` has the proofs.
 """
 
@@ -36,6 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb, ctx, fmpq
 
@@ -48,14 +56,25 @@ from certattn.kernel.mathematics.functions import natural_power, root
 from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.descent_tube import Point, Problem
 from certattn.kernel.theorems.training.drawn_gradients import normal_moment
-from certattn.kernel.theorems.training.stochastic_descent import ASSERTS, MOST_PROMPTS, PROBABILITY, RISK, STEP, STEPS
+from certattn.kernel.theorems.training.stochastic_descent import (
+    ASSERTS,
+    MOST_PROMPTS,
+    MOST_STEPS,
+    PROBABILITY,
+    RISK,
+    STEP,
+    STEPS,
+)
 
 PROMPTS = Field("prompts", CountUpTo(1, MOST_PROMPTS), "N: so many prompts are drawn, or more")
 GIVEN = Record(task.COVARIANCE, task.START, STEP, STEPS, PROMPTS)
 
 RADIUS = Field("radius", Rational(above=0), "s_1, the radius of the tube after the first step")
 SPREAD = Field("spread", Rational(above=0), "omega, how far the second moments of the prompts may be from their mean")
-WITNESS = Record(RADIUS, SPREAD)
+AFTER = Field("after", CountUpTo(1, MOST_STEPS), "J, the last step of the tube")
+WITHIN = Field("within", Rational(above=0), "r, the radius of the ball that the run stays in from there on")
+SETTLED = Field("settled", Record(AFTER, WITHIN), "where the run has settled", required=False)
+WITNESS = Record(RADIUS, SPREAD, SETTLED)
 READ = sections(GIVEN, ASSERTS, WITNESS)
 
 # Variances that are 0, or are not known to be more, count as this.
@@ -155,6 +174,47 @@ def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> R
 
 
 @dataclass(frozen=True)
+class Settled:
+    """A ball about theta-bar that descent with this step does not leave once it is in the tube."""
+
+    reached: Reached
+    step: fmpq
+    within: arb
+
+    @cached_property
+    def start(self) -> arb:
+        """h."""
+        return (1 + self.reached.spread) * self.reached.risk()
+
+    @cached_property
+    def stiffness(self) -> arb:
+        """Lam."""
+        return self.reached.end.stiffest(self.within, self.reached.spread)
+
+    @cached_property
+    def kept(self) -> arb:
+        """u."""
+        return 1 - self.step * self.stiffness / 2
+
+    @cached_property
+    def slope(self) -> arb:
+        """c, with which |grad|^2 >= 2 c 1/2 <G, S G>. Raises NoBound."""
+        gentlest, left = self.reached.end.gentlest(self.within), 1 - self.reached.spread
+        if (left > 0) is not True or (gentlest > 0) is not True:
+            raise NoBound("nothing bounds the gradient from below")
+        return left * gentlest * gentlest
+
+    def reach(self) -> arb:
+        """How far from theta-bar the run comes."""
+        return self.reached.radius + root(2 * self.start / self.slope) / self.kept
+
+    def risk(self, steps: int) -> arb:
+        """R after so many steps more."""
+        share = (1 - 2 * self.step * self.kept * self.slope).nonnegative_part()
+        return natural_power(share, steps) * self.start / (1 - self.reached.spread)
+
+
+@dataclass(frozen=True)
 class StatedDescent:
     """What is stated: Sigma and the start exactly."""
 
@@ -164,14 +224,16 @@ class StatedDescent:
     start: task.Parameters
     radius: fmpq
     spread: fmpq
+    settled: Values | None
 
     def first(self) -> Point:
         """The start, at the working precision."""
         return Problem(self.covariance, None, ctx.prec).at(task.balls_around(self.start))
 
     def tube(self) -> Reached:
-        """At the working precision. Raises NoBound."""
-        found = follow(self.first(), self.given[STEP], self.given[STEPS], self.radius, self.spread)
+        """Up to the last step, or to where the run has settled, at the working precision. Raises NoBound."""
+        steps = self.given[STEPS] if self.settled is None else self.settled[AFTER]
+        found = follow(self.first(), self.given[STEP], steps, self.radius, self.spread)
         if found.radius.is_finite() is not True:
             raise NoBound("the tube has no bound")
         return found
@@ -181,7 +243,8 @@ def read(certificate: Certificate) -> StatedDescent:
     """Every dimension checked. Raises MalformedError."""
     found = READ(certificate)
     covariance, start = task.read_task(found.given)
-    return StatedDescent(found.given, found.asserts, covariance, start, found.hint[RADIUS], found.hint[SPREAD])
+    hint = found.hint
+    return StatedDescent(found.given, found.asserts, covariance, start, hint[RADIUS], hint[SPREAD], hint.get(SETTLED))
 
 
 def obligations(stated: StatedDescent) -> Iterator[Obligation]:
@@ -189,7 +252,18 @@ def obligations(stated: StatedDescent) -> Iterator[Obligation]:
     prompts, asserts = stated.given[PROMPTS], stated.asserts
     yield Obligation("tube", lambda: tube().chance(prompts), "<=", asserts[PROBABILITY], Part.WITNESS)
     # Below it at the limit is at most it from some length on.
-    yield Obligation("risk", lambda: tube().risk(), "<", asserts[RISK], Part.WITNESS)
+    if stated.settled is None:
+        yield Obligation("risk", lambda: tube().risk(), "<", asserts[RISK], Part.WITNESS)
+        return
+    step, steps = stated.given[STEP], stated.given[STEPS]
+    after, within = stated.settled[AFTER], stated.settled[WITHIN]
+    ball = Shared[Settled](lambda: Settled(tube(), step, arb(within)))
+    yield Obligation("after", fmpq(after), "<=", fmpq(steps), Part.WITNESS)
+    yield Obligation("gentle", lambda: step * ball().stiffness, "<=", fmpq(1), Part.WITNESS)
+    yield Obligation("near", lambda: ball().reach(), "<", within, Part.WITNESS)
+    left = steps - after
+    needs = ["after", "gentle", "near"]
+    yield Obligation("risk", lambda: ball().risk(left), "<", asserts[RISK], Part.WITNESS, needs=needs)
 
 
 THEOREM = Theorem(

@@ -15,7 +15,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.training import full_batch_descent
 from certattn.kernel.theorems.training.descent_tube import Point, Problem
-from certattn.kernel.theorems.training.full_batch_descent import Noise, Reached, noise_at
+from certattn.kernel.theorems.training.full_batch_descent import Noise, Reached, Settled, noise_at
 from certattn.kernel.theorems.training.regression import Parameters, balls_around
 
 cases = Cases("full_batch_cases")
@@ -35,7 +35,9 @@ def point(task: tuple[Any, Any], b: float) -> Point:
 
 
 def test_nothing_is_refuted() -> None:
-    assert REFUTED not in {case.verdict for family in (cases.LINE, cases.PLANE) for case in family.cases()}
+    assert REFUTED not in {
+        case.verdict for family in (cases.LINE, cases.SETTLED, cases.PLANE) for case in family.cases()
+    }
 
 
 def test_the_statement_says_every_number(tmp_path: Path) -> None:
@@ -48,6 +50,8 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
 
 
 # -- sabotage
+
+GENTLEST = Point.gentlest
 
 
 def silent(point: Point) -> Noise:
@@ -67,6 +71,14 @@ SABOTAGE: dict[str, Sabotage] = {
     "steps that forget": (full_batch_descent, "next_square", lambda square, rho, step, a: step * step / a, cases.LINE),
     "no steepness": (Point, "steepness", property(lambda self: arb(0)), cases.LINE),
     "the error of the centre": (Point, "error_within", lambda self, radius: self.error, cases.LINE),
+    "a ball that is never left": (Settled, "reach", lambda self: arb(0), cases.SETTLED),
+    "a rate that is not paid for": (Settled, "start", property(lambda self: self.reached.risk()), cases.SETTLED),
+    "the gentlest slope of the centre": (
+        Point, "gentlest", lambda self, radius: GENTLEST(self, arb(0)), cases.SETTLED),
+    "steps without stiffness": (Settled, "kept", property(lambda self: arb(1)), cases.SETTLED),
+    "a spread that costs no slope": (
+        Settled, "slope", property(lambda self: self.reached.end.gentlest(self.within) ** 2), cases.SETTLED),
+    "no second derivatives": (Settled, "stiffness", property(lambda self: arb(0)), cases.SETTLED),
 }  # fmt: skip
 
 test_a_sabotaged_kernel_fails = noticed(cases.CASES, SABOTAGE, at_64_bits)
@@ -210,3 +222,57 @@ def test_runs_on_longer_prompts_come_near_those_on_infinite_ones() -> None:
         off.append(np.linalg.norm(A - limit) + abs(b - last))
     assert off[2] < off[1] < off[0]
     assert off[2] < 0.1
+
+
+def risk_of(task: tuple[Any, Any], b: float) -> float:
+    """Of infinite prompts."""
+    Sigma, A = task
+    off = b * Sigma @ A - np.eye(len(Sigma))
+    return float(np.trace(off @ Sigma @ off.T) / 2)
+
+
+@pytest.mark.parametrize("task", [LINE, PLANE])
+def test_gradients_in_a_ball_keep_the_least_slope_and_second_derivatives_the_largest(task: tuple[Any, Any]) -> None:
+    """By G' of random points of the ball, written out, and differences of gradients for a form S."""
+    Sigma, A = task
+    d, b, rng, F = len(Sigma), 0.9, np.random.default_rng(8), np.linalg.cholesky(task[0])
+    for radius in (0.01, 0.2):
+        with working_precision(64):
+            at = point(task, b)
+            gentlest, stiffest = float(at.gentlest(arb(radius))), float(at.stiffest(arb(radius), fmpq(1, 2)))
+        least, most = np.inf, 0.0
+        for _ in range(1000):
+            e = rng.normal(size=d * d + 1)
+            e *= radius * rng.uniform() ** 0.2 / np.linalg.norm(e)
+            A1, b1 = A + e[:-1].reshape(d, d), b + e[-1]
+            # G = F (b F'A F - I), by its derivatives along every entry of A and along b.
+            units = np.eye(d * d).reshape(-1, d, d)
+            slope = np.array([*((b1 * F @ F.T @ unit @ F).ravel() for unit in units), (F @ F.T @ A1 @ F).ravel()])
+            least = min(least, np.linalg.svd(slope)[1][-1])
+            S = np.eye(d * d) * 1.5
+            G = F @ (b1 * F.T @ A1 @ F - np.eye(d))
+            bend = np.zeros((d * d + 1, d * d + 1))
+            for n, unit in enumerate(units):
+                bend[n, -1] = bend[-1, n] = (F @ F.T @ unit @ F).ravel() @ S @ G.ravel()
+            most = max(most, np.linalg.eigvalsh(slope @ S @ slope.T + bend)[-1])
+        assert gentlest <= least * (1 + 1e-9)
+        assert most <= stiffest * (1 + 1e-9)
+        assert radius > 0.1 or gentlest > 0.9 * least
+
+
+def test_runs_that_settle_keep_to_the_ball_and_the_rate() -> None:
+    """The certificate on the line, with a fifth of the prompts: from the step of the tube on."""
+    rng, task = np.random.default_rng(9), (np.eye(1), np.array([[0.75]]))
+    with working_precision(64):
+        start = point(task, 0.75)
+        tube = full_batch_descent.follow(start, fmpq(1, 10), 18, fmpq(425, 10_000), fmpq(3, 10))
+        ball = Settled(tube, fmpq(1, 10), arb(fmpq(57, 100)))
+        near, rates = float(ball.reach()), [float(ball.risk(n)) for n in (0, 50, 150)]
+    centre = float(tube.end.at.A.entries()[0]), float(tube.end.at.b)
+    left = 0
+    for _ in range(300):
+        w, _, x = moved(task, rng, 200)
+        found = [descended(task, 0.75, 0.1, 18 + n, w, x) for n in (0, 50, 150)]
+        far = max(np.hypot(A[0, 0] - centre[0], b - centre[1]) for A, b in found)
+        left += far > near or any(risk_of((task[0], A), b) > r for (A, b), r in zip(found, rates, strict=True))
+    assert left / 300 < 0.05
