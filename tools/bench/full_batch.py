@@ -42,6 +42,7 @@ ROWS: dict[str, tuple[list[list[str]], str, str, dict[str, str]]] = {
     "line-eight-steps": (LINE, "1/2", "0.1", {"step": "1/5", "steps": "8"}),
     "line-rare": (LINE, "1/2", "0.1", {"probability": "0.01"}),
     "line-small-risk": (LINE, "1/2", "0.02", {}),
+    "line-any-risk": (LINE, "1/2", "1e-6", {}),
     "line-far": (LINE, "1/4", "0.15", {}),
     "line-near": (LINE, "3/4", "0.05", {}),
     "two": (_identity(2), "1/2", "0.3", {}),

@@ -26,6 +26,7 @@ from certattn.kernel.theorems.training.full_batch_descent import (
     Settled,
     StatedDescent,
     follow,
+    gentlest,
     read,
 )
 from certattn.kernel.theorems.training.stochastic_descent import (
@@ -201,11 +202,11 @@ class _Search:
 
     def _ball(self, tube: Reached, step: fmpq, after: int, radius: fmpq) -> _Found | None:
         """The first ball in which a run stays, with steps enough."""
-        farthest = as_float(upper_rational(tube.end.gentlest(arb(0)) / tube.end.problem.bend))
+        farthest = as_float(upper_rational(gentlest(tube.end, arb(0)) / tube.end.problem.bend))
         for share in _BALLS:
             within = round_down(fmpq(*(share * farthest).as_integer_ratio()), 2)
             ball = Settled(tube, step, arb(within))
-            if (tube.end.gentlest(arb(within)) > 0) is not True or (step * ball.stiffness <= 1) is not True:
+            if (gentlest(tube.end, arb(within)) > 0) is not True or (step * ball.stiffness <= 1) is not True:
                 return None
             if (ball.reach() < within) is not True:
                 continue

@@ -19,8 +19,7 @@ R = 1/2 |G|_F^2 with G = F (b M - I) quadratic in theta, |G''(e, h)| <= lam^(3/2
     H >= (1 - kappa) G'^T G' + <G, G''> - (1/kappa - 1) lam^3 r^2 / 4 - lam^(3/2) (ell r / 2 + lam^(3/2) r^2 / 6)
     H <= (ell + lam^(3/2) r)^2 + lam^(3/2) |G|.
 
-Prompts that are used in every step have the risk 1/2 <G, S G>: see `full_batch_descent`. There |G'^T y| >= m |y| counts
-as well, with m the root of the least eigenvalue of G' G'^T at the centre, less lam^(3/2) r.
+Prompts that are used in every step have the risk 1/2 <G, S G>: see `full_batch_descent`.
 
 `docs/claims/training/stochastic-descent.md` has the proofs.
 """
@@ -179,20 +178,8 @@ class Point:
 
     def stiffest(self, radius: arb, spread: fmpq) -> arb:
         """The second derivatives of 1/2 <G, S G> are at most this."""
-        bend = self.problem.bend
-        square = natural_power(self.steepness + bend * radius, 2)
-        return (1 + spread) * (square + bend * self.error_within(radius))
-
-    def gentlest(self, radius: arb) -> arb:
-        """|G'^T y| >= this |y|: the root of the least eigenvalue of G' G'^T at the centre, less what the ball takes."""
-        F, Sigma, b = self.problem.factor, self.problem.regression.covariance.balls, self.at.b
-        square, inner, mean = Sigma * Sigma, F.transpose() * F, (F * self.scores).entries()
-        each = [(i, j) for i in range(Sigma.nrows()) for j in range(Sigma.nrows())]
-        rows = [[b * b * square[i, k] * inner[m, j] for k, m in each] for i, j in each]
-        for row, x in zip(rows, mean, strict=True):
-            for n, y in enumerate(mean):
-                row[n] += x * y
-        return root(smallest_eigenvalue(arb_mat(rows), self.problem.bits)) - self.problem.bend * radius
+        steepest = self.steepness + self.problem.bend * radius
+        return (1 + spread) * (steepest * steepest + self.problem.bend * self.error_within(radius))
 
     def _least_curvature(self, share: fmpq) -> arb:
         """The least eigenvalue of share G'^T G' + <G, G''>."""

@@ -45,7 +45,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem, sections
@@ -53,6 +53,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import CountUpTo, Field, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import natural_power, root
+from certattn.kernel.mathematics.spectrum import smallest_eigenvalue
 from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.descent_tube import Point, Problem
 from certattn.kernel.theorems.training.drawn_gradients import normal_moment
@@ -173,6 +174,18 @@ def follow(point: Point, step: fmpq, steps: int, width: fmpq, spread: fmpq) -> R
     return Reached(point, root(square), spread, noises)
 
 
+def gentlest(point: Point, radius: arb) -> arb:
+    """m: the root of the least eigenvalue of G' G'^T at the centre of the ball, less lam^(3/2) times its radius."""
+    F, Sigma, b = point.problem.factor, point.problem.regression.covariance.balls, point.at.b
+    square, inner, mean = Sigma * Sigma, F.transpose() * F, (F * point.scores).entries()
+    each = [(i, j) for i in range(Sigma.nrows()) for j in range(Sigma.nrows())]
+    rows = [
+        [b * b * square[i, k] * inner[m, j] + x * y for (k, m), y in zip(each, mean, strict=True)]
+        for (i, j), x in zip(each, mean, strict=True)
+    ]
+    return root(smallest_eigenvalue(arb_mat(rows), point.problem.bits)) - point.problem.bend * radius
+
+
 @dataclass(frozen=True)
 class Settled:
     """A ball about theta-bar that descent with this step does not leave once it is in the tube."""
@@ -199,10 +212,10 @@ class Settled:
     @cached_property
     def slope(self) -> arb:
         """c, with which |grad|^2 >= 2 c 1/2 <G, S G>. Raises NoBound."""
-        gentlest, left = self.reached.end.gentlest(self.within), 1 - self.reached.spread
-        if (left > 0) is not True or (gentlest > 0) is not True:
+        least, left = gentlest(self.reached.end, self.within), 1 - self.reached.spread
+        if (left > 0) is not True or (least > 0) is not True:
             raise NoBound("nothing bounds the gradient from below")
-        return left * gentlest * gentlest
+        return left * least * least
 
     def reach(self) -> arb:
         """How far from theta-bar the run comes."""
