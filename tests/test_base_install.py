@@ -115,6 +115,7 @@ COMMANDS = {
     "softmax-mean": ["head.npz --covariance --eigenvalues"],
     "spectral-distance": ["compared.yaml"],
     "stochastic-descent": ["drawn.yaml --risk 0.2 --probability 0.1"],
+    "full-batch-descent": ["drawn.yaml --risk 0.2 --probability 0.1"],
     "training-convergence": ["training.yaml", "training.yaml --from auto --risk-at 1"],
     "observed-prompt": ["tokens.npz --radius 100"],
     "typical-prompt": ["tokens.npz --law alone.yaml --probability 0.1"],

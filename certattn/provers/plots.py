@@ -24,6 +24,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "equivalent-law": ("spectrum.equivalent_plot", "the density of the law beside a quarter circle"),
     "finite-moments": ("bound_curves", "moments against the size of the matrix"),
     "flow-trajectory": ("training.flow_plot", "the tube around the path, and the risk between its bounds"),
+    "full-batch-descent": ("training.full_batch_plot", "the risk of the tube step by step"),
     "gradient-mean-square": ("bound_curves", "the bound against the length of the prompt"),
     "gradient-tail": ("bound_curves", "the probability against the length of the prompt"),
     "held-out-risk": (

@@ -63,6 +63,7 @@ ASKED = {
     "support vectors": "max-margin",
     "in-context learning length of prompts": "risk-transfer",
     "how many training prompts": "stochastic-descent",
+    "several epochs on the same prompts": "full-batch-descent",
     "rank collapse": "singular-values",
     "Kolmogorov distance of a spectrum": "spectral-distance",
     "Stieltjes transform": "equivalent-law",

@@ -115,6 +115,7 @@ def test_every_picture_is_of_a_claim_and_can_be_drawn() -> None:
 EACH = {
     "attention-error": "two-tokens", "binary64-exponential": "exponential", "cache-error": "three-tokens",
     "descent-trajectory": "plane", "equivalent-law": "square", "finite-moments": "size-100",
+    "full-batch-descent": "line",
     "flow-trajectory": "isotropic", "gradient-mean-square": "box", "gradient-tail": "box",
     "held-out-risk": "two-lengths",
     "infinite-prompt-operator": "atoms", "joint-max-margin": "random-relaxed", "linearization": "three-tokens",

@@ -44,7 +44,7 @@ from tools.truth.selection_direction import judge_direction
 from tools.truth.selection_on_a_head import judge_head
 from tools.truth.singular_values import judge_singular_values
 from tools.truth.spectral_distance import judge_distance, judge_not_marchenko_pastur
-from tools.truth.stochastic_descent import judge_drawn
+from tools.truth.stochastic_descent import judge_drawn, judge_full_batch
 from tools.truth.theorem_4_3 import judge_class_training
 from tools.truth.token_optimality import judge_optimality
 from tools.truth.training_convergence import judge_training
@@ -68,6 +68,7 @@ JUDGES: dict[str, Judge] = {
     "equivalent-law": judge_equivalent,
     "finite-moments": judge_moments,
     "flow-trajectory": judge_flow,
+    "full-batch-descent": judge_full_batch,
     "gradient-mean-square": gradient.judge_mean_square,
     "gradient-tail": gradient.judge_tail,
     "held-out-risk": judge_held_out,

@@ -27,7 +27,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "training": (
         "descent-trajectory", "flow-trajectory", "regression-risk", "training-convergence", "risk-gap", "risk-transfer",
-        "held-out-risk", "stochastic-descent", "theorem-4-3",
+        "held-out-risk", "stochastic-descent", "full-batch-descent", "theorem-4-3",
     ),
     "spectrum": (
         "linearization", "singular-values", "equivalent-law", "spectral-distance", "not-marchenko-pastur",

@@ -14,7 +14,6 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training.descent_tube import Point, Tube, follow
 from certattn.kernel.theorems.training.stochastic_descent import (
     BATCH,
@@ -22,28 +21,23 @@ from certattn.kernel.theorems.training.stochastic_descent import (
     MOST_PROMPTS,
     MOST_TOKENS,
     PROBABILITY,
+    RISK,
     STEP,
     STEPS,
     THEOREM,
     StatedDescent,
     read,
 )
-from certattn.kernel.theorems.training.stochastic_descent import RISK as STATED_RISK
 from certattn.provers.commands import Argument, Command, Option, Yaml
 from certattn.provers.doubts import long, rare
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.output import Draft
 from certattn.provers.rounding import as_float, round_down, upper_rational
+from certattn.provers.training.descent_steps import CHANCE, DRAWN_RISK, counts, steps_near
 
-RISK, CHANCE = "3/20", "1/20"
 # Lengths that are tried where none is given.
 LENGTHS = (10**5, 10**7, 10**9)
 _BITS = 64
-# Steps are these shares of one over the largest curvature at the Bayes point, and as many as reach it nearly.
-_SHARES = (fmpq(2), fmpq(3, 2), fmpq(1), fmpq(2, 3), fmpq(2, 5))
-_MOST_STEPS = 64
-# Descent on infinite prompts has this share of the risk at its end, or a little less.
-_LEFT, _CHOICES = fmpq(1, 2), 2
 _FIRST, _BISECTIONS, _ROUNDS = 1 / 8, 6, 8
 # Smaller batches widen the tube: the next is so much larger than it would have to be.
 _ROOM = 1.02
@@ -53,7 +47,7 @@ def generate(
     out: Path,
     *,
     given: dict[str, Any],
-    risk: Number = RISK,
+    risk: Number = DRAWN_RISK,
     probability: Number = CHANCE,
     note: str = "",
 ) -> Certificate:
@@ -131,7 +125,7 @@ def _found(search: _Search, lengths: Sequence[int]) -> _Found:
         best = min(search.at(length), key=lambda found: found.steps * found.batch, default=None)
         if best is not None:
             return best
-    risk, most = describe(search.stated.asserts[STATED_RISK]), f"{lengths[-1]:,}"
+    risk, most = describe(search.stated.asserts[RISK]), f"{lengths[-1]:,}"
     others = [
         "a larger risk",
         *(["longer prompts"] if lengths[-1] < MOST_TOKENS else []),
@@ -149,7 +143,7 @@ class _Search:
 
     def __init__(self, stated: StatedDescent, fixed: set[str]) -> None:
         self.stated, self._fixed = stated, fixed
-        self._risk, self._chance = (stated.asserts[field] for field in (STATED_RISK, PROBABILITY))
+        self._risk, self._chance = (stated.asserts[field] for field in (RISK, PROBABILITY))
 
     @property
     def has_batch(self) -> bool:
@@ -169,25 +163,13 @@ class _Search:
     def _steps(self) -> list[fmpq]:
         if STEP.name in self._fixed:
             return [self.stated.given[STEP]]
-        covariance, start = self.stated.covariance, self.stated.start
-        # The same balance as at the start, which descent nearly keeps.
-        point = task.bayes_point(covariance, start.invariant(), (start.b >= 0) is True)
-        bayes = self.stated.first(LENGTHS[0]).problem.at(point)
-        curvature = float(bayes.steepness) ** 2
-        return [round_down(share * fmpq(*(1 / curvature).as_integer_ratio()), 2) for share in _SHARES]
+        return steps_near(self.stated.first(LENGTHS[0]), self.stated.covariance, self.stated.start)
 
     def _counts(self, start: Point, step: fmpq) -> list[int]:
         """So many steps leave some of the risk to chance."""
         if STEPS.name in self._fixed:
             return [self.stated.given[STEPS]]
-        found, point = [], start
-        for count in range(1, _MOST_STEPS + 1):
-            point = point.after(step)
-            if (point.error * point.error / 2 < self._risk * _LEFT) is True:
-                found.append(count)
-            if len(found) == _CHOICES:
-                break
-        return found
+        return counts(start, step, self._risk)
 
     def _narrowed(self, start: Point, step: fmpq, steps: int) -> tuple[int, fmpq] | None:
         """The batch and the radius: about the largest radius with which the risk is small enough at the end."""

@@ -13,6 +13,7 @@ from certattn.theory.nonnegativity import is_nonnegative
 from certattn.theory.stein_reduction import CONSTANT, S, combined, mean, power_sums, times, weighted_sum
 from certattn.theory.symbolic_flint import SymbolicNumber
 from certattn.theory.symbols import positive_symbol, real
+from certattn.theory.training.normal_means import normal_mean
 
 Expr = Any
 # Powers of P_2, P_3, P_4, P_5 and how often: f_2, f_1, g_2, g_1 and k_1.
@@ -69,15 +70,7 @@ def check_across(kernel: Kernel) -> Iterator[Check]:
         ("a fourth moment", one**4, 3 * P[2] ** 2),
         ("two squares", one**2 * other**2, P[2] ** 2),
     ):
-        yield equal(name, sympy.expand(_normal_mean(of, [*y, *z]).subs(last)), sympy.expand(value.subs(last)))
-
-
-def _normal_mean(polynomial: Expr, normals: list[Expr]) -> Expr:
-    poly, total = sympy.Poly(sympy.expand(polynomial), *normals), sympy.Integer(0)
-    for exponents, c in poly.terms():
-        if all(n % 2 == 0 for n in exponents):
-            total += c * sympy.Mul(*(sympy.factorial2(n - 1) for n in exponents if n > 0))
-    return total
+        yield equal(name, sympy.expand(normal_mean(of, [*y, *z]).subs(last)), sympy.expand(value.subs(last)))
 
 
 def check_bounds(kernel: Kernel) -> Iterator[Check]:
@@ -150,16 +143,16 @@ def check_gradient(kernel: Kernel) -> Iterator[Check]:
     dot = sum(x * y for x, y in zip(u, t, strict=True))
     length = sum(x**2 for x in u)
     yield equal(
-        "along b", _normal_mean(inner**2 * along**2, w), sympy.expand(length * sum(x**2 for x in t) + 2 * dot**2)
+        "along b", normal_mean(inner**2 * along**2, w), sympy.expand(length * sum(x**2 for x in t) + 2 * dot**2)
     )
     moved, turned = c * sympy.Matrix(w), c * sympy.Matrix(u)
-    found = _normal_mean(inner**2 * (moved.T * moved)[0, 0], w)
+    found = normal_mean(inner**2 * (moved.T * moved)[0, 0], w)
     yield equal("along A", sympy.expand(found), sympy.expand(length * (c * c).trace() + 2 * (turned.T * turned)[0, 0]))
     P, Q = (sympy.Matrix(2, 2, [real(f"{name}_{i}") for i in (0, 1, 1, 2)]) for name in ("p", "q"))
     g = sympy.Matrix([real("g_0"), real("g_1")])
     forms = (g.T * P * g)[0, 0] * (g.T * Q * g)[0, 0]
     expected = P.trace() * Q.trace() + 2 * (P * Q).trace()
-    yield equal("of two quadratic forms", sympy.expand(_normal_mean(forms, list(g))), sympy.expand(expected))
+    yield equal("of two quadratic forms", sympy.expand(normal_mean(forms, list(g))), sympy.expand(expected))
     b, T, q, k, tau2, cross = (real(name) for name in ("b", "T", "q", "kappa", "tau2", "cross"))
     gap = (q * (b**2 * T - b**2 * tau2 + 2 * b * cross) - 6 * b**2 * k * tau2) / 2
     # <tau, u_0> = b |tau|^2 - <tau, x>.

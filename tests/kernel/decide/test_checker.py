@@ -498,6 +498,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "equivalent-law",
         "finite-moments",
         "flow-trajectory",
+        "full-batch-descent",
         "gradient-mean-square",
         "gradient-tail",
         "held-out-risk",

@@ -19,6 +19,8 @@ R = 1/2 |G|_F^2 with G = F (b M - I) quadratic in theta, |G''(e, h)| <= lam^(3/2
     H >= (1 - kappa) G'^T G' + <G, G''> - (1/kappa - 1) lam^3 r^2 / 4 - lam^(3/2) (ell r / 2 + lam^(3/2) r^2 / 6)
     H <= (ell + lam^(3/2) r)^2 + lam^(3/2) |G|.
 
+Prompts that are used in every step have the risk 1/2 <G, S G>: see `full_batch_descent`.
+
 `docs/claims/training/stochastic-descent.md` has the proofs.
 """
 
@@ -39,6 +41,7 @@ from certattn.kernel.theorems.training.drawn_gradients import Profiles, Region
 
 # Any kappa proves a bound of the curvature; the best of these is taken.
 _KAPPAS = (fmpq(1, 8), fmpq(1, 4), fmpq(1, 2), fmpq(1))
+_NONE = fmpq(0)
 # Shares of s_k: the noise grows with the distance from the core, and is looked at so far from it.
 _SHARES = (fmpq(1, 8), fmpq(1, 4), fmpq(3, 8), fmpq(1, 2), fmpq(3, 4), fmpq(1))
 # One of the first so many is where the bound of the noise stops to be flat.
@@ -49,10 +52,10 @@ _TINY = fmpq(1, 2**20)
 
 @dataclass(frozen=True)
 class Problem:
-    """Sigma, in balls, and what the moments of weights are for the lengths that are meant."""
+    """Sigma, in balls, and what the moments of weights are for the lengths that are meant: None of infinite prompts."""
 
     covariance: ExactMatrix
-    profiles: Profiles
+    profiles: Profiles | None
     bits: int
 
     @cached_property
@@ -157,22 +160,29 @@ class Point:
         mu = self.scores_norm + lam * radius
         slope = root(natural_power(lam * b, 2) + natural_power(self.scores_norm, 2))
         moved = slope * radius + lam * radius * radius / 2
+        assert self.problem.profiles is not None
         averages = self.problem.profiles.at(mu.max(arb(_TINY)).upper())
         trace = self.problem.regression.covariance.trace()
         return Region(averages, b + radius, radius, self.error_norm, self.long_noise, moved, lam, trace)
 
-    def expansion(self, step: fmpq, radius: arb) -> arb:
-        """rho."""
+    def expansion(self, step: fmpq, radius: arb, spread: fmpq = _NONE) -> arb:
+        """rho, of 1/2 <G, S G> in the place of R, for every S >= 0 with |S - I| <= spread."""
         bend, ell = self.problem.bend, self.steepness
+        kept = max(1 - spread, _NONE)
         lowest = arb.neg_inf()
         for kappa in _KAPPAS:
-            lowest = lowest.max(self._least_curvature(kappa) - (1 / kappa - 1) * bend * bend * radius * radius / 4)
-        lowest -= bend * (ell * radius / 2 + bend * radius * radius / 6)
-        highest = natural_power(ell + bend * radius, 2) + bend * self.error_within(radius)
-        return (1 - step * lowest).max(step * highest - 1)
+            lost = kept * (1 / kappa - 1) * bend * bend * radius * radius / 4
+            lowest = lowest.max(self._least_curvature(kept * (1 - kappa)) - lost)
+        lowest -= bend * ((1 + spread) * (ell * radius / 2 + bend * radius * radius / 6) + spread * self.error)
+        return (1 - step * lowest).max(step * self.stiffest(radius, spread) - 1)
 
-    def _least_curvature(self, kappa: fmpq) -> arb:
-        """The least eigenvalue of (1 - kappa) G'^T G' + <G, G''>."""
+    def stiffest(self, radius: arb, spread: fmpq) -> arb:
+        """The second derivatives of 1/2 <G, S G> are at most this."""
+        steepest = self.steepness + self.problem.bend * radius
+        return (1 + spread) * (steepest * steepest + self.problem.bend * self.error_within(radius))
+
+    def _least_curvature(self, share: fmpq) -> arb:
+        """The least eigenvalue of share G'^T G' + <G, G''>."""
         Sigma, b = self.problem.regression.covariance.balls, self.at.b
         residual = self.problem.regression.residual(self.at)
         d = Sigma.nrows()
@@ -180,7 +190,6 @@ class Point:
         product = Sigma * self.at.A.balls
         last = task.BallMatrix(product * Sigma).inner(task.BallMatrix(product))
         each = [(i, j) for i in range(d) for j in range(d)]
-        share = 1 - kappa
         rows = [[share * b * b * square[i, k] * Sigma[j, m] for k, m in each] for i, j in each]
         for row, (i, j) in zip(rows, each, strict=True):
             row.append(share * b * moved[i, j] + residual.balls[i, j])
