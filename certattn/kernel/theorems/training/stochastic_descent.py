@@ -79,10 +79,14 @@ def read(certificate: Certificate) -> StatedDescent:
 
 
 def obligations(stated: StatedDescent) -> Iterator[Obligation]:
-    tube = Shared[Tube](stated.tube)
-    risk = Shared[arb](lambda: tube().risk())
-    yield Obligation("tube", lambda: tube().probability, "<=", stated.asserts[PROBABILITY], Part.WITNESS)
-    yield Obligation("risk", risk, "<=", stated.asserts[RISK], Part.WITNESS)
+    tube, most = Shared[Tube](stated.tube), stated.asserts[PROBABILITY]
+
+    def risk() -> arb:
+        """In the tube of this precision, if that is likely enough: every precision rounds to a tube of its own."""
+        return tube().risk() if (tube().probability <= most) is True else arb.nan()
+
+    yield Obligation("tube", lambda: tube().probability, "<=", most, Part.WITNESS)
+    yield Obligation("risk", Shared[arb](risk), "<=", stated.asserts[RISK], Part.WITNESS, needs=["tube"])
 
 
 THEOREM = Theorem(
