@@ -245,3 +245,16 @@ def test_a_start_known_up_to_rounding_is_in_the_tube() -> None:
             corner = next(follow(replace(flow, start=[arb(0.5 + one), arb(0.5 + two)]), fmpq(1, 10), 1))
         off = [abs(float(x - y)) for x, y in zip(corner.end, second.end, strict=True)]
         assert (off <= sizes(second) + sizes(corner)).all()
+
+
+def test_ends_are_rounded_within_the_tube() -> None:
+    """With few bits the kept parabola ends elsewhere, by more than anything else."""
+    with working_precision(12):
+        flow = _Linear(Spectrum([arb(1)], [1]), None, [arb(fmpq(1, 3)).mid(), arb(fmpq(-1, 7)).mid()])
+        pieces = list(follow(flow, fmpq(1, 3), 5))
+    M, point = np.array([[-1, 0.5], [0.5, 0.25]]), np.array([float(x) for x in pieces[0].start])
+    for piece in pieces:
+        points = [point]
+        for _ in range(8):
+            points.append(point := moved(lambda at: -M @ at, point, 1 / 120))
+        assert inside(piece, points, 1e-9)
