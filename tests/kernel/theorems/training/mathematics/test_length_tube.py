@@ -167,7 +167,7 @@ def test_a_linear_flow_and_what_it_may_be_off_by() -> None:
     off = abs(middle - [float(x) for x in pieces[-1].end])
     assert (error >= most + off - 1e-7).all()
     assert (error <= 1.05 * most).all()
-    # And what is added coordinate by coordinate, piece by piece, is wider than that.
+    # On the last piece flows may be farther off than at its end.
     assert all(float(x) >= y - 1e-9 for x, y in zip(pieces[-1].most, error, strict=True))
 
 
