@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ _LOOSE, _TINY = 1e-2, 1e-5
 _STEPS = 60
 _LARGEST_SCORES = 60.0
 _LEAST_SPACING = Fraction(1, 64)
+_LONGEST = 10**9
 _MOST_EIGENVALUES, _MIXED, _SAME = 2, math.sqrt(math.pi), 1e-9
 _SEED, _SAMPLE = 1, 20_000
 _LOG_NODES = 140
@@ -67,11 +69,11 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     risk, time = read_number(asserts["risk"]), read_positive(asserts["time"])
     require(risk >= 0, "a negative risk")
     tube = read_positive(asserts["tube"]) if "tube" in asserts else None
-    require_record(witness, "witness", set(), {"spacing", "reach", "ranges", "pieces", "travel"})
+    require_record(witness, "witness", set(), {"spacing", "reach", "lengths", "ranges", "pieces", "travel"})
     read_positive(witness.get("travel", "1"))
     require(1 <= read_count(witness.get("pieces", "1")) <= 10_000, "pieces")
     if empirical:
-        require(not {"spacing", "reach", "ranges"} & set(witness), "ranges of lengths beside prompts")
+        require(not {"spacing", "reach", "lengths", "ranges"} & set(witness), "ranges of lengths beside prompts")
         found = Prompts(given, size, folder).followed(np.array(A, float), float(b), float(time))
         return Judgement(Truth.FALSE if found > float(risk) * (1 + _CLOSE) + _TINY * _TINY else Truth.OPEN)
     require("lengths" not in given, "lengths")
@@ -94,9 +96,13 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
 
 def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> None:
     """Ranges that cover all lengths from the first on, as long as their form goes."""
-    require({"spacing", "ranges"} <= set(witness), "a witness without ranges")
+    require({"spacing", "lengths", "ranges"} <= set(witness), "a witness without ranges")
     require(_LEAST_SPACING <= read_number(witness["spacing"]) <= 1, "the spacing")
     require(1 <= read_count(witness.get("reach", "8")) <= 64, "the reach")
+    require(isinstance(witness["lengths"], list), "no list of lengths")
+    lengths = [read_number(each) for each in witness["lengths"]]
+    require(all(x.denominator == 1 and 2 <= x <= _LONGEST for x in lengths), "the lengths")
+    require(all(x < y for x, y in pairwise(lengths)), "lengths that do not increase")
     ranges = witness["ranges"]
     require(isinstance(ranges, list) and ranges != [], "no ranges")
     for k, each in enumerate(ranges, start=1):
@@ -105,13 +111,17 @@ def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> N
         require(read_positive(each["time"]) <= time, "a time after the stated one")
         require(1 <= read_count(each["pieces"]) <= 10_000, "pieces")
         sums, errors = read_table(each["sums"], folder), read_table(each["errors"], folder)
-        require(all(len(row) == 3 for row in [*sums, *errors]), "rows of another length")
+        require(all(len(row) == 5 for row in sums), "sums of another length")
+        require(all(len(row) == 3 for row in errors), "errors of another length")
+        require(first in lengths, "a range that begins at no known length")
         require(all(row[0] <= 0 for row in sums) and len({row[0] for row in sums}) == len(sums), "rates")
         require(all(entry >= 0 for row in errors for entry in row), "errors")
         if not last:
             until = read_number(each["until"])
-            require(until.denominator == 1 and until >= first, "lengths that are left out")
-            first = int(until) + (until == first)
+            require(until.denominator == 1 and until > first, "lengths that are left out")
+            require(until in lengths, "a range that ends at no known length")
+            require(lengths[0] < first and sum(x > until for x in lengths) > 1, "lengths beside a range")
+            first = int(until)
 
 
 class Prompts:

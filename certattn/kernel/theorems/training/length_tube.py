@@ -158,11 +158,11 @@ def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq) -> Piece:
 
     push, most = _held(pushed, carried, turns, h)
     end = [x.mid() for x in _moved(z, s, h)]
+    # The parabola that is kept ends in `end`.
+    rounded = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
     moved = (slopes * h).exp() * error
-    grown = [
-        (abs(x - y) + h * g).upper()
-        for x, y, g in zip(_moved(z, s, h), end, _times(_absolute(turns), push), strict=True)
-    ]
+    grown = [(x + h * g).upper() for x, g in zip(rounded, _times(_absolute(turns), push), strict=True)]
+    most = [(x + y).upper() for x, y in zip(most, rounded, strict=True)]
     return Piece(last, h, z, end, w, most, _beside(moved, _diagonal(grown)))
 
 
