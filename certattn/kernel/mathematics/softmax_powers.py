@@ -175,11 +175,9 @@ class PowerSums:
     def _powers(self, exponent: int) -> arb_mat:
         """phi(t)^exponent at the nodes, as a row."""
         if exponent not in self._power_rows:
-            phis = self._table[0]
-            if exponent - 1 in self._power_rows:
-                row = [x * phi for x, phi in zip(self._power_rows[exponent - 1].entries(), phis, strict=True)]
-            else:
-                row = [phi**exponent for phi in phis]
+            phis, known = self._table[0], self._power_rows.get(exponent - 1)
+            pairs = zip(phis, phis if known is None else known.entries(), strict=True)
+            row = [phi**exponent if known is None else phi * x for phi, x in pairs]
             self._power_rows[exponent] = arb_mat(1, len(phis), row)
         return self._power_rows[exponent]
 
