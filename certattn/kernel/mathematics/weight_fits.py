@@ -22,8 +22,7 @@ the last node 0 <= w <= q <= 1, and f_e, h_e grow while the others are at most t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import comb
@@ -122,7 +121,7 @@ Moments = tuple[arb, arb, arb]
 
 @dataclass(frozen=True)
 class Known:
-    """Bounds of q, and of w, at every node, as if of a length with this mu."""
+    """Bounds of q, and of w, at every node, as if of a length with this mu, or with this share of one token."""
 
     share: fmpq
     q: list[tuple[arb, arb]]
@@ -135,15 +134,9 @@ class WeightTable:
     def __init__(self, spacing: fmpq, reach: int, lengths: Sequence[int]) -> None:
         self.nodes, self.lengths = nodes(spacing, reach), lengths
         self._columns: dict[int, list[Moments]] = {}
-        self._bounds: dict[tuple[int, ...], list[_Bounds]] = {}
+        self._bounds: dict[tuple[int, ...], list[Known]] = {}
         ends = lengths[0], lengths[-1]
         self._shared = [Transforms(ends, v, 4, _BITS, 3) for v in self.nodes[1:]]
-
-    def of(self, lengths: Sequence[int]) -> WeightTable:
-        """With other lengths, which are best between the first and the last one."""
-        found = copy(self)
-        found.lengths = lengths
-        return found
 
     def column(self, length: int) -> list[Moments]:
         """At every node."""
@@ -170,32 +163,20 @@ class WeightTable:
             near = tuple(self.lengths[k - BEFORE : k + AFTER + 2])
             if near not in self._bounds:
                 self._bounds[near] = _bounds(near, [self.column(x) for x in near])
-            found += [Known(first / each.length, each.q, each.w) for each in self._bounds[near]]
+            found += [replace(each, share=first * each.share) for each in self._bounds[near]]
         return found
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """Coefficients of Bernstein's form of what is below and above L q and L w, over those of L."""
-
-    length: fmpq
-    q: list[tuple[arb, arb]]
-    w: list[tuple[arb, arb]]
-
-
-def _bounds(lengths: Sequence[int], columns: Sequence[Sequence[Moments]]) -> list[_Bounds]:
-    """Between the second and the third of five lengths."""
+def _bounds(lengths: Sequence[int], columns: Sequence[Sequence[Moments]]) -> list[Known]:
+    """Between the second and the third of five lengths: forms of Bernstein of L q and L w, over that of L."""
     first, last = lengths[BEFORE : BEFORE + 2]
     low, high = (_cubics(lengths[j : j + 4], columns[j : j + 4], first, last) for j in (0, 1))
-    q = low[0], high[0]
-    w = (one[0] + SHARE * (one[2] - other[1]) for one, other in ((low, high), (high, low)))
-    (low_q, high_q), (low_w, high_w) = ([x.tolist() for x in pair] for pair in (q, w))
+    w = [one[0] + SHARE * (one[2] - other[1]) for one, other in ((low, high), (high, low))]
     found = []
     for i in range(_DEGREE + 1):
-        length = first + (last - first) * fmpq(i, _DEGREE)
-        rows = ([x / length for x in each[i]] for each in (low_q, high_q, low_w, high_w))
-        one, two, three, four = rows
-        found.append(_Bounds(length, list(zip(one, two, strict=True)), list(zip(three, four, strict=True))))
+        share = 1 / (first + (last - first) * fmpq(i, _DEGREE))
+        pairs = (zip(*(part.tolist()[i] for part in ends), strict=True) for ends in ((low[0], high[0]), w))
+        found.append(Known(share, *([(x * share, y * share) for x, y in pair] for pair in pairs)))
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -406,7 +407,10 @@ class Ranges:
         while len(lengths) <= BEFORE + _SHORT + AFTER or lengths[-1] < most:
             wider = sum(lengths[-1] >= first * far for far in _FAR)
             lengths.append(max(lengths[-1] + 1, round(lengths[-1] * _NEXT ** (1 + wider))))
-        return self._table.of(lengths)
+        # Of transforms that serve all of them.
+        found = copy(self._table)
+        found.lengths = lengths
+        return found
 
     def over(
         self, table: WeightTable, first: int, last: int | None, goal: fmpq, learns: bool = False

@@ -287,8 +287,9 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
     if (spacing >= LEAST_SPACING) is not True or (spacing <= 1) is not True:
         raise hints.node(SPACING).malformed(f"a number from {LEAST_SPACING} to 1")
     lengths: list[int] = hints[LENGTHS]
-    if any(x >= y for x, y in pairwise(lengths)):
-        raise hints.node(LENGTHS).malformed("lengths that increase")
+    for x, y in pairwise(lengths):
+        if x >= y:
+            raise hints.node(LENGTHS).malformed("lengths that increase", f"{y} after {x}")
     found, first = [], length
     listed: list[Values] = hints[RANGES]
     for k, values in enumerate(listed, start=1):
@@ -303,7 +304,10 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
             before, after = lengths.index(first), sum(1 for x in lengths if x > last)
             if before < BEFORE or after < AFTER or last not in lengths:
                 expected = f"{last}, where a range ends, {BEFORE} before the first range and {AFTER} after that end"
-                raise hints.node(LENGTHS).malformed(expected)
+                said = (
+                    f"{before} before {first} and {after} after {last}{'' if last in lengths else ', which is missing'}"
+                )
+                raise hints.node(LENGTHS).malformed(expected, said)
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
         _read_span(values, asserts)

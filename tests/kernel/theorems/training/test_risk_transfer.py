@@ -15,7 +15,7 @@ from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import weight_fits
-from certattn.kernel.mathematics.weight_fits import WeightTable
+from certattn.kernel.mathematics.weight_fits import Known, WeightTable
 from certattn.kernel.theorems.training import finite_gap, length_tube, prompt_polygon, risk_transfer
 from certattn.kernel.theorems.training.context_losses import ContextLoss, Curvatures
 from certattn.kernel.theorems.training.finite_gap import Jet, Rest
@@ -140,17 +140,17 @@ def _believed(
     return [arb(0)] * len(carried), carried
 
 
-def _turned_about(lengths: Sequence[int], columns: Sequence[Any]) -> list[weight_fits._Bounds]:
+def _turned_about(lengths: Sequence[int], columns: Sequence[Any]) -> list[Known]:
     found = BOUNDS(lengths, columns)
-    return [weight_fits._Bounds(x.length, *([(high, low) for low, high in rows] for rows in (x.q, x.w))) for x in found]
+    return [Known(x.share, *([(high, low) for low, high in rows] for rows in (x.q, x.w))) for x in found]
 
 
-def _short(lengths: Sequence[int], columns: Sequence[Any]) -> list[weight_fits._Bounds]:
+def _short(lengths: Sequence[int], columns: Sequence[Any]) -> list[Known]:
     """At the first length alone."""
     return BOUNDS(lengths, columns)[:1]
 
 
-def _unmoved(lengths: Sequence[int], columns: Sequence[Any]) -> list[weight_fits._Bounds]:
+def _unmoved(lengths: Sequence[int], columns: Sequence[Any]) -> list[Known]:
     return BOUNDS(lengths, columns)[-1:]
 
 
