@@ -26,7 +26,6 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.lognormal_laplace import (
     STRIP,
-    Lattice,
     lattice,
     peak,
     strip_error,
@@ -69,7 +68,10 @@ class Transforms:
         with working_precision(self.bits):
             self.lattice = lattice(lengths, variance, degree, bits * 3 // 4, block)
             self.table = self.lattice.transforms(block)
+            half_width = arb(STRIP)
+            self._strip, self._cosine = strip_error(half_width, self.lattice.step), half_width.cos()
         self._products: dict[tuple[int, ...], arb_mat] = {}
+        self._tails: dict[tuple[int, ...], tuple[arb, arb]] = {}
 
     def products(self, sums: tuple[int, ...]) -> arb_mat:
         """prod Psi_(k_B)(t) at the nodes t, as a column."""
@@ -80,6 +82,39 @@ class Transforms:
                 column = [x * y for x, y in zip(column, self.table[k], strict=True)]
             self._products[sums] = arb_mat(len(column), 1, column)
         return self._products[sums]
+
+    def strip_error(self, degree: int) -> arb:
+        """2 / (cos^K a (e^(2 pi a/h) - 1)): of the trapezoid sum, relative to the integral."""
+        return self._strip / self._cosine**degree
+
+    def tails(self, sums: tuple[int, ...]) -> tuple[arb, arb]:
+        """What the nodes below the first weigh, and those beyond the last without phi, which falls."""
+        if sums not in self._tails:
+            self._tails[sums] = self._left_tail(sums), self._right_tail(sums)
+        return self._tails[sums]
+
+    def _left_tail(self, sums: tuple[int, ...]) -> arb:
+        """Psi_k <= lambda^k R_k and a geometric series."""
+        h, total = self.lattice.step, sum(sums)
+        series = h * arb(total * self.lattice.first).exp() / arb(total * h).expm1()
+        for k in sums:
+            series *= weight_moment(k, self.lattice.variance)
+        return series
+
+    def _right_tail(self, sums: tuple[int, ...]) -> arb:
+        """Psi_k <= (k/e)^k, and one factor is summed.
+
+        Of that one h times the sum of Psi_k beyond the last node. For each Y the sum of e_k(t + Y) is at most that over
+        all nodes, Gamma(k) (1 + e), and for Y >= y at most Gamma(k, e^(t + y)), t the last node, where e_k falls from
+        t + y on. Y < y has a small probability.
+        """
+        grid, (k, *others) = self.lattice, sums
+        whole = math.factorial(k - 1) * (1 + self.strip_error(k))
+        x = arb(grid.last + grid.lowest).exp()
+        bound = whole * grid.left_tail(0) + x.gamma_upper(k) if x >= k else whole
+        for other in others:
+            bound *= peak(other)
+        return bound
 
 
 class PowerSums:
@@ -109,16 +144,6 @@ class PowerSums:
     @property
     def _needs_integrals(self) -> bool:
         return self.length > 1 and 0 < self.variance <= MOST_VARIANCE
-
-    @property
-    def _table(self) -> list[list[arb]]:
-        assert self._shared is not None
-        return self._shared.table
-
-    @property
-    def _lattice(self) -> Lattice:
-        assert self._shared is not None
-        return self._shared.lattice
 
     def mean(self, *exponents: int) -> arb:
         """E P_(k_1) ... P_(k_n) for exponents k_j >= 1, as a ball."""
@@ -151,6 +176,7 @@ class PowerSums:
 
     def _integral(self, partitions: Counter[tuple[int, ...]], total: int) -> arb:
         """The sum over the partitions, from its trapezoid sum, tails included."""
+        assert self._shared is not None
         summed, tails = arb(0), arb(0)
         for sums, count in partitions.items():
             tokens = count * placements(self.length, len(sums))
@@ -158,51 +184,27 @@ class PowerSums:
                 if sums not in self._partition_sums:
                     self._partition_sums[sums] = self._partition(sums)
                 summed += tokens * self._partition_sums[sums]
-                tails += tokens * (self._left_tail(sums, total) + self._right_tail(sums))
-        error = self._strip_error(total)
+                tails += tokens * (self._shared.tails(sums)[0] + self._right_tail(sums))
+        error = self._shared.strip_error(total)
         return (summed + tails.union(arb(0))) / (math.factorial(total - 1) * (1 + within(error)))
-
-    def _strip_error(self, degree: int) -> arb:
-        """2 / (cos^K a (e^(2 pi a/h) - 1)): of the trapezoid sum, relative to the integral."""
-        half_width = arb(STRIP)
-        return strip_error(half_width, self._lattice.step) / half_width.cos() ** degree
 
     def _partition(self, sums: tuple[int, ...]) -> arb:
         """h times the sum of prod Psi_(k_B)(t) phi(t)^(L-b) over the nodes t."""
         assert self._shared is not None
-        return self._lattice.step * (self._powers(self.length - len(sums)) * self._shared.products(sums))[0, 0]
+        powers = self._powers(self.length - len(sums))
+        return self._shared.lattice.step * (powers * self._shared.products(sums))[0, 0]
 
     def _powers(self, exponent: int) -> arb_mat:
         """phi(t)^exponent at the nodes, as a row."""
         if exponent not in self._power_rows:
-            phis, known = self._table[0], self._power_rows.get(exponent - 1)
+            assert self._shared is not None
+            phis, known = self._shared.table[0], self._power_rows.get(exponent - 1)
             pairs = zip(phis, phis if known is None else known.entries(), strict=True)
             row = [phi**exponent if known is None else phi * x for phi, x in pairs]
             self._power_rows[exponent] = arb_mat(1, len(phis), row)
         return self._power_rows[exponent]
 
-    def _left_tail(self, sums: tuple[int, ...], total: int) -> arb:
-        """What the nodes below the first weigh: Psi_k <= lambda^k R_k and a geometric series."""
-        h = self._lattice.step
-        series = h * arb(total * self._lattice.first).exp() / arb(total * h).expm1()
-        for k in sums:
-            series *= weight_moment(k, self.variance)
-        return series
-
     def _right_tail(self, sums: tuple[int, ...]) -> arb:
-        """What the nodes beyond the last weigh: phi falls, Psi_k <= (k/e)^k, and one factor is summed."""
-        bound = self._table[0][-1] ** (self.length - len(sums)) * self._tail_sum(sums[0])
-        for k in sums[1:]:
-            bound *= peak(k)
-        return bound
-
-    def _tail_sum(self, k: int) -> arb:
-        """h times the sum of Psi_k beyond the last node.
-
-        For each Y the sum of e_k(t + Y) is at most that over all nodes, Gamma(k) (1 + e), and for Y >= y at
-        most Gamma(k, e^(t + y)), t the last node, where e_k falls from t + y on. Y < y has a small probability.
-        """
-        grid = self._lattice
-        whole = math.factorial(k - 1) * (1 + self._strip_error(k))
-        x = arb(grid.last + grid.lowest).exp()
-        return whole * grid.left_tail(0) + x.gamma_upper(k) if x >= k else whole
+        """What the nodes beyond the last weigh."""
+        assert self._shared is not None
+        return self._powers(self.length - len(sums)).entries()[-1] * self._shared.tails(sums)[1]

@@ -38,8 +38,8 @@ from certattn.kernel.mathematics.weight_growth import KAPPA_CONCAVE, KAPPA_CONVE
 SHARE, SUM, REST = fmpq(9, 2), fmpq(7, 3), fmpq(4, 3)
 # Minus the second derivative of q and of w, and these themselves, are at most these times q.
 BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + SHARE * KAPPA_CONVEX, MOST_CONVEX + SHARE * KAPPA_CONCAVE)
-# Steps between nodes grow to so many times the first.
-_WIDEST = 8
+# Nodes end at so many times the reach; steps between them grow to so many times the first.
+_BEYOND, _WIDEST = 5, 8
 # The moments are computed to so many bits.
 _BITS = 16
 # Lengths before an interval and after it that cubics go through.
@@ -108,10 +108,10 @@ def spread_of(q: N, w: N) -> N:
 
 def nodes(spacing: fmpq, reach: int) -> list[fmpq]:
     """From 0 to where moments are known up to: evenly up to the reach, then further and further apart."""
-    found = [fmpq(0)]
-    while found[-1] < MOST_VARIANCE:
+    found, last = [fmpq(0)], fmpq(min(_BEYOND * reach, MOST_VARIANCE))
+    while found[-1] < last:
         step = spacing * min(max(1, int(((found[-1] / reach) ** 2).floor())), _WIDEST)
-        found.append(min(found[-1] + step, fmpq(MOST_VARIANCE)))
+        found.append(min(found[-1] + step, last))
     return found
 
 

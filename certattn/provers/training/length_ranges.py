@@ -62,7 +62,7 @@ _BITS = 20
 # Of moments, between two computations for other ranges of lengths.
 _CLOSE = 1e-5
 # Variances of the scores up to so many times their mean along a direction matter.
-_LIKELY, _LEAST_REACH, _MOST_REACH = 10, 2, 32
+_LIKELY, _LEAST_REACH, _MOST_REACH = 7, 2, 32
 # Nodes are closer where they need not reach as far.
 _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
@@ -75,7 +75,7 @@ _LOOK = 3
 _MOST_PIECES = 600
 # A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
 # the last range is tried.
-_NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
+_NEXT, _FAR, _LAST = 1.1, (2, 10**6), 12
 # How many of them the first range takes, how many more every later one does, and by how much later ranges begin where
 # those before are given up.
 _FIRST, _MORE, _LATER = 2, 2, 1.015
