@@ -39,7 +39,7 @@ SHARE, SUM, REST = fmpq(9, 2), fmpq(7, 3), fmpq(4, 3)
 # Minus the second derivative of q and of w, and these themselves, are at most these times q.
 BENDS = (MOST_CONCAVE, MOST_CONVEX), (MOST_CONCAVE + SHARE * KAPPA_CONVEX, MOST_CONVEX + SHARE * KAPPA_CONCAVE)
 # Nodes end at so many times the reach; steps between them grow to so many times the first.
-_BEYOND, _WIDEST = 5, 8
+_BEYOND, _WIDEST = 4, 8
 # The moments are computed to so many bits.
 _BITS = 16
 # Lengths before an interval and after it that cubics go through.
@@ -132,7 +132,8 @@ class WeightTable:
     """Moments of the weights at the nodes, for some lengths, which increase."""
 
     def __init__(self, spacing: fmpq, reach: int, lengths: Sequence[int]) -> None:
-        self.nodes, self.lengths = nodes(spacing, reach), lengths
+        self.spacing, self.reach, self.lengths = spacing, reach, lengths
+        self.nodes = nodes(spacing, reach)
         self._columns: dict[int, list[Moments]] = {}
         self._bounds: dict[tuple[int, ...], list[Known]] = {}
         ends = lengths[0], lengths[-1]

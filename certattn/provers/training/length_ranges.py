@@ -62,7 +62,7 @@ _BITS = 20
 # Of moments, between two computations for other ranges of lengths.
 _CLOSE = 1e-5
 # Variances of the scores up to so many times their mean along a direction matter.
-_LIKELY, _LEAST_REACH, _MOST_REACH = 7, 2, 32
+_LIKELY, _LEAST_REACH, _MOST_REACH = 8, 4, 32
 # Nodes are closer where they need not reach as far.
 _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
@@ -75,7 +75,7 @@ _LOOK = 3
 _MOST_PIECES = 600
 # A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
 # the last range is tried.
-_NEXT, _FAR, _LAST = 1.1, (2, 10**6), 12
+_NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
 # How many of them the first range takes, how many more every later one does, and by how much later ranges begin where
 # those before are given up.
 _FIRST, _MORE, _LATER = 2, 2, 1.015
@@ -387,13 +387,17 @@ class Ranges:
     """What can be proved of the lengths from one on, by the kernel's own tube."""
 
     def __init__(
-        self, flow: Callable[[WeightFit], Flow], path: Path, lengths: tuple[int, int], horizon: fmpq, duration: fmpq
+        self,
+        flow: Callable[[WeightFit], Flow],
+        path: Path,
+        table: WeightTable,
+        most: int,
+        horizon: fmpq,
+        duration: fmpq,
     ) -> None:
         self._flow, self.path, self._horizon = flow, path, horizon
-        self._table = WeightTable(path.spacing, path.reach, lengths)
-        self._fitter = Fitter(path, self._table)
-        self._most = lengths[1]
-        self.duration = duration
+        self._table, self._most, self.duration = table, most, duration
+        self._fitter = Fitter(path, table)
 
     def _learn(self, points: list[list[float]]) -> None:
         """Fits are wanted where the flow of the last range was: it may go far from that over infinite prompts."""
@@ -485,7 +489,7 @@ class Ranges:
                 return None
 
     def _covered(self, table: WeightTable, goal: fmpq) -> list[Reached] | None:
-        lengths, at, size = table.lengths, BEFORE, _FIRST
+        lengths, at, size, more = table.lengths, BEFORE, _FIRST, _MORE
         found: list[Reached] = []
         while True:
             if lengths[at] >= _LAST * lengths[BEFORE] or at + AFTER >= len(lengths) - 1:
@@ -499,8 +503,9 @@ class Ranges:
             step = self.over(table, lengths[at], lengths[at + size], goal)
             if step is not None:
                 found.append(step)
-                at, size = at + size, size + _MORE
+                at, size, more = at + size, size + more, _MORE
             elif size > 1:
-                size = size // 2
+                # What did not do now may not do next time either.
+                size, more = size // 2, 0
             else:
                 return None

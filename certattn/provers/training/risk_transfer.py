@@ -12,7 +12,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
-from certattn.kernel.mathematics.weight_fits import ExponentialSum
+from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightTable
 from certattn.kernel.theorems.training.length_tube import follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import (
     DEFAULT_PIECES,
@@ -43,7 +43,9 @@ _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
 # The ranges begin at this multiple of the first length that does, at most.
 _LATEST = 1.5
 # Ranges before the last end at one of these multiples of the length at most.
-_FAR = 200, 10**4, 10**6
+_FAR = 200, 10**6
+# Moments up to variances that are so many times those of interest are used as well.
+_NEAR_REACH = 1.4
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
 _SHORTEST_TIME = fmpq(8)
@@ -147,6 +149,7 @@ class _Finder:
         reached = self._path.time * _LATER
         self._horizon = time if time is not None else max(reached, _SHORTEST_TIME)
         self._duration = self._path.duration if pieces is None else self._horizon / pieces
+        self._table: WeightTable | None = None
 
     @property
     def length(self) -> int:
@@ -154,8 +157,11 @@ class _Finder:
         return self._stated.given[LENGTH]
 
     def _between(self, shortest: int, longest: int) -> Ranges:
-        self._spacing, self._reach = self._path.spacing, self._path.reach
-        return Ranges(self._stated.flow, self._path, (shortest, longest), self._horizon, self._duration)
+        table, path = self._table, self._path
+        if table is None or not _serves(table, path, shortest, longest):
+            table = WeightTable(path.spacing, path.reach, (shortest, longest))
+        self._table = table
+        return Ranges(self._stated.flow, path, table, longest, self._horizon, self._duration)
 
     def _from(self, first: int, goal: fmpq | None) -> Ranges:
         """For lengths that are so long that the risk is reached by all longer ones, if some are."""
@@ -198,7 +204,8 @@ class _Finder:
         # Its flow may go far from that over infinite prompts.
         ranges.at_first(length, self._goal or fmpq(0))
         self._path = ranges.path
-        if (self._path.reach, self._path.spacing) != (self._reach, self._spacing):
+        assert self._table is not None
+        if not _serves(self._table, self._path, length, length):
             ranges = self._from(length, self._goal)
         if self._goal is not None:
             found = ranges.from_on(length, self._goal)
@@ -221,6 +228,7 @@ class _Finder:
     def stated(self, covered: Covered) -> tuple[dict[str, Plain], dict[str, Plain]]:
         """What is asserted, and the witness."""
         assert self._goal is not None
+        assert self._table is not None
         found = covered.ranges
         if not self._stated.known_at_the_start:
             self._require_falling(found[-1].range)
@@ -230,8 +238,8 @@ class _Finder:
         if distance is not None:
             asserts["tube"] = format_rational(round_up(upper_rational(distance), _DIGITS))
         return asserts, {
-            "spacing": format_rational(self._spacing),
-            "reach": str(self._reach),
+            "spacing": format_rational(self._table.spacing),
+            "reach": str(self._table.reach),
             "lengths": [str(x) for x in covered.lengths],
             "ranges": [_written(each.range) for each in found],
         }
@@ -261,6 +269,13 @@ class _Finder:
                     return None
                 worst = worst.max(one.apart(other, alone.counts))
         return worst
+
+
+def _serves(table: WeightTable, path: FlowPath, shortest: int, longest: int) -> bool:
+    """Whether a table for other lengths does as well as one of its own, which takes long to make."""
+    first, *_, last = table.lengths
+    near = path.reach <= table.reach <= _NEAR_REACH * path.reach
+    return first <= shortest and longest <= last and table.spacing <= path.spacing and near
 
 
 def _written(of: Range) -> dict[str, Plain]:
