@@ -78,11 +78,11 @@ _MOST_PIECES = 600
 _NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
 # How many of them the first range takes, how many more every later one does, and by how much later ranges begin where
 # those before are given up.
-_FIRST, _MORE, _LATER = 2, 2, 1.015
+_FIRST, _MORE, _LATER = 1, 2, 1.015
 # How many the range takes of which a first length is judged.
-_SHORT = 2
+_SHORT = 1
 # The first length is sought with this part of the risk: those after it may do a little worse.
-_SPARE = fmpq(97, 100)
+_SPARE = fmpq(99, 100)
 # A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
 _RECENT = 1 / 3
 # A run of fewer pieces says nothing of where the flow goes.

@@ -48,7 +48,7 @@ _FAR = 200, 10**6
 _NEAR_REACH = 1.4
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
-_SHORTEST_TIME = fmpq(8)
+_SHORTEST_TIME = fmpq(16)
 
 
 def generate(
