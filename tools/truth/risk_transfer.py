@@ -1,4 +1,4 @@
-"""Whether a certificate of `risk-transfer` may be true: flows from at most two eigenvalues, and on given prompts.
+"""Whether a certificate of `risk-transfer` may be true: flows from at most five eigenvalues, and on given prompts.
 
 Where Sigma and A have the same eigenvectors everything is a function of their eigenvalues and b: q and kappa come from
 the integrals over the Laplace transform of a lognormal weight, the gap from one more integral over chi-squared laws,
@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import roots_genlaguerre
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.reading import (
@@ -42,9 +44,9 @@ _STEPS = 60
 _LARGEST_SCORES = 60.0
 _LEAST_SPACING = Fraction(1, 64)
 _LONGEST = 10**9
-_MOST_EIGENVALUES, _MIXED, _SAME = 2, math.sqrt(math.pi), 1e-9
-_SEED, _SAMPLE = 1, 20_000
-_LOG_NODES = 140
+_MIXED, _SAME = math.sqrt(math.pi), 1e-9
+# Of a rule for each law, by how many laws there are; and the weights that are left out.
+_NODES_EACH, _NEGLIGIBLE = {1: 60, 2: 24, 3: 16, 4: 11, 5: 8}, 1e-13
 _CLOSE = 1e-4
 _MOST_STEPS = 1500
 _SHORT = 0.02
@@ -84,7 +86,7 @@ def judge_transfer(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     require(transposed(both) == both, "A that does not commute")
     _require_ranges(witness, int(length), time, folder)
     spectrum = shared(np.array(covariance, float), np.array(A, float))
-    if len(spectrum) > _MOST_EIGENVALUES:
+    if len(spectrum) not in _NODES_EACH:
         return Judgement(Truth.OPEN)
     found, distance = followed(spectrum, float(b), int(length), float(time))
     if found > float(risk) * (1 + _LOOSE) + _TINY:
@@ -250,7 +252,7 @@ class Task:
     def gap(self, point: Array) -> float:
         """R_L - R = 1/2 E[q W - 6 b^2 kappa |tau|^2]."""
         a, b = point[:-1], point[-1]
-        q, kappa = self._spread(np.minimum(self._chi @ (self._sigma * a) ** 2, _LARGEST_SCORES))
+        q, kappa = self._spread(self._chi @ (self._sigma * a) ** 2)
         tau = self._chi @ (self._sigma**3 * a**2)
         W = b**2 * self._trace - b**2 * tau + 2 * b * (self._chi @ (self._sigma**2 * a))
         return float(((q * W - 6 * b**2 * kappa * tau) * self._weights).sum() / 2)
@@ -265,45 +267,25 @@ class Task:
 
 @lru_cache(maxsize=16)
 def _chi_squared(counts: tuple[int, ...]) -> tuple[Array, Array]:
-    """Nodes (chi_1, ..., chi_p) and weights of independent chi-squared laws, by the trapezoid rule in log chi.
-
-    Of more laws than `_MOST_EIGENVALUES` a sample.
-    """
-    if len(counts) > _MOST_EIGENVALUES:
-        return np.random.default_rng(_SEED).chisquare(counts, (_SAMPLE, len(counts))), np.full(_SAMPLE, 1 / _SAMPLE)
-    chi, weights = np.zeros((1, 0)), np.ones(1)
-    for n in counts:
-        s = np.linspace(-36 / n, 5.0, _LOG_NODES)
-        one = np.exp(n / 2 * s - np.exp(s) / 2 - n / 2 * math.log(2) - math.lgamma(n / 2)) * (s[1] - s[0])
-        chi = np.hstack([np.repeat(chi, len(s), axis=0), np.tile(np.exp(s), len(chi))[:, None]])
-        weights = np.multiply.outer(weights, one).ravel()
-    return chi, weights
+    """Nodes (chi_1, ..., chi_p) and weights of independent chi-squared laws, by Gauss and Laguerre's rule."""
+    rules = [roots_genlaguerre(_NODES_EACH[len(counts)], n / 2 - 1) for n in counts]
+    chi = np.stack(np.meshgrid(*[2 * x for x, _ in rules], indexing="ij"), -1).reshape(-1, len(counts))
+    weights = reduce(np.multiply.outer, [w / w.sum() for _, w in rules]).ravel()
+    kept = weights > _NEGLIGIBLE
+    return chi[kept], weights[kept]
 
 
 @lru_cache(maxsize=64)
-def spread(length: int) -> Callable[[Array], tuple[Array, Array]]:
-    """q and kappa as functions of the variance of the scores, between nodes in the root of it."""
+def spread(length: int) -> Function:
+    """(q, kappa) as a function of the scores' variance, by splines in the root of it."""
     roots = np.linspace(0, np.sqrt(_LARGEST_SCORES), 60)
-    table = np.array([_moments(length, float(root)) for root in roots])
+    spline = CubicSpline(roots, np.array([_moments(length, float(root)) for root in roots]))
 
-    def at(variances: Array) -> tuple[Array, Array]:
-        size = np.sqrt(variances)
-        return _smooth(size, roots, table[:, 0]), _smooth(size, roots, table[:, 1])
+    def at(variances: Array) -> Array:
+        found: Array = spline(np.sqrt(np.minimum(variances, _LARGEST_SCORES))).T
+        return found
 
     return at
-
-
-def _smooth(x: Array, nodes: Array, values: Array) -> Array:
-    """Cubic (Hermite) interpolation with slopes by differences."""
-    slopes, h = np.gradient(values, nodes), nodes[1] - nodes[0]
-    index = np.clip((x / h).astype(int), 0, len(nodes) - 2)
-    u = np.clip(x / h - index, 0, 1)
-    left, right = values[index], values[index + 1]
-    rise, fall = slopes[index] * h, slopes[index + 1] * h
-    found: Array = left + u * (
-        rise + u * (3 * (right - left) - 2 * rise - fall + u * (2 * (left - right) + rise + fall))
-    )
-    return found
 
 
 def _moments(length: int, root: float) -> tuple[float, float]:
