@@ -63,6 +63,12 @@ def test_a_statement_without_a_tube_says_nothing_of_one(arrays: Path) -> None:
     assert "Euclidean" not in said
 
 
+def test_numbers_of_thousands_of_places_stay_readable() -> None:
+    for text, said in (("1e-19999", "1e-19999"), ("0x1p-60000", "1.62889139329...e-18062")):
+        stated = risk_transfer.read(loads(first(cases.PLANE).replace("risk: 0.4185", f"risk: {text}"), Path()))
+        assert f"R_L <= {said} at all times" in words.statement(stated).words
+
+
 def test_a_range_that_is_lost_is_named(arrays: Path) -> None:
     """Of the flow, as far as it is followed."""
     text = first(cases.LINE)
