@@ -346,7 +346,7 @@ def made(draw: random.Random, bases: Mapping[str, int]) -> tuple[str, str, Conte
             # What was changed before is no longer what this one changes.
             continue
         done.append(kind)
-    return name, done[0] if len(done) == 1 else f"{len(done)} of these", content
+    return name, done[0] if len(done) == 1 else f"{len(done) or 'none'} of these", content
 
 
 @contextmanager
