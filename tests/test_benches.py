@@ -135,6 +135,18 @@ def test_the_shortest_prompts_are_told_from_shorter_ones_by_simulation(
     assert capsys.readouterr().out == shown
 
 
+def test_truths_are_by_a_usual_time_and_in_the_end(
+    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer = tool("bench.risk_transfer")
+    monkeypatch.setattr(transfer, "reaches", lambda spectrum, b, length, risk, time: length * time >= 20_000)
+    assert transfer.main(["--truths", "two-small"]) == 0
+    name, by_then, truth = capsys.readouterr().out.splitlines()[1].split()
+    assert name == "two-small"
+    assert 2000 <= int(by_then) <= 2010
+    assert 20 <= int(truth) <= 21
+
+
 def test_starts_of_the_shortest_prompts_commute(tool: Tool) -> None:
     starts = tool("bench.risk_transfer").STARTS
     for covariance, A, _ in starts.values():
