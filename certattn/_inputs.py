@@ -101,12 +101,14 @@ def spelt_out(claim: str, passed: Mapping[str, Any], out: Path) -> Iterator[dict
     """The inputs with what texts in sections of the certificate stand for, as in files."""
     from certattn.provers import input_files
 
-    read = dict(passed)
+    read, source = dict(passed), passed.get("source")
+    source = Path(source) if source and _COMMANDS[claim].names_arrays else None
+    beside = input_files.columns_beside(source, passed.get("names") or {})
     with ExitStack() as held:
         for kind in (taken.kind for taken in _COMMANDS[claim].takes):
             section = passed.get(kind.input) if isinstance(kind, Yaml | Arrays) and kind.section else None
             if isinstance(kind, Yaml | Arrays) and isinstance(section, Mapping):
-                read[kind.input] = held.enter_context(input_files.spelt_out(claim, kind.section, section, out))
+                read[kind.input] = held.enter_context(input_files.spelt_out(claim, kind.section, section, out, beside))
         yield read
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -115,24 +116,52 @@ def test_lengths_over_a_ball_are_near_the_simulated_ones(tool: Tool, capsys: pyt
 
 @pytest.mark.heavy
 def test_the_shortest_prompts_are_told_from_shorter_ones_by_simulation(
-    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     transfer = tool("bench.risk_transfer")
     at_the_optimum = ((1.0, 1.0, 1),)
     assert transfer.reaches(at_the_optimum, 1.0, 24, 0.1)
     assert not transfer.reaches(at_the_optimum, 1.0, 12, 0.1)
-    found = transfer.Row(SimpleNamespace(found=30.0, checked=6.0), 24, 20, 2.5)
+    found, rows = transfer.Row(SimpleNamespace(found=30.0, checked=6.0), 24, 21, 20, 2.5), tmp_path / "rows.json"
     monkeypatch.setattr(transfer, "row", lambda name, folder: found)
-    assert transfer.main(["line-optimum"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == [
-        "line-optimum",
-        "24",
-        "20",
-        "1.20",
-        "30.0s",
-        "6.0s",
-        "2.5",
+    assert transfer.main(["line-optimum", "--json", str(rows)]) == 0
+    shown = capsys.readouterr().out
+    assert [line.split() for line in shown.splitlines()[1:]] == [
+        ["line-optimum", "24", "21", "20", "1.20", "30.0s", "6.0s", "2.5"],
+        ["line-optimum-large-b", "24", "21", "20", "1.20", "30.0s", "6.0s", "2.5"],
     ]
+    monkeypatch.delattr(transfer, "row")
+    assert transfer.main(["line-optimum", "--json", str(rows)]) == 0
+    assert capsys.readouterr().out == shown
+
+
+def test_truths_are_by_a_usual_time_and_in_the_end(
+    tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer = tool("bench.risk_transfer")
+    monkeypatch.setattr(transfer, "reaches", lambda spectrum, b, length, risk, time: length * time >= 20_000)
+    assert transfer.main(["--truths", "two-small"]) == 0
+    name, by_then, truth = capsys.readouterr().out.splitlines()[1].split()
+    assert name == "two-small"
+    assert 2000 <= int(by_then) <= 2010
+    assert 20 <= int(truth) <= 21
+
+
+def test_starts_of_the_shortest_prompts_commute(tool: Tool) -> None:
+    starts = tool("bench.risk_transfer").STARTS
+    for covariance, A, _ in starts.values():
+        sigma, a = (np.array([[float(Fraction(entry)) for entry in row] for row in rows]) for rows in (covariance, A))
+        assert np.array_equal(a, a.T)
+        assert np.allclose(sigma @ a, a @ sigma, atol=1e-14)
+        assert np.linalg.eigvalsh(sigma).min() > 0
+    for task in ("line", "two", "four"):
+        assert sum(name.startswith(task) for name in starts) >= 12
+
+
+def test_a_start_that_is_none_is_refused(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        tool("bench.risk_transfer").main(["three"])
+    assert "three begins none of line-balanced-tenth" in capsys.readouterr().err
 
 
 def test_risks_against_lengths_are_drawn(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

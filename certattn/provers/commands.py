@@ -142,6 +142,8 @@ class Command:
         self.takes = takes
         self.arguments = [argument for argument in takes if isinstance(argument, Argument)]
         self.options = [option for option in takes if isinstance(option, Option)]
+        # Whether an option names a file with arrays, beside the file that the command is about.
+        self.names_arrays = any(option.input == "source" for option in self.options)
 
 
 @dataclass(frozen=True)

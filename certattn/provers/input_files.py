@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -105,8 +106,20 @@ class InputFile:
         return self._lines.get(where, 0) if where else 0
 
 
-def read_input(path: Path, claim: str, section: str) -> InputFile:
-    """What a file holds of a section of a claim's certificate. Raises UsageError and MalformedError."""
+def columns_beside(source: Path | None, names: Mapping[str, str]) -> dict[str, int]:
+    """How many columns the arrays of a file have, by their names there and by the fields that they are for."""
+    if source is None:
+        return {}
+    headers = open_array_file(source).headers
+    found = {name: header.shape[-1] for name, header in headers.items() if header.shape}
+    return found | {field: found[name] for field, name in names.items() if name in found}
+
+
+def read_input(path: Path, claim: str, section: str, beside: Mapping[str, int] = MappingProxyType({})) -> InputFile:
+    """What a file holds of a section of a claim's certificate. Raises UsageError and MalformedError.
+
+    beside : how many columns the arrays of fields have that are no part of the file.
+    """
     kinds = _kinds(claim, section)
     top = _of_arrays(path) if path.suffix in (".npz", ".safetensors") else _of_text(path, fields_of(kinds))
     assert isinstance(top.value, dict)
@@ -123,7 +136,7 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
         if not isinstance(top.value, dict):
             raise top.malformed(f"a mapping with the keys {listed(list(fields_of(kinds)))}")
     unused = _unused(top, claim) if whole is top and section == "given" else []
-    reading = _Reading(path.parent, {})
+    reading = _Reading(path.parent, {}, beside)
     assert isinstance(top.value, dict)
     content = {key: node for key, node in top.value.items() if key not in unused}
     plain = reading.mapping(Node(top.file, top.line, content, top.parent, top.key), kinds)
@@ -133,7 +146,9 @@ def read_input(path: Path, claim: str, section: str) -> InputFile:
 
 
 @contextmanager
-def spelt_out(claim: str, section: str, passed: Mapping[str, Any], out: Path) -> Iterator[Any]:
+def spelt_out(
+    claim: str, section: str, passed: Mapping[str, Any], out: Path, beside: Mapping[str, int]
+) -> Iterator[Any]:
     """A section that a program has passed, with what its texts stand for; arrays and numbers are left as they are.
 
     Array files are named from the working folder.
@@ -142,7 +157,7 @@ def spelt_out(claim: str, section: str, passed: Mapping[str, Any], out: Path) ->
     parent = None
     for name in outer:
         parent = Node(claim, 0, {}, parent or Node(claim, 0, {}), name)
-    top, reading = _tree(passed, claim, section, parent or Node(claim, 0, {}), own), _Reading(Path(), {})
+    top, reading = _tree(passed, claim, section, parent or Node(claim, 0, {}), own), _Reading(Path(), {}, beside)
     plain = reading.mapping(top, _kinds(claim, section))
     with InputFile(Path(claim), section, plain, reading.arrays, [], reading.holders, {}).filled(out) as read:
         yield _merged(passed, read)
@@ -284,6 +299,7 @@ class _Reading:
 
     folder: Path
     arrays: dict[str, Source]
+    beside: Mapping[str, int]
     holders: dict[str, dict[str, Plain]] = field(default_factory=dict)
 
     def mapping(self, node: Node, kinds: list[Kind[Any]]) -> dict[str, Plain]:
@@ -316,7 +332,7 @@ class _Reading:
         arrays = _arrays_of(kinds)
         listings = [kind for kind in forms_of(kinds) if isinstance(kind, Listing)]
         if _is_matrix(arrays) or node.key in _WRITTEN_OUT:
-            rows = matrix_words.written_out(node, self._columns)
+            rows = matrix_words.written_out(node, self._columns, self.beside)
             if rows is not None:
                 return rows
         if not file_and_array(text):

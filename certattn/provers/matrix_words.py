@@ -1,6 +1,7 @@
 """Short forms of matrices in the files that `certattn generate` takes: diag(2, 1, 1/2), I, 2*I, I(64).
 
-A certificate never holds one: they are written out before it is made. How large I is, a field beside it tells.
+A certificate never holds one: they are written out before it is made. How large I is, a field beside it tells, or an
+array that an option names.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _MOST_ROWS = 256
 # Where the size of I is looked for, in this order: in the mapping that it stands in, then in those around it.
 _SIZED_BY: Mapping[str, tuple[str, ...]] = {
     "covariance": ("mean", "A", "P", "start", "parameters", "tokens"),
-    "A": ("P", "covariance"),
+    "A": ("P", "covariance", "tokens"),
     "P": ("A", "covariance"),
     "Q": ("query", "queries", "K", "law", "tokens"),
     "U": ("law", "tokens", "query", "queries"),
@@ -43,10 +44,11 @@ _INSIDE = ("mean", "sizes", "points", "components", "law", "covariance", "A", "P
 ColumnsOf = Callable[[Node], int | None]
 
 
-def written_out(node: Node, columns_of: ColumnsOf) -> Plain | None:
+def written_out(node: Node, columns_of: ColumnsOf, beside: Mapping[str, int]) -> Plain | None:
     """The rows of the matrix that a short form at `node` stands for; None for what is no short form.
 
-    columns_of : how many columns an array has that a text names. Raises MalformedError.
+    columns_of : how many columns an array has that a text names.
+    beside : how many the arrays of fields have that stand elsewhere. Raises MalformedError.
     """
     text = str(node.value)
     match = _WORD.fullmatch(text)
@@ -58,7 +60,7 @@ def written_out(node: Node, columns_of: ColumnsOf) -> Plain | None:
     if match[2] is not None:
         diagonal = [factor * _number(node, entry.strip()) for entry in match[2].split(",")]
     else:
-        size = int(match[3]) if match[3] else _size(node, columns_of)
+        size = int(match[3]) if match[3] else _size(node, columns_of, beside)
         if size is None:
             advice = "write its size, as I(3), or all its numbers, as diag(1, 1, 1)"
             raise node.malformed("a matrix whose size is known", f"{text!r}; no field beside it says how large", advice)
@@ -80,7 +82,7 @@ def _number(node: Node, text: str) -> fmpq:
         raise node.malformed(f"exact numbers in {FORMS}", f"{error} in {node.describe()}") from None
 
 
-def _size(node: Node, columns_of: ColumnsOf) -> int | None:
+def _size(node: Node, columns_of: ColumnsOf, beside: Mapping[str, int]) -> int | None:
     at: Node | None = node.parent
     names = _SIZED_BY.get(str(node.key), ())
     while at is not None:
@@ -91,7 +93,7 @@ def _size(node: Node, columns_of: ColumnsOf) -> int | None:
                 if size is not None:
                     return size
         at = at.parent
-    return None
+    return next((beside[name] for name in names if name in beside), None)
 
 
 def columns(node: Node, columns_of: ColumnsOf) -> int | None:

@@ -69,6 +69,22 @@ def test_prompts_from_a_file(certattn_run: Run, folder: Path) -> None:
     assert certattn_run("check", "made.yaml").status == 0
 
 
+def test_the_prompts_say_how_large_the_identity_is(certattn_run: Run, folder: Path) -> None:
+    text = TRAINING.replace("[[1, 1/2], [1/2, 5/4]]", "I").replace("[[1/4, 0], [0, 1/4]]", "1/4*I")
+    (folder / "training.yaml").write_text(text)
+    np.savez(folder / "prompts.npz", **{"x" if name == "tokens" else name: array for name, array in prompts().items()})
+    arguments = ("--arrays", "prompts.npz", "--array", "tokens=x", "-o", "made.yaml")
+    done = certattn_run("generate", "descent-trajectory", "training.yaml", *arguments)
+    assert done.status == 0, done.err
+    assert certattn.load(folder / "made.yaml").plain["given"]["covariance"] == [["1", "0"], ["0", "1"]]  # type: ignore[index, call-overload]
+    start, source = {"A": "1/4*I", "b": "1/4"}, folder / "prompts.npz"
+    given = {"model": "regression", "covariance": "I", "start": start, "step": "1/100", "steps": 4}
+    made = certattn.generate(
+        "descent-trajectory", folder / "again.yaml", given=given, source=source, names={"tokens": "x"}
+    )
+    assert made.plain["given"] == certattn.load(folder / "made.yaml").plain["given"]
+
+
 # -- what is wrong in an array file is said of that file, not of the task
 
 

@@ -11,7 +11,7 @@ import pytest
 from certattn.input_fields import binary_kind, claims_with
 from certattn.kernel.errors import CertattnError, MalformedError, UsageError
 from certattn.kernel.theorems import CHAPTER_OF
-from certattn.provers.input_files import notes_on, read_input
+from certattn.provers.input_files import columns_beside, notes_on, read_input
 from certattn.writing import to_text
 
 MODEL = "model: regression\nstep: 1/20\nsteps: 3\n"
@@ -91,6 +91,17 @@ def test_what_stands_beside_says_how_large_it_is(folder: Path, claim: str, text:
     for key in path:
         found = found[key]
     assert found == [["1", "0"], ["0", "1"]]
+
+
+def test_arrays_that_an_option_names_say_how_large_it_is(folder: Path) -> None:
+    np.savez(folder / "prompts.npz", x=np.ones((6, 2)), labels=np.ones((6, 1)))
+    beside = columns_beside(folder / "prompts.npz", {"tokens": "x"})
+    assert beside == {"x": 2, "labels": 1, "tokens": 2}
+    assert columns_beside(None, {}) == {}
+    (folder / "in.yaml").write_text("model: regression\ncovariance: I\nstart: {A: 1/2*I, b: 1}\n")
+    with read_input(folder / "in.yaml", "descent-trajectory", "given", beside).given(folder / "c.yaml") as given:
+        assert given["covariance"] == [["1", "0"], ["0", "1"]]
+        assert given["start"] == {"A": [["0.5", "0"], ["0", "0.5"]], "b": "1"}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from certattn.cli.generate.making import (
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import MalformedError, Place
 from certattn.kernel.theorems import module_of
-from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, words_of
+from certattn.provers.commands import Argument, Arrays, Command, Kind, Option, Whole, Words, Yaml, array_name, words_of
 from certattn.provers.exact_inputs import out_of_hundred
 from certattn.provers.figures import require_figure
 from certattn.report.progress import counting
@@ -107,8 +107,14 @@ def _generate(claim: str, described: Command, draws_itself: bool, out: Path, not
         files.enter_context(default_limits())
         files.enter_context(_blaming_options(described, typed))
         read: dict[str, Any] = {}
+        source = typed["source"] if described.names_arrays else None
+        names = dict(map(array_name, typed.get("names") or ()))
+
+        def section(path: Path, of: Yaml | Arrays) -> dict[str, Any]:
+            return files.enter_context(taken_file(claim, path, of.section, out, source, names))
+
         for taken in described.takes:
-            read |= _read(claim, taken, typed[taken.input], out, files)
+            read |= _read(taken, typed[taken.input], section)
         inputs = {**described.inputs(read), "note": note}
         of_picture = {option.input: inputs.pop(option.input) for option in described.options if option.picture}
         if not draws_itself:
@@ -143,11 +149,13 @@ def _blaming_options(described: Command, typed: Mapping[str, Any]) -> Iterator[N
         raise
 
 
-def _read(claim: str, taken: Argument | Option, typed: Any, out: Path, files: ExitStack) -> dict[str, Any]:
-    """The input that was typed, by its name; until the end of `files`, errors in it are errors in its file."""
+def _read(
+    taken: Argument | Option, typed: Any, section: Callable[[Path, Yaml | Arrays], dict[str, Any]]
+) -> dict[str, Any]:
+    """The input that was typed, by its name; `section` reads one from a file."""
     kind = taken.kind
     if isinstance(kind, Yaml | Arrays) and typed is not None and kind.is_yaml(typed):
-        return {kind.input: files.enter_context(taken_file(claim, Path(typed), kind.section, out))}
+        return {kind.input: section(Path(typed), kind)}
     if isinstance(taken, Option) and taken.parse is not None and typed is not None:
         return {taken.input: taken.gather(map(taken.parse, typed)) if taken.many else taken.parse(typed)}
     return {taken.input: out_of_hundred(typed) if isinstance(taken, Option) and isinstance(typed, str) else typed}

@@ -60,12 +60,17 @@ def draw_into(certificate: Certificate, path: Path, **options: Any) -> str:
 
 
 @contextmanager
-def taken_file(claim: str, path: Path, section: str, out: Path) -> Iterator[dict[str, Plain]]:
-    """A section of the certificate from a file; errors in it are errors in the file. Says what is not used."""
-    from certattn.provers.input_files import notes_on, read_input
+def taken_file(
+    claim: str, path: Path, section: str, out: Path, source: Path | None, names: Mapping[str, str]
+) -> Iterator[dict[str, Plain]]:
+    """A section of the certificate from a file; errors in it are errors in the file. Says what is not used.
+
+    Arrays that an option names, which is no part of it, are in `source`, under these `names`.
+    """
+    from certattn.provers.input_files import columns_beside, notes_on, read_input
 
     require_place(out, path)
-    taken = read_input(path, claim, section)
+    taken = read_input(path, claim, section, columns_beside(source, names))
     for note in notes_on(taken, claim):
         tell(note)
     with taken.given(out) as given:

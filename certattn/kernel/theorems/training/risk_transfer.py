@@ -33,6 +33,7 @@ from certattn.kernel.decide.obligation import NoBound, Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, MatrixInput
+from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, CountUpTo, Field, Listing, Rational, Record, Values
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
@@ -271,11 +272,14 @@ def read(certificate: Certificate) -> StatedTransfer:
         spectrum = shared_spectrum(covariance, start.A)
         if spectrum is None:
             hint = "other starts are not covered: take a multiple of I, of Sigma or of its inverse, or 0"
-            node = given[task.START].node(task.A)
-            raise node.malformed("a symmetric A with A Sigma = Sigma A", "one that is not", hint)
+            node, found = given[task.START].node(task.A), f"{given[task.START][task.A].words()}, which "
+            found += "does not commute" if start.A.is_symmetric() else "is not symmetric"
+            raise node.malformed("a symmetric A with A Sigma = Sigma A", found, hint)
         if hints is None or any(field not in hints for field in (LENGTHS, RANGES, SPACING)):
             node = certificate.asserts if certificate.witness is None else certificate.witness
-            raise node.malformed("a witness with `lengths`, `ranges` and `spacing`, as lengths are stated")
+            missing = [field.name for field in (LENGTHS, RANGES, SPACING) if hints is None or field not in hints]
+            expected = "a witness with `lengths`, `ranges` and `spacing`, as lengths are stated"
+            raise node.malformed(expected, f"no {' and no '.join(missing)}")
         lengths = _read_ranges(hints, given[LENGTH], asserts)
     pieces, travel = task.hinted(hints, PIECES, DEFAULT_PIECES), task.hinted(hints, TRAVEL, DEFAULT_TRAVEL)
     return StatedTransfer(given, asserts, covariance, start, prompts, spectrum, lengths, pieces, travel)
@@ -287,27 +291,25 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
     if (spacing >= LEAST_SPACING) is not True or (spacing <= 1) is not True:
         raise hints.node(SPACING).malformed(f"a number from {LEAST_SPACING} to 1")
     lengths: list[int] = hints[LENGTHS]
-    for x, y in pairwise(lengths):
+    for k, (x, y) in enumerate(pairwise(lengths), start=2):
         if x >= y:
-            raise hints.node(LENGTHS).malformed("lengths that increase", f"{y} after {x}")
+            raise hints.node(LENGTHS).malformed("lengths that increase", f"{y} after {x} in place {k}")
     found, first = [], length
     listed: list[Values] = hints[RANGES]
     for k, values in enumerate(listed, start=1):
         last = values.get(UNTIL)
-        if first not in lengths:
-            raise hints.node(LENGTHS).malformed(f"{first}, where a range begins")
+        _require_length(hints, first, "begins")
         if k < len(listed):
             if last is None:
-                raise hints.node(RANGES).malformed("an end `until` of every range but the last")
+                raise values.at.malformed("an end `until` of every range but the last")
             if last <= first:
                 raise values.node(UNTIL).malformed(f"more than {first}, where the range begins")
-            before, after = lengths.index(first), sum(1 for x in lengths if x > last)
-            if before < BEFORE or after < AFTER or last not in lengths:
-                expected = f"{last}, where a range ends, {BEFORE} before the first range and {AFTER} after that end"
-                said = (
-                    f"{before} before {first} and {after} after {last}{'' if last in lengths else ', which is missing'}"
-                )
-                raise hints.node(LENGTHS).malformed(expected, said)
+            _require_length(hints, last, "ends")
+            before, after = [x for x in lengths if x < first], [x for x in lengths if x > last]
+            for beside, count, where in ((before, BEFORE, f"before {first}"), (after, AFTER, f"after {last}")):
+                if len(beside) < count:
+                    expected = f"{counted(count, 'length')} {where}, for ranges that end"
+                    raise hints.node(LENGTHS).malformed(expected, ", ".join(map(str, beside)) or "none")
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
         _read_span(values, asserts)
@@ -315,6 +317,15 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
         found.append(Range(WeightFit(first, last, q, w), values[SPAN], values[CUTS]))
         first = first if last is None else last
     return Ranges(found, lengths, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
+
+
+def _require_length(hints: Values, length: int, does: str) -> None:
+    """Raises MalformedError."""
+    lengths: list[int] = hints[LENGTHS]
+    if length not in lengths:
+        beside = [x for x in lengths if x < length][-1:] + [x for x in lengths if x > length][:1]
+        found = " and then ".join(map(str, beside))
+        raise hints.node(LENGTHS).malformed(f"{length}, where a range {does}", found)
 
 
 def _read_span(values: Values, asserts: Values) -> None:
@@ -336,10 +347,16 @@ def _read_sums(near: MatrixInput, above: MatrixInput) -> tuple[Fit, Fit]:
     near.require_shape(None, 5, "a rate and four factors")
     above.require_shape(None, 3, "a rate and two factors")
     rows, errors = near.load().to_rows(), above.load().to_rows()
-    if len({rate for rate, *_ in rows}) < len(rows) or any(rate > 0 for rate, *_ in rows):
-        raise near.node.malformed("rates <= 0 that are different")
-    if any(entry < 0 for row in errors for entry in row):
-        raise above.node.malformed("rates and factors >= 0")
+    seen: dict[fmpq, int] = {}
+    for k, (rate, *_) in enumerate(rows, start=1):
+        if rate > 0:
+            raise near.node.malformed("rates <= 0", f"the rate {describe(rate)} in row {k}")
+        if rate in seen:
+            raise near.node.malformed("rates that are different", f"{describe(rate)} in rows {seen[rate]} and {k}")
+        seen[rate] = k
+    for k, row in enumerate(errors, start=1):
+        if min(row) < 0:
+            raise above.node.malformed("rates and factors >= 0", f"{describe(min(row))} in row {k}")
 
     def of(table: list[list[fmpq]], column: int) -> ExponentialSum:
         return ExponentialSum([(row[column], row[0]) for row in table])

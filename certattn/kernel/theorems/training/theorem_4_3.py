@@ -53,8 +53,10 @@ CLASS = Field(
     Record(
         DIMENSION, SIGMA, TOKEN_LAW, RADIUS, QUERY_DIMENSION, QUERY_SIGMA,
         rules=[
-            some_of(SIGMA, TOKEN_LAW, none="neither"), at_most_one_of(SIGMA, TOKEN_LAW), all_or_none(DIMENSION, SIGMA),
-            some_of(RADIUS, QUERY_SIGMA, none="neither"), at_most_one_of(RADIUS, QUERY_SIGMA),
+            some_of(SIGMA, TOKEN_LAW, none="neither sigma nor law"), at_most_one_of(SIGMA, TOKEN_LAW),
+            at_most_one_of(DIMENSION, TOKEN_LAW), all_or_none(DIMENSION, SIGMA),
+            some_of(RADIUS, QUERY_SIGMA, none="neither query_radius nor query_sigma"),
+            at_most_one_of(RADIUS, QUERY_SIGMA),
             all_or_none(QUERY_DIMENSION, QUERY_SIGMA),
         ],
     ),
@@ -70,7 +72,7 @@ LOSS = Field(
     "loss",
     Record(
         *(SMOOTHNESS, SHAPE, AT_ZERO, RISK),
-        rules=[some_of(AT_ZERO, RISK, none="neither"), at_most_one_of(AT_ZERO, RISK)],
+        rules=[some_of(AT_ZERO, RISK, none="neither at_zero nor risk"), at_most_one_of(AT_ZERO, RISK)],
     ),
     "the losses: all that are so",
 )
@@ -83,7 +85,9 @@ STEP = Field("step", Rational(above=0), "the step of gradient descent", required
 STEPS = Field("steps", Count(1), "the number of its steps", required=False)
 GIVEN = Record(
     CLASS, LOSS, START, LENGTH, TIME, STEP, STEPS,
-    rules=[some_of(TIME, STEP, none="neither"), at_most_one_of(TIME, STEP), all_or_none(STEP, STEPS)],
+    rules=[
+        some_of(TIME, STEP, none="neither time nor step"), at_most_one_of(TIME, STEP), all_or_none(STEP, STEPS)
+    ],
 )  # fmt: skip
 
 DISTANCE = Field("distance", Rational(above=0), "the two runs are no further apart, in the Frobenius norm of (U, V)")

@@ -22,6 +22,7 @@ from certattn.kernel.theorems.training.finite_gap import Jet, Rest
 from certattn.kernel.theorems.training.length_tube import Flow
 from certattn.kernel.theorems.training.prompt_polygon import Distance
 from certattn.kernel.theorems.training.risk_transfer import Ranges, StatedTransfer
+from certattn.statements.training import risk_transfer as words
 
 cases = Cases("transfer_cases")
 
@@ -61,6 +62,12 @@ def test_a_statement_without_a_tube_says_nothing_of_one(arrays: Path) -> None:
     said = check(first(cases.PLANE).replace(", tube: 0.00415", ""), arrays).statement
     assert said.endswith("while over infinite prompts the risk tends to 0.")
     assert "Euclidean" not in said
+
+
+def test_numbers_of_thousands_of_places_stay_readable() -> None:
+    for text, said in (("1e-19999", "1e-19999"), ("0x1p-19999", "5.02477611539...e-6021")):
+        stated = risk_transfer.read(loads(first(cases.PLANE).replace("risk: 0.4185", f"risk: {text}"), Path()))
+        assert f"R_L <= {said} at all times" in words.statement(stated).words
 
 
 def test_a_range_that_is_lost_is_named(arrays: Path) -> None:

@@ -204,12 +204,11 @@ def test_the_gap_is_that_of_simulated_prompts(tool: Tool) -> None:
 
 
 def moments(tool: Tool, length: int) -> tuple[Function, Function]:
-    """q and q + 6 kappa, between nodes by polynomials in the root of v that touch there."""
-    truth = tool("truth.risk_transfer")
-    spread = truth.spread(length)
+    """q and q + 6 kappa, between nodes by a spline in the root of v."""
+    spread = tool("truth.risk_transfer").spread(length)
 
     def at(v: Array) -> tuple[Array, Array]:
-        q, kappa = spread(np.minimum(v, truth._LARGEST_SCORES))
+        q, kappa = spread(v)
         return q, q + 6 * kappa
 
     return lambda v: at(v)[0], lambda v: at(v)[1]
