@@ -122,16 +122,16 @@ def test_the_shortest_prompts_are_told_from_shorter_ones_by_simulation(
     at_the_optimum = ((1.0, 1.0, 1),)
     assert transfer.reaches(at_the_optimum, 1.0, 24, 0.1)
     assert not transfer.reaches(at_the_optimum, 1.0, 12, 0.1)
-    found, rows = transfer.Row(SimpleNamespace(found=30.0, checked=6.0), 24, 21, 20, 2.5), tmp_path / "rows.json"
+    found, rows = transfer.Row(SimpleNamespace(found=30.0, checked=6.0), 24, 21, 20, 2.5), tmp_path / "rows"
     monkeypatch.setattr(transfer, "row", lambda name, folder: found)
-    assert transfer.main(["line-optimum", "--json", str(rows)]) == 0
+    assert transfer.main(["line-optimum", "--keep", str(rows)]) == 0
     shown = capsys.readouterr().out
     assert [line.split() for line in shown.splitlines()[1:]] == [
         ["line-optimum", "24", "21", "20", "1.20", "30.0s", "6.0s", "2.5"],
         ["line-optimum-large-b", "24", "21", "20", "1.20", "30.0s", "6.0s", "2.5"],
     ]
     monkeypatch.delattr(transfer, "row")
-    assert transfer.main(["line-optimum", "--json", str(rows)]) == 0
+    assert transfer.main(["line-optimum", "--keep", str(rows)]) == 0
     assert capsys.readouterr().out == shown
 
 

@@ -2,9 +2,9 @@
 
     python tools/bench/risk_transfer.py                every start of those below: hours
     python tools/bench/risk_transfer.py NAME ...       those whose names begin so, such as line, or four-balanced
-    python tools/bench/risk_transfer.py --json FILE    keep each row there as it is found, and take what is there
+    python tools/bench/risk_transfer.py --keep FOLDER  keep each row and certificate there, and take what is there
     python tools/bench/risk_transfer.py --truths       only the simulated lengths, by several ways
-    python tools/bench/risk_transfer.py --plot FILE    risks against lengths, beside what the gallery certifies
+    python tools/bench/risk_transfer.py --plot FILE    risks against lengths, beside what certificates in FOLDER say
 
 From each start the shortest length, to a few per cent, is found for a final risk of 0.1. `truth` is the smallest length
 whose flow, followed in doubles, has that risk in the end, and `by then` the smallest one whose flow has it at the
@@ -15,10 +15,9 @@ over the truth, and `tube` the stated distance over the simulated one. Times are
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +36,7 @@ RISK = "0.1"
 GALLERY = Path(__file__).resolve().parents[2] / "certificates" / "training" / "risk-transfer"
 # Starts of the picture; and a length that is as good as infinite.
 DRAWN, MOST_LENGTH = ("line-balanced", "line-optimum", "line-large-b"), 10**9
+_COLUMNS, _HIGHEST = 4, 0.5
 
 
 Table = list[list[str]]
@@ -188,15 +188,15 @@ _HEADER = "length  by then  truth  ratio   found in checked in  tube"
 
 def table(names: Sequence[str], kept: Path | None) -> None:
     """Rows are printed as they are found."""
-    rows: dict[str, str] = json.loads(kept.read_text()) if kept is not None and kept.exists() else {}
     print(f"{'start':26}", _HEADER)
     with tempfile.TemporaryDirectory() as parent:
         for name in names:
-            if name not in rows:
-                rows[name] = _shown(name, Path(parent))
-                if kept is not None:
-                    kept.write_text(json.dumps(rows, indent=1))
-            print(f"{name:26} {rows[name]}", flush=True)
+            folder = (kept or Path(parent)) / name
+            folder.mkdir(parents=True, exist_ok=True)
+            shown = folder / "row.txt"
+            if not shown.exists():
+                shown.write_text(_shown(name, folder))
+            print(f"{name:26} {shown.read_text()}", flush=True)
 
 
 def _shown(name: str, folder: Path) -> str:
@@ -222,33 +222,41 @@ def truths(names: Sequence[str]) -> None:
 # -- a picture
 
 
-def picture(certificates: Sequence[Path], out: Path) -> None:
+def picture(certificates: Mapping[str, Path], out: Path) -> None:
     """Of each start the simulated risk at the end against the length, what is certified, and the infinite prompt."""
-    with canvas(out, (7.2, 2.9), ncols=len(certificates), sharey=True) as (_, panels):
-        for axes, path in zip(panels, certificates, strict=True):
-            certificate = certattn.load(path).plain
-            given, stated = cast(dict[str, Any], certificate["given"]), cast(dict[str, Any], certificate["asserts"])
-            spectrum, b = _spectrum(given, path.parent)
-            length, risk, time = (float(Fraction(x)) for x in (given["length"], stated["risk"], stated["time"]))
-            lengths = np.unique(np.geomspace(length / 3, 12 * length, 10).round().astype(int))
-            risks = [followed(spectrum, b, int(L), time)[0] for L in lengths]
-            axes.semilogx(lengths, risks, color=RUN, lw=1.6, label="simulated")
-            axes.axhline(
-                followed(spectrum, b, MOST_LENGTH, time)[0], color=RUN, lw=0.9, ls=":", label="infinite prompts"
-            )
-            axes.plot([length, lengths[-1]], [risk, risk], color=BOUND, lw=1.4, ls="--")
-            axes.plot([length], [risk], color=BOUND, marker="o", ls="--", label="certified, from here on")
-            axes.set_title(f"A = {given['start']['A'][0][0]}, b = {given['start']['b']}, t = {stated['time']}")
-            axes.set_xlabel("tokens of a prompt")
-        panels[0].set_ylabel("risk")
-        panels[0].set_ylim(bottom=0)
-        panels[0].legend(loc="upper right")
+    columns = min(len(certificates), _COLUMNS)
+    rows = -(-len(certificates) // columns)
+    options = {"ncols": columns, "sharey": True, "squeeze": False}
+    with canvas(out, (2.4 * columns, 0.7 + 2.2 * rows), rows, **options) as (_, panels):
+        for axes, (name, path) in zip(panels.flat, certificates.items(), strict=False):
+            _panel(axes, name, path)
+        for axes in panels.flat[len(certificates) :]:
+            axes.set_visible(False)
+        for row in panels:
+            row[0].set_ylabel("risk")
+        panels[0, 0].set_ylim(0, _HIGHEST)
+        panels[0, 0].legend(loc="upper right")
+
+
+def _panel(axes: Any, name: str, path: Path) -> None:
+    certificate = certattn.load(path).plain
+    given, stated = cast(dict[str, Any], certificate["given"]), cast(dict[str, Any], certificate["asserts"])
+    spectrum, b = _spectrum(given, path.parent)
+    length, risk, time = (float(Fraction(x)) for x in (given["length"], stated["risk"], stated["time"]))
+    lengths = np.unique(np.geomspace(length / 3, 12 * length, 10).round().astype(int))
+    risks = [followed(spectrum, b, int(L), time)[0] for L in lengths]
+    axes.semilogx(lengths, risks, color=RUN, lw=1.6, label="simulated")
+    axes.axhline(followed(spectrum, b, MOST_LENGTH, time)[0], color=RUN, lw=0.9, ls=":", label="infinite prompts")
+    axes.plot([length, lengths[-1]], [risk, risk], color=BOUND, lw=1.4, ls="--")
+    axes.plot([length], [risk], color=BOUND, marker="o", ls="--", label="certified, from here on")
+    axes.set_title(f"{name}, L = {given['length']}, t = {stated['time']}", fontsize=8)
+    axes.set_xlabel("tokens of a prompt")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="how names of starts begin; all if left out")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="rows that are found already, and where to keep them")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what is found already, and where to keep it")
     parser.add_argument("--truths", action="store_true", help="simulated lengths alone")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a picture instead")
     options = parser.parse_args(arguments)
@@ -257,11 +265,14 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"{start} begins none of {', '.join(STARTS)}")
     names = [name for name in STARTS if name.startswith(tuple(options.names or [""]))]
     if options.plot is not None:
-        picture([GALLERY / f"{name}.yaml" for name in DRAWN], options.plot)
+        drawn = {name: GALLERY / f"{name}.yaml" for name in DRAWN}
+        if options.keep is not None:
+            drawn = {name: path for name in names for path in (options.keep / name).glob("*.yaml")}
+        picture(drawn, options.plot)
     elif options.truths:
         truths(names)
     else:
-        table(names, options.json)
+        table(names, options.keep)
     return 0
 
 

@@ -237,9 +237,7 @@ def test_nodes_reach_from_0_to_the_end() -> None:
         assert found[-1] == 40
         gaps = [y - x for x, y in pairwise(found)]
         assert all(0 < gap <= 8 * spacing for gap in gaps)
-        assert all(
-            gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < 40
-        )
+        assert all(gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < 40)
 
 
 @pytest.mark.parametrize("reach", [1, 20, MOST_VARIANCE])
