@@ -14,7 +14,6 @@ from certattn.kernel.theorems.selection.max_margin import (
     MARGIN,
     POINT_LABELS,
     POINTS,
-    QUERIES,
     RELAXED,
     WITHIN,
     MarginProblem,
@@ -23,7 +22,7 @@ from certattn.kernel.theorems.selection.max_margin import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.ranges import range_words
-from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
+from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
 
 # So many constraints are named.
@@ -105,14 +104,9 @@ def _problem(problem: MarginProblem) -> str:
             "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
         )
     inputs = _chosen(problem, problem.tokens)
-    if problem.variable == "p":
-        words = f"For {inputs}: minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1"
-    else:
-        queries = given[QUERIES]
-        one = queries.shape[0] == 1
-        which = f"the one query q_i = {queries.words()}" if one else f"queries q_i, the rows of {queries.words()}"
-        least = "minimise |W|_F subject to (k_(i alpha_i) - k_it)' W q_i >= 1"
-        words = f"For {inputs}, and {which}: {least}"
+    trained = Trained(problem.variable)
+    constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
+    words = f"For {inputs}: minimise {trained.norm(problem.variable)} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
         return f"{words} {_EVERY_TOKEN}"
@@ -173,9 +167,7 @@ def _named(problem: MarginProblem, rows: Sequence[int]) -> str:
 
 def _shaped(point: ExactMatrix, problem: MarginProblem) -> str:
     """A point in its own shape: its numbers where they are few."""
-    rows, columns = problem.shape
-    entries = point.row(0)
-    shown = str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
+    shown = point_words(point, problem.shape)
     return shown if shown.startswith("(") else f"the {shown} as stated"
 
 
