@@ -57,7 +57,7 @@ class Trained:
 
 
 def point_words(point: ExactMatrix, shape: tuple[int, int]) -> str:
-    """A point, which stands in one row, in its own shape: its numbers where they are few."""
+    """A point, which stands in one row, in its own shape."""
     entries, (rows, columns) = point.row(0), shape
     return str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
 
@@ -74,7 +74,7 @@ def label_words(given: Values) -> str:
 def _words(given: Values) -> str:
     if KEYS in given:
         words = f"keys {matrices_words(_parts(given[KEYS]))}"
-        scores = ", ".join(part.words() for part in _parts(given[SCORES])) if SCORES in given else ""
+        scores = matrices_words(_parts(given[SCORES])) if SCORES in given else ""
         words = f"{words}, scores {scores}" if scores else words
         return f"{words}, {_query_words(given[QUERIES])}" if QUERIES in given else words
     keys = given[KEY_MAP].words() if KEY_MAP in given else "I"

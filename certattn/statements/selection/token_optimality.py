@@ -9,7 +9,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
 from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, token_words
-from certattn.statements.wording import Statement, Wording
+from certattn.statements.wording import Statement, Wording, cut
 
 # So many selections or inputs are listed.
 _SHOWN = 20
@@ -89,9 +89,7 @@ def _refusal(selection: Selection, because: Pair | None) -> str:
 
 
 def _shown(items: Iterable[str]) -> str:
-    said = list(items)
-    more = f" and {len(said) - _SHOWN} more as stated" if len(said) > _SHOWN else ""
-    return ", ".join(said[:_SHOWN]) + more
+    return ", ".join(cut(items, _SHOWN))
 
 
 WORDING = Wording[OptimalityStatement](statement, sentence)
