@@ -21,12 +21,11 @@ from certattn.kernel.theorems.selection.max_margin import (
     GAP,
     MARGIN,
     POINTS,
-    QUERIES,
     THEOREM,
     MarginProblem,
     MarginStatement,
 )
-from certattn.kernel.theorems.selection.stated_tokens import INDICES, read_labels, read_tokens
+from certattn.kernel.theorems.selection.stated_tokens import INDICES, QUERIES, read_labels, read_tokens
 
 # Measured: see docs/coq.md.
 _SECONDS_PRODUCT = 1e-5

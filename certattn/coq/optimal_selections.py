@@ -13,7 +13,7 @@ from math import prod
 
 from flint import fmpq, fmpz
 
-from certattn.coq.instance import COMPUTED, Conjunct, Instance, cost_of
+from certattn.coq.instance import COMPUTED, Conjunct, Instance, NotExportableError, cost_of
 from certattn.coq.terms import (
     Constant,
     Hint,
@@ -33,7 +33,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.stated_tokens import KEYS, VALUE_DIRECTION, StatedTokens, read_labels
+from certattn.kernel.theorems.selection.stated_tokens import KEYS, QUERIES, VALUE_DIRECTION, StatedTokens, read_labels
 from certattn.kernel.theorems.selection.token_optimality import (
     THEOREM,
     Cut,
@@ -112,6 +112,8 @@ def _parts(problem: OptimalityStatement, tokens: _Tokens) -> Iterator[_Part]:
 
 
 def _tokens(stated: StatedTokens) -> _Tokens:
+    if QUERIES in stated.given:
+        raise NotExportableError("queries beside scores have no form in Coq here; keys with scores, and tokens, have")
     tokens, keys, given = stated.tokens, keys_term(stated), stated.given
     constants: list[Constant] = [*keys.constants, Indices("counts", tokens.lengths)]
     shapes, rewriting = list(keys.shapes), keys.rewriting

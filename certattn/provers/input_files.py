@@ -355,7 +355,11 @@ class _Reading:
         if VECTOR in dimensions and len(shape) == 2 and 1 in shape:
             return self._held(node, InMemory(source.file.bits(source.name).reshape(-1), source.header.dtype))
         if listed_too and len(shape) == dimensions[0][1] + 1:
-            return self._numbers(node, text, len(shape))
+            if np.prod(shape, dtype=object) <= _MOST_INLINE:
+                return self._numbers(node, text, len(shape))
+            bits, dtype = source.file.bits(source.name), source.header.dtype
+            inputs = (Node(node.file, node.line, text, node, i) for i in range(shape[0]))
+            return [self._held(each, InMemory(bits[i], dtype)) for i, each in enumerate(inputs)]
         found = f"the shape {shape} in {text}"
         if listed_too:
             hint = "the arrays of all inputs stand one below the other, with lengths: [...], or are listed one by one"

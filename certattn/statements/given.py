@@ -31,6 +31,7 @@ from certattn.kernel.given.token_laws import (
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Real, describe
+from certattn.statements.wording import cut
 
 # Of many matrices so many are written out.
 _SHOWN = 4
@@ -128,8 +129,7 @@ def sight_of_queries(count: int, first: int) -> str:
 
 def matrices_words(stated: Sequence[MatrixInput]) -> str:
     """The first few of the matrices, as they are stated."""
-    shown, more = [part.words() for part in stated[:_SHOWN]], len(stated) - _SHOWN
-    return ", ".join([*shown, f"{more} more as stated"] if more > 0 else shown)
+    return ", ".join(cut((part.words() for part in stated), _SHOWN))
 
 
 def bounds_words(bounds: StatedBounds) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +10,7 @@ from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.decide.proof import Answer as Answer
 from certattn.kernel.decide.proof import Outcome as Outcome
 from certattn.kernel.document.certificate import Certificate
+from certattn.kernel.mathematics.reals import digest
 from certattn.kernel.theorems import Claims, attribute_of
 from certattn.statements.digits import DOUBLE as DOUBLE
 from certattn.statements.digits import show as show
@@ -25,6 +26,16 @@ class Statement:
 
     words: str
     latex: str
+
+
+def cut(pieces: Iterable[str], most: int, more: str = "{} more") -> list[str]:
+    """The pieces of a list; of a long one the first, how many more there are, and a digest of all.
+
+    So no two lists have the same words.
+    """
+    found = list(pieces)
+    rest = [f"{more.format(len(found) - most)} ({digest(found)} of all)"] if len(found) > most else []
+    return [*found[:most], *rest]
 
 
 def no_findings(stated: object, answers: Sequence[Answer]) -> list[str]:

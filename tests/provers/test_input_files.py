@@ -197,6 +197,15 @@ def test_arrays_of_inputs_are_matrices_by_input(folder: Path) -> None:
     assert keys[0][:2] == keys[1][:2] == [["0", "0.5"], ["1", "-0.25"]]
 
 
+def test_large_arrays_of_inputs_become_an_array_for_each_input(folder: Path) -> None:
+    np.savez(folder / "large.npz", keys=np.arange(12_000.0).reshape(3, 40, 100))
+    (folder / "in.yaml").write_text("keys: large.npz[keys]\n")
+    with read_input(folder / "in.yaml", "token-optimality", "given").given(folder / "c.yaml") as given:
+        keys: Any = given["keys"]
+        assert [(part["array"], part["shape"]) for part in keys] == [(f"keys.{i}", ["40", "100"]) for i in range(3)]
+        assert np.array_equal(np.load(folder / "c-given.npz")["keys.2"], np.arange(8_000.0, 12_000.0).reshape(40, 100))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

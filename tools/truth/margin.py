@@ -16,7 +16,6 @@ from typing import Any
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.reading import (
-    Vector,
     dot,
     minus,
     read_bounds,
@@ -24,6 +23,7 @@ from tools.truth.reading import (
     read_counts,
     read_inputs,
     read_number,
+    read_point,
     read_table,
     read_vector,
     require,
@@ -252,12 +252,7 @@ def _problem(given: Any, folder: Path) -> _Problem:
 
 
 def _point(node: Any, problem: _Problem, folder: Path) -> Point:
-    """A point of the problem, a matrix row after row."""
-    deep = isinstance(node, list) and bool(node) and isinstance(node[0], list)
-    deep = deep or (isinstance(node, dict) and isinstance(node.get("shape"), list) and len(node["shape"]) > 1)
-    table: list[Vector] = read_table(node, folder) if deep else [read_vector(node, folder)]
-    require((len(table), len(table[0])) == problem.shape, "a point of another shape")
-    return tuple(x for row in table for x in row)
+    return tuple(read_point(node, problem.shape, folder))
 
 
 def _name(item: Any, others: set[str], problem: _Problem) -> int:

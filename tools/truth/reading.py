@@ -164,6 +164,15 @@ def read_table(node: Any, folder: Path) -> Table:
     return [[read_number(entry) for entry in row] for row in node]
 
 
+def read_point(node: Any, shape: tuple[int, int], folder: Path) -> Vector:
+    """A point of the space of p or W, a matrix row after row."""
+    deep = isinstance(node, list) and bool(node) and isinstance(node[0], list)
+    deep = deep or (isinstance(node, dict) and isinstance(node.get("shape"), list) and len(node["shape"]) > 1)
+    table: list[Vector] = read_table(node, folder) if deep else [read_vector(node, folder)]
+    require((len(table), len(table[0])) == shape, "a point of another shape")
+    return [x for row in table for x in row]
+
+
 def read_inputs(given: Mapping[str, Any], name: str, folder: Path) -> list[Table]:
     """A table for each input: in a list, or one below the other with their lengths."""
     node = given[name]

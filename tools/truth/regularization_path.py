@@ -23,8 +23,8 @@ from tools.truth.reading import (
     read_counts,
     read_items,
     read_number,
+    read_point,
     read_table,
-    read_vector,
     require,
     require_record,
     to_real,
@@ -202,11 +202,14 @@ def _symmetric(A: list[Vector]) -> bool:
 
 def judge_path(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True where the comparators show it; else open."""
-    require_record(asserts, "asserts", {"indices", "path"})
+    require_record(asserts, "asserts", {"indices", "path"}, {"limit"})
     require_record(witness, "witness", {"multipliers", "comparators"})
     path = Theorem(given, read_counts(asserts["indices"]), folder)
     stated = read_items(asserts, "path")
-    points = [read_vector(point, folder) for point in read_items(witness, "comparators")]
+    shape = path.instance.shape
+    points = [read_point(point, shape, folder) for point in read_items(witness, "comparators")]
+    if "limit" in asserts and read_point(asserts["limit"], shape, folder) != path.instance.solve(path.indices):
+        return Judgement(Truth.FALSE, 0.0, "limit")
     weights = read_items(witness, "multipliers")
     combination(path.instance, path.indices, weights)
     require(all(read_number(term["multiplier"]) > 0 for term in weights), "a multiplier")

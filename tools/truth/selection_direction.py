@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.reading import read_count, read_counts, read_number, read_vector, require, require_record
+from tools.truth.reading import read_count, read_counts, read_number, read_point, require, require_record
 from tools.truth.token_optimality import Instance, combination, require_indices
 
 _STEPS = 300
@@ -42,7 +42,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
     require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "bits"})
     solution = instance.solve(indices)
-    limit = read_vector(asserts["limit"], folder) if "limit" in asserts else solution
+    limit = read_point(asserts["limit"], instance.shape, folder) if "limit" in asserts else solution
     bounds, rate = _bounds(asserts, rule), _rate(asserts)
     if solution is None or limit != solution:
         return Judgement(Truth.FALSE, 0.0, "p_mm")
@@ -121,14 +121,11 @@ def _starts(instance: Instance, stated: Any, folder: Path) -> list[np.ndarray[An
         return [3 * rng.normal(size=dimension) for _ in range(_TRIED)]
     if isinstance(stated, dict) and "file" not in stated:
         require_record(stated, "start", {"lower", "upper"})
-        lower, upper = (read_vector(stated[name], folder) for name in ("lower", "upper"))
-        require(len(lower) == len(upper) == dimension, "a start of another dimension")
+        lower, upper = (read_point(stated[name], instance.shape, folder) for name in ("lower", "upper"))
         require(all(low <= high for low, high in zip(lower, upper, strict=True)), "an empty box")
         ends = [np.array([float(x) for x in end]) for end in (lower, upper)]
         return ends + [ends[0] + rng.uniform(size=dimension) * (ends[1] - ends[0]) for _ in range(_TRIED)]
-    point = read_vector(stated, folder)
-    require(len(point) == dimension, "a start of another dimension")
-    return [np.array([float(x) for x in point])]
+    return [np.array([float(x) for x in read_point(stated, instance.shape, folder)])]
 
 
 def _rule(stated: Any) -> tuple[str, float]:

@@ -45,9 +45,17 @@ class Instance:
         require(isinstance(given, dict), "given must be a mapping")
         loss, head = ({"loss"}, {"head"}) if path else (set(), set())
         if "keys" in given:
-            require_record(given, "given", {"keys", "scores"} | loss, {"lengths"})
+            require_record(given, "given", {"keys", "scores"} | loss, {"lengths", "queries"})
             self.rows = read_inputs(given, "keys", folder)
-            self.keys = self.rows
+            self.keys, self.shape = self.rows, (1, len(self.rows[0][0]))
+            if "queries" in given:
+                queries = read_table(given["queries"], folder)
+                require(len(queries) in (1, len(self.rows)), "queries")
+                self.shape = len(self.rows[0][0]), len(queries[0])
+                each = queries if len(queries) > 1 else queries * len(self.rows)
+                self.keys = [
+                    [[x * y for x in row for y in q] for row in rows] for rows, q in zip(self.rows, each, strict=True)
+                ]
             self.labels = [Fraction(1)] * len(self.keys)
             self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
         else:
@@ -56,6 +64,7 @@ class Instance:
             weights = read_table(given["W"], folder) if "W" in given else None
             require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")
             self.keys = [[row if weights is None else times(weights, row) for row in rows] for rows in self.rows]
+            self.shape = (1, len(self.keys[0][0]))
             direction = self.direction = read_vector(given["v"], folder)
             require(len(direction) == len(self.rows[0][0]), "v of another length")
             self.labels = read_vector(given["labels"], folder) if "labels" in given else [Fraction(1)] * len(self.rows)

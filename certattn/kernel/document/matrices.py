@@ -47,7 +47,8 @@ class MatrixInput:
     """A stated matrix: its shape is known at once, its numbers when asked for.
 
     `extents` are those of the array: a vector is one row, and matrices of an array stand one below the other. `stored`
-    is there for array files of more than one dimension: their rows without a detour through exact numbers.
+    is there for array files of more than one dimension: their rows without a detour through exact numbers. `source` is
+    the array file.
     """
 
     node: Node
@@ -76,8 +77,8 @@ class MatrixInput:
         return found
 
     def words(self) -> str:
-        """The numbers where few are written out, else shape and source."""
-        return self.source if self.written_out else f"{self._size()} from {self.source}"
+        """The numbers that are written out, of many the first and a digest of all; else shape and source."""
+        return str(self.load()) if self.written_out else f"{self._size()} from {self.source}"
 
     def _size(self) -> str:
         return counted(*self.extents, "number") if len(self.extents) == 1 else " x ".join(map(str, self.extents))
@@ -178,7 +179,7 @@ def _written_out(node: Node, reading: Reading, rows: list[list[fmpq]], *extents:
             denominator = denominator.lcm(entry.q)
             reading.room.require(denominator.bit_length() * len(rows) * len(row), node)
     matrix = ExactMatrix.rational(rows)
-    return MatrixInput(node, extents, str(matrix), True, lambda: matrix)
+    return MatrixInput(node, extents, "", True, lambda: matrix)
 
 
 # Of what is quoted as a list of one number.

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpz, fmpz_mat
 
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import describe, digest
 
 _SHOWN_ENTRIES = 16
+# Of more.
+_FIRST_ENTRIES = 4
 
 
 class ExactMatrix:
@@ -94,9 +96,12 @@ class ExactMatrix:
         return [self.row(index) for index in range(self.rows)]
 
     def __str__(self) -> str:
-        """The entries where there are few, else how many; one row is written as a vector."""
+        """The entries where there are few, else how many, the first, and a digest of all; one row is a vector."""
         if self.rows * self.columns > _SHOWN_ENTRIES:
-            return f"{self.columns} numbers" if self.rows == 1 else f"{self.rows} x {self.columns} numbers"
+            size = f"{self.columns} numbers" if self.rows == 1 else f"{self.rows} x {self.columns} numbers"
+            numbers = [fmpq(entry, self.denominator) for entry in self.numerators.entries()]
+            first = ", ".join(map(describe, numbers[:_FIRST_ENTRIES]))
+            return f"{size} ({first}, ..., {digest([size, *map(str, numbers)])})"
         rows = [f"({', '.join(describe(entry) for entry in row)})" for row in self.to_rows()]
         return rows[0] if self.rows == 1 else f"({', '.join(rows)})"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from flint import fmpq, fmpz
 
@@ -85,6 +87,11 @@ def describe(value: Real) -> str:
     if len(text) <= _LONGEST_DESCRIPTION:
         return text
     return f"sqrt({describe(value.radicand)})" if isinstance(value, Surd) else _leading_digits(value)
+
+
+def digest(texts: Iterable[str]) -> str:
+    """Stands for texts that a sentence leaves out: lists that differ have different ones (128 bits of their sha256)."""
+    return f"sha256 {sha256(chr(10).join(texts).encode()).hexdigest()[:32]}"
 
 
 def _leading_digits(value: fmpq) -> str:

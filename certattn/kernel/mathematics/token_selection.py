@@ -8,6 +8,7 @@ token t of input i. For chosen tokens alpha_i and a pair j = (i, t) with t != al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -137,3 +138,17 @@ def largest_spread(selection: Selection) -> fmpq:
     """The largest difference of two gaps of one input: 0 where the scores of the tokens not chosen are equal."""
     gaps = [[selection.gaps[j] for j in positions] for positions in selection.pairs_of.values()]
     return max(max(found) - min(found) for found in gaps)
+
+
+def matrix_rows(rows: ExactMatrix, queries: ExactMatrix, asked: Sequence[int]) -> ExactMatrix:
+    """x q' for each of the rows x and its query q, row asked[j] of `queries`; each in one row.
+
+    x'Wq = sum_ab x_a W_ab q_b is the inner product of x q' and W, row after row: what is true of keys k and p is true
+    of the k q' and W.
+    """
+    table, flat = queries.numerators.tolist(), list[fmpz]()
+    for row, which in zip(rows.numerators.tolist(), asked, strict=True):
+        flat.extend(entry * weight for entry in row for weight in table[which])
+    return ExactMatrix(
+        fmpz_mat(rows.rows, rows.columns * queries.columns, flat), rows.denominator * queries.denominator
+    )

@@ -40,9 +40,10 @@ from certattn.provers.array_inputs import (
 )
 from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Command, Option, Whole, entries
 from certattn.provers.exact_inputs import exact, exact_rational, require_one_of, require_within
-from certattn.provers.output import Draft, require_place, texts
+from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
+from certattn.provers.selection.token_optimality import stated_point
 
 FORMS = ("auto", "exact", "direction")
 DIGITS = 30
@@ -284,7 +285,7 @@ def _found(problem: MarginProblem, form: str, digits: int) -> Found:
 def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> Found:
     solved = MaxMargin(problem.rows, multipliers, problem.levels)
     asserts: dict[str, Plain] = {
-        "solution": _point(solved.solution, problem),
+        "solution": stated_point(solved.solution, problem.shape, problem.variable),
         "neighbours": _constraints(problem, solved.tight),
         "support": _constraints(problem, multipliers),
     }
@@ -312,7 +313,10 @@ def _beside(problem: MarginProblem, distance: MarginDistance, digits: int) -> Fo
     with working_precision(_bits(digits)):
         radius = round_up(upper_rational(arb(max(distance.reach, fmpq(0))).sqrt()), _FEW_DIGITS)
         loose = {j: room for j in range(problem.rows.rows) if (room := _room(distance, j, radius)) > 0}
-    asserts: dict[str, Plain] = {"direction": _point(distance.direction, problem), "within": format_rational(radius)}
+    asserts: dict[str, Plain] = {
+        "direction": stated_point(distance.direction, problem.shape, problem.variable),
+        "within": format_rational(radius),
+    }
     among = [j for j in range(problem.rows.rows) if j not in loose]
     if loose and among:
         asserts["neighbours_among"] = _constraints(problem, among)
@@ -379,14 +383,6 @@ def _constraints(problem: MarginProblem, rows: Sequence[int] | Mapping[int, fmpq
         place = {"input": str(name.input), "token": str(name.token)} if isinstance(name, Pair) else {"point": str(name)}
         found.append({**place, number: format_rational(rows[row])} if isinstance(rows, Mapping) and number else place)
     return found
-
-
-def _point(point: ExactMatrix, problem: MarginProblem) -> Plain:
-    """A point of the problem in its own shape: a vector, or the rows of W."""
-    entries, (rows, columns) = texts(point.row(0)), problem.shape
-    if problem.variable != "W":
-        return list(entries)
-    return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
 
 
 def _numbers_in(source: InFile) -> Plain:

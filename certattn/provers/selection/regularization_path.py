@@ -32,11 +32,11 @@ from certattn.kernel.theorems.selection.regularization_path import (
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.figures import Target, require_figure
-from certattn.provers.output import Draft, texts
+from certattn.provers.output import Draft
 from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
 from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
-from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table, solve
+from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table, solve, stated_point
 
 # Without a radius: about so many times 1/margin.
 _DEFAULT_REACH = 40
@@ -55,6 +55,7 @@ def generate(
     given: dict[str, Any],
     radii: Sequence[Number] = (),
     indices: Sequence[int] | None = None,
+    limit: bool = False,
     plot: Path | None = None,
     note: str = "",
 ) -> Certificate:
@@ -65,12 +66,14 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping
-        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`, or
-        `tokens`, `v` and if need be `W`, `labels`, `head`; and `loss`.
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`
+        and possibly `queries`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and `loss`.
     radii : sequence of exact numbers
         Radii R > 0; by default one of about 40 times the norm of p_mm.
     indices : sequence of int, optional
         The chosen token of each input; by default the one of the largest output.
+    limit : bool
+        Whether to state p_mm itself.
     plot : path-like, optional
         Where to draw the path, for keys in two dimensions.
     note : str
@@ -112,6 +115,10 @@ def generate(
         raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")
     stated = [positive(radius, "radius") for radius in radii] or [_default_radius(problem)]
     found = [_certified(problem, radius) for radius in stated]
+
+    def shaped(point: ExactMatrix) -> list[Plain]:
+        return stated_point(point, read.stated.shape, read.stated.variable)
+
     asserts: dict[str, Plain] = {
         "indices": [str(index) for index in problem.selection.indices],
         "path": [
@@ -119,9 +126,11 @@ def generate(
             for radius, (_, cosine) in zip(stated, found, strict=True)
         ],
     }
+    if limit:
+        asserts["limit"] = shaped(problem.solution.solution)
     witness: dict[str, Plain] = {
         "multipliers": multiplier_table(problem.selection, problem.solution.multipliers),
-        "comparators": [texts(point.row(0)) for point, _ in found],
+        "comparators": [shaped(point) for point, _ in found],
     }
     if plot is not None:
         draw_path(problem, stated, [cosine for _, cosine in found], plot)
@@ -249,5 +258,6 @@ COMMAND = Command(
         many=True,
     ),
     token_indices("The chosen token of each input, counted from 0; the best ones if left out."),
+    Option("--limit", "State p_mm itself, exactly.", bool),
     to_plot("Draw the path into this file."),
 )

@@ -52,8 +52,8 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping
-        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores or tokens with
-        `v`, `loss`, `descent`, `start`.
+        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores and
+        possibly `queries`, or tokens with `v`; `loss`, `descent`, `start`.
     indices : sequence of int, optional
         The tokens that descent selects; found if left out.
     steps : int, optional

@@ -45,12 +45,12 @@ from certattn.kernel.theorems.selection.selection_direction import (
 from certattn.kernel.theorems.selection.stated_tokens import LOSS, StatedTokens, read_tokens
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
 from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_one_of
-from certattn.provers.output import Draft, require_proved, texts
+from certattn.provers.output import Draft, require_proved
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.selection_angles import StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
-from certattn.provers.selection.token_optimality import multiplier_table
+from certattn.provers.selection.token_optimality import multiplier_table, stated_point
 from certattn.statements.selection.selection_direction import start_words
 
 STEPS = 100_000
@@ -82,8 +82,8 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping
-        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores or tokens with
-        `v`, `loss`, `descent`, `start`.
+        What the certificate is about; `certattn.generate` takes the fields as keywords: keys with scores and
+        possibly `queries`, or tokens with `v`; `loss`, `descent`, `start`.
     indices : sequence of int, optional
         The chosen tokens; where the descent is going if left out, or the best tokens for every start.
     theorem : str, optional
@@ -161,7 +161,7 @@ def read_setting(draft: Certificate) -> Setting:
     _, values = GIVEN.read(draft.given, draft.reading)
     stated = read_tokens(values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
-    return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated.tokens.dimension))
+    return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated))
 
 
 def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> None:
@@ -169,7 +169,7 @@ def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> No
     if theorem == CONE and setting.start.cone is None:
         raise UsageError("the theorem 'cone' needs start: {cone: {opening, norm}}")
     if at and setting.start.kind != ENCLOSED:
-        every = start_words(setting.stated.given[START])
+        every = start_words(setting.stated)
         raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {every}; leave it out")
 
 
@@ -366,7 +366,8 @@ def stated(run: Run, choice: Choice, limit: bool) -> tuple[dict[str, Plain], dic
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
     asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}
     if limit:
-        asserts["limit"] = texts(solution.solution.row(0))
+        tokens = run.setting.stated
+        asserts["limit"] = stated_point(solution.solution, tokens.shape, tokens.variable)
     return asserts, witness
 
 

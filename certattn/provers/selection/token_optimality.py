@@ -22,7 +22,7 @@ from certattn.kernel.theorems.selection.stated_tokens import read_tokens
 from certattn.kernel.theorems.selection.token_optimality import GIVEN, MOST_SELECTIONS, NONE, NOT_SEPARABLE, THEOREM
 from certattn.provers.commands import Argument, Command, Option, Yaml, index_list
 from certattn.provers.exact_inputs import exact
-from certattn.provers.output import Draft
+from certattn.provers.output import Draft, texts
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
 
 # Selections that are all gone through without being asked to.
@@ -44,8 +44,8 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping
-        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`, or
-        `tokens`, `v` and if need be `W`, `labels`.
+        What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores` and
+        possibly `queries`, or `tokens`, `v` and if need be `W`, `labels`.
     selections : sequence of sequences of int
         Selections alpha, a token for each input counted from 0, each stated to be locally optimal or not.
     enumerate_all : bool, optional
@@ -158,6 +158,14 @@ def _settled(selections: Sequence[Selection]) -> Iterator[tuple[str, list[Plain]
     for name, (items, proofs) in (("locally_optimal", accepted), ("not_locally_optimal", refused)):
         if items:
             yield name, items, proofs
+
+
+def stated_point(point: ExactMatrix, shape: tuple[int, int], variable: str) -> list[Plain]:
+    """A point, which stands in one row, as certificates write it: a vector, or the rows of W."""
+    entries, (rows, columns) = texts(point.row(0)), shape
+    if variable != "W":
+        return list(entries)
+    return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
 
 
 def multiplier_table(selection: Selection, multipliers: Mapping[int, fmpq]) -> list[Plain]:

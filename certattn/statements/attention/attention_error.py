@@ -51,7 +51,7 @@ from certattn.kernel.theorems.attention.stated_heads import (
 from certattn.statements.attention.scales import forgotten_scale
 from certattn.statements.given import scaled
 from certattn.statements.ranges import between, range_latex, range_words
-from certattn.statements.wording import Answer, Statement, Wording, show
+from certattn.statements.wording import Answer, Statement, Wording, cut, show
 
 # What is measured, in words and as a formula.
 _MEASURED: dict[str, tuple[str, str]] = {
@@ -155,8 +155,7 @@ def _place(offset: int | str, moved: int) -> str:
 
 
 def _list_words(lengths: Sequence[int]) -> str:
-    shown = ", ".join(map(str, lengths[:_SHOWN]))
-    return f"({shown}{', ...' if len(lengths) > _SHOWN else ''})"
+    return f"({', '.join(cut(map(str, lengths), _SHOWN))})"
 
 
 def _said(stated: AssertedErrors) -> Iterator[tuple[str, str]]:

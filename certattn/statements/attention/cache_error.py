@@ -38,7 +38,7 @@ from certattn.statements.attention.query_regions import first_tokens, over_cell_
 from certattn.statements.digits import DOUBLE
 from certattn.statements.given import in_brackets, scaled
 from certattn.statements.ranges import between
-from certattn.statements.wording import Answer, Statement, Wording, show
+from certattn.statements.wording import Answer, Statement, Wording, cut, show
 
 # What is measured at a query, in words and as a formula.
 _MEASURED: dict[str, tuple[str, str]] = {
@@ -108,8 +108,7 @@ def _kept_words(kept: MatrixInput) -> str:
             ranges[-1][1:] = [token]
         else:
             ranges.append([token])
-    shown = [" to ".join(map(describe, ends)) for ends in ranges[:_SHOWN]]
-    return f"({', '.join(shown)}{', ...' * (len(ranges) > _SHOWN)})"
+    return f"({', '.join(cut((' to '.join(map(describe, ends)) for ends in ranges), _SHOWN))})"
 
 
 def _part_words(part: CachedArray) -> str:
@@ -139,8 +138,8 @@ def _measure_words(stated: AssertedCache, name: str) -> str:
     if name != MASS.name:
         return words
     tokens = stated.asserts[MASS][TOKENS]
-    shown = ", ".join(map(str, tokens[:_SHOWN]))
-    return f"softmax weight on {'token' if len(tokens) == 1 else 'tokens'} {shown}{', ...' * (len(tokens) > _SHOWN)}"
+    shown = ", ".join(cut(map(str, tokens), _SHOWN))
+    return f"softmax weight on {'token' if len(tokens) == 1 else 'tokens'} {shown}"
 
 
 def _bounds_words(bounds: Values) -> str:

@@ -11,6 +11,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.attention.cells import CellBound
 from certattn.kernel.theorems.attention.query_regions import CENTRE, LOWER, POINTS, RADIUS, UPPER, StatedRegion
+from certattn.statements.wording import cut
 
 # Regions that a sentence describes.
 _SHOWN = 3
@@ -20,9 +21,8 @@ def regions_words(regions: Sequence[StatedRegion]) -> str:
     """The queries of all regions; a few of these are described, of more how many there are."""
     if regions[0].place is None:
         return _region_words(regions[0])
-    shown = [f"[{region.place}] {_region_words(region)}" for region in regions[:_SHOWN]]
-    more = [f"{len(regions) - _SHOWN} more as stated"] if len(regions) > _SHOWN else []
-    return f"the queries of {counted(len(regions), 'region')} ({'; '.join(shown + more)})"
+    shown = cut((f"[{region.place}] {_region_words(region)}" for region in regions), _SHOWN)
+    return f"the queries of {counted(len(regions), 'region')} ({'; '.join(shown)})"
 
 
 def _region_words(region: StatedRegion) -> str:

@@ -22,7 +22,7 @@ from certattn.kernel.theorems.prompts.infinite_prompt_operator import (
     StatedOperator,
 )
 from certattn.statements.given import law_words, weights_words
-from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
+from certattn.statements.wording import Answer, Outcome, Statement, Wording, cut, show
 
 _SHOWN_VALUES = 4
 _SENTENCES = {
@@ -49,9 +49,8 @@ def statement(stated: StatedOperator) -> Statement:
         latex.append(r"T[\mu]_\# \mathcal N(m_z, S_z) = \mathcal N(m, S)")
     values = stated.asserts.items(VALUES)
     if values:
-        words += [f"is {_value(value)} in every coordinate" for value in values[:_SHOWN_VALUES]]
-        if len(values) > _SHOWN_VALUES:
-            words.append(f"has {len(values) - _SHOWN_VALUES} more values as stated")
+        each = (f"is {_value(value)} in every coordinate" for value in values)
+        words += cut(each, _SHOWN_VALUES, "has {} more values as stated")
         latex.append(rf"\| T[\mu](z_i) - y_i \|_\infty \le r_i, \quad i = 1, \dots, {len(values)}")
     head, *rest = words
     return Statement(f"{head} {' and '.join(rest)}.", r",\qquad ".join(latex))

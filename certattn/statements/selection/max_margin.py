@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.max_margin import (
@@ -14,7 +13,6 @@ from certattn.kernel.theorems.selection.max_margin import (
     MARGIN,
     POINT_LABELS,
     POINTS,
-    QUERIES,
     RELAXED,
     WITHIN,
     MarginProblem,
@@ -23,8 +21,8 @@ from certattn.kernel.theorems.selection.max_margin import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.ranges import range_words
-from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
-from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, show
+from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
+from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, cut, show
 
 # So many constraints are named.
 _SHOWN = 16
@@ -105,14 +103,9 @@ def _problem(problem: MarginProblem) -> str:
             "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
         )
     inputs = _chosen(problem, problem.tokens)
-    if problem.variable == "p":
-        words = f"For {inputs}: minimise |p| subject to <k_(i alpha_i) - k_it, p> >= 1"
-    else:
-        queries = given[QUERIES]
-        one = queries.shape[0] == 1
-        which = f"the one query q_i = {queries.words()}" if one else f"queries q_i, the rows of {queries.words()}"
-        least = "minimise |W|_F subject to (k_(i alpha_i) - k_it)' W q_i >= 1"
-        words = f"For {inputs}, and {which}: {least}"
+    trained = Trained(problem.variable)
+    constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
+    words = f"For {inputs}: minimise {trained.norm(problem.variable)} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
         return f"{words} {_EVERY_TOKEN}"
@@ -128,7 +121,7 @@ def _chosen(problem: MarginProblem, tokens: StatedTokens) -> str:
 def _exactly(stated: MarginStatement) -> list[str]:
     problem, parts = stated.problem, ["the solution is unique"]
     if stated.point is not None:
-        parts.append(f"it is {problem.variable} = {_shaped(stated.point, problem)}")
+        parts.append(f"it is {problem.variable} = {point_words(stated.point, problem.shape)}")
     if stated.listed is not None:
         tight = _named(problem, sorted(stated.listed))
         parts.append(f"the constraints that hold with equality there are exactly those of {tight}")
@@ -143,7 +136,7 @@ def _exactly(stated: MarginStatement) -> list[str]:
 def _nearly(stated: MarginStatement) -> list[str]:
     problem, variable = stated.problem, stated.problem.variable
     assert stated.point is not None
-    direction = _shaped(stated.point, problem)
+    direction = point_words(stated.point, problem.shape)
     parts = [
         f"the solution {variable} is unique",
         f"with d = {direction} and m > 0 the smallest left side at d of the constraints >= 1, d/m satisfies all "
@@ -164,19 +157,9 @@ def _margin(stated: MarginStatement) -> list[str]:
 
 def _named(problem: MarginProblem, rows: Sequence[int]) -> str:
     """These constraints, by name where they are few."""
-    if len(rows) > _SHOWN:
-        return f"{len(rows)} constraints as stated"
     pairs = isinstance(problem.constraints[0], Pair)
     kind = "(input, token)" if pairs else "point" if len(rows) == 1 else "points"
-    return f"{kind} {', '.join(str(problem.constraints[j]) for j in rows)}"
-
-
-def _shaped(point: ExactMatrix, problem: MarginProblem) -> str:
-    """A point in its own shape: its numbers where they are few."""
-    rows, columns = problem.shape
-    entries = point.row(0)
-    shown = str(ExactMatrix.rational([entries[i * columns : (i + 1) * columns] for i in range(rows)]))
-    return shown if shown.startswith("(") else f"the {shown} as stated"
+    return f"{kind} {', '.join(cut((str(problem.constraints[j]) for j in rows), _SHOWN))}"
 
 
 WORDING = Wording[MarginStatement](statement, sentence, findings)

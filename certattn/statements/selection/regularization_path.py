@@ -16,7 +16,7 @@ from certattn.kernel.theorems.selection.regularization_path import (
     PathProblem,
     obligations,
 )
-from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
+from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording, show
 
 _FORMULAS = {"linear": "l(x) = -x", "logistic": "l(x) = log(1 + e^-x)", "exponential": "l(x) = e^-x"}
@@ -27,6 +27,7 @@ _HEADS = {
 }
 _SENTENCES = {
     **kkt_sentences("p_mm", "p_mm"),
+    "limit": "limit = p_mm",
     "gaps": "a lower bound on the cost of mixing: the smallest score gap minus the largest curvature",
 }
 _PATH = {
@@ -38,17 +39,21 @@ _PATH = {
 
 
 def statement(problem: PathProblem) -> Statement:
-    given = problem.given
+    given, trained = problem.given, Trained(problem.given.stated.variable)
+    x, norm = trained.variable, trained.norm
     chosen = ", ".join(map(str, problem.selection.indices))
     bounds = ", ".join(f"{describe(s.cosine)} for R = {describe(s.radius)}" for s in problem.path)
     words = (
         f"For {token_words(given.stated)}, the head {_head(given.stated.given)} and the {given.loss.name} loss "
-        f"{_FORMULAS[given.loss.name]}: every minimiser p_R of L(p) = (1/n) sum_i l(Y_i psi(sum_t s_it x_it)), "
-        f"s_i the softmax of <k_it, p> over t, over |p| <= R has |p_R| = R, and the cosine of its angle with the "
-        f"max-margin solution p_mm of the selection ({chosen}) is at least {bounds}."
+        f"{_FORMULAS[given.loss.name]}: every minimiser {x}_R of L({x}) = (1/n) sum_i l(Y_i psi(sum_t s_it x_it)), "
+        f"s_i the softmax of {trained.product('k_it')} over t, over {norm(x)} <= R has {norm(f'{x}_R')} = R, and the "
+        f"cosine of its angle with the max-margin solution {trained.solution} of the selection ({chosen}) is at least "
+        f"{bounds}{trained.angles}"
     )
-    latex = r"\cos \angle(p_R, p_{mm}(\alpha)) \ge c_R, \quad |p_R| = R, \qquad p_R \in \arg\min_{|p| \le R} L(p)"
-    return Statement(words, latex)
+    if problem.limit is not None:
+        words += f"; {trained.solution} = {point_words(problem.limit, given.stated.shape)}"
+    cosine, least = rf"\cos \angle({x}_R, {x}_{{mm}}(\alpha)) \ge c_R", rf"\arg\min_{{|{x}| \le R}} L({x})"
+    return Statement(f"{words}.", rf"{cosine}, \quad |{x}_R| = R, \qquad {x}_R \in {least}")
 
 
 def _head(given: Values) -> str:
@@ -61,7 +66,8 @@ def _head(given: Values) -> str:
 
 
 def sentence(problem: PathProblem, name: str) -> str:
-    return _PATH[name.split(".")[1]] if name.startswith("path[") else _SENTENCES[name]
+    words = _PATH[name.split(".")[1]] if name.startswith("path[") else _SENTENCES[name]
+    return Trained(problem.given.stated.variable).said(words)
 
 
 def findings(problem: PathProblem, answers: Sequence[Answer]) -> list[str]:

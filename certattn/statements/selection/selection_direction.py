@@ -23,7 +23,6 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import N
 from certattn.kernel.theorems.selection.selection_direction import (
     ANGLES,
     CONE_FIELD,
-    LIMIT,
     LOWER,
     NORM,
     OPENING,
@@ -32,7 +31,8 @@ from certattn.kernel.theorems.selection.selection_direction import (
     DescentProblem,
     obligations,
 )
-from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
+from certattn.kernel.theorems.selection.stated_tokens import StatedTokens
+from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
 _SLOPE, _GAP = "the least slope c_i = -l'(gamma_i)", "the least gap between the score of a chosen token and another"
@@ -87,62 +87,75 @@ CONDITIONS = {
 def statement(problem: DescentProblem) -> Statement:
     indices = ", ".join(map(str, problem.selection.indices))
     time = "k" if problem.rule.discrete else "t"
-    start = start_words(problem.stated.given[START])
+    trained = Trained(problem.stated.variable)
+    x, norm, solution = trained.variable, trained.norm, trained.solution
+    start, now = start_words(problem.stated), f"{x}({time})"
     words = [
-        f"For {token_words(problem.stated)}, {_rule_words(problem.rule)} on L(p) = (1/n) sum_i l(sum_t gamma_it s_it), "
-        f"s_i the softmax of <k_it, p> over t, with {_loss(problem.loss)}, from {start} "
-        f"has |p({time})| -> infinity and p({time})/|p({time})| -> p_mm/|p_mm|, where p_mm is the point of "
-        f"least norm with <k_ia - k_it, p> >= 1 for the chosen tokens a = ({indices}) and all other t of input i"
+        f"For {token_words(problem.stated)}, {_rule_words(problem.rule, trained)} on L({x}) = (1/n) sum_i l(sum_t "
+        f"gamma_it s_it), s_i the softmax of {trained.product('k_it')} over t, with {_loss(problem.loss)}, from "
+        f"{start} has {norm(now)} -> infinity and {now}/{norm(now)} -> {solution}/{norm(solution)}, where {solution} "
+        f"is the {'matrix' if trained.is_matrix else 'point'} of least norm with {trained.product('k_ia - k_it')} >= 1 "
+        f"for the chosen tokens a = ({indices}) and all other t of input i"
     ]
-    angle = f"1 - cos angle(p({time}), p_mm)"
-    latex = [r"\|p_k\| \to \infty,\quad p_k / \|p_k\| \to p_{mm} / \|p_{mm}\|"]
+    angle = f"1 - cos angle({now}, {solution})"
+    latex = [rf"\|{x}_k\| \to \infty,\quad {x}_k / \|{x}_k\| \to {x}_{{mm}} / \|{x}_{{mm}}\|"]
     asserts = problem.asserts
-    if LIMIT in asserts:
-        words.append(f"p_mm = {asserts[LIMIT].load()}")
+    if problem.limit is not None:
+        words.append(f"{solution} = {point_words(problem.limit, problem.stated.shape)}")
     for stated in problem.angles:
         words.append(f"{angle} <= {describe(stated.at_most)} at {time} = {describe(stated.at)}")
     if RATE in asserts:
         form, rate = asserts[RATE]
         words.append(f"{angle} <= {_rate(form, rate, time)} for all {time} >= {describe(rate[FROM])}")
     if ANGLES in asserts or RATE in asserts:
-        latex.append(r"1 - \cos \angle(p_k, p_{mm}) \le b_k")
-    return Statement("; ".join(words) + ".", r",\qquad ".join(latex))
+        latex.append(rf"1 - \cos \angle({x}_k, {x}_{{mm}}) \le b_k")
+    return Statement("; ".join(words) + trained.angles + ".", r",\qquad ".join(latex))
 
 
 def sentence(problem: DescentProblem, name: str) -> str:
+    trained = Trained(problem.stated.variable)
     if name.startswith("angles["):
         angle = problem.angles[int(name[len("angles[") : -1])]
-        cosine = f"1 - cos angle(p({describe(angle.at)}), p_mm)"
+        cosine = f"1 - cos angle({trained.variable}({describe(angle.at)}), {trained.solution})"
         return cosine if problem.is_direct(angle) else f"the bound on {cosine}"
-    return f"the theorem {name!r}" if name == problem.theorem.name else CONDITIONS[name]
+    return f"the theorem {name!r}" if name == problem.theorem.name else trained.said(CONDITIONS[name])
 
 
 def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(problem)):
         return []
-    return [f"p_mm = {problem.solution.solution}, by the theorem {problem.theorem.name!r} at step {problem.steps}"]
+    solution = point_words(problem.solution.solution, problem.stated.shape)
+    name = Trained(problem.stated.variable).solution
+    return [f"{name} = {solution}, by the theorem {problem.theorem.name!r} at step {problem.steps}"]
 
 
-def _rule_words(rule: Rule) -> str:
+def _rule_words(rule: Rule, trained: Trained) -> str:
     """With the step."""
+    x = trained.variable
     if rule.step is None:
-        return "the gradient flow dp/dt = -grad L(p)"
+        return f"the gradient flow d{x}/dt = -grad L({x})"
+    slope = f"grad L({x}(k))"
     if rule.kind == NORMALISED:
-        return f"normalised descent p(k+1) = p(k) - s grad L(p(k))/|grad L(p(k))| with s = {describe(rule.step)}"
-    return f"gradient descent p(k+1) = p(k) - eta grad L(p(k)) with eta = {describe(rule.step)}"
+        way = f"s {slope}/{trained.norm(slope)}"
+        return f"normalised descent {x}(k+1) = {x}(k) - {way} with s = {describe(rule.step)}"
+    return f"gradient descent {x}(k+1) = {x}(k) - eta {slope} with eta = {describe(rule.step)}"
 
 
-def start_words(stated: MatrixInput | Values | None) -> str:
+def start_words(tokens: StatedTokens) -> str:
     """Every number of the start, or its file."""
+    stated: MatrixInput | Values | None = tokens.given[START]
+    trained = Trained(tokens.variable)
+    first = f"{trained.variable}(0)"
     if stated is None:
-        return "every p(0)"
+        return f"every {first}"
     if isinstance(stated, MatrixInput):
-        return f"p(0) = {stated.words()}"
+        return f"{first} = {stated.words()}"
     if CONE_FIELD in stated:
         opening, norm = (describe(stated[CONE_FIELD][field]) for field in (OPENING, NORM))
-        return f"every p(0) with cos angle(p(0), p_mm) >= 1 - {opening} and |p(0)| >= {norm}"
-    return f"every p(0) between {stated[LOWER].words()} and {stated[UPPER].words()}"
+        angle = f"cos angle({first}, {trained.solution}) >= 1 - {opening}"
+        return f"every {first} with {angle} and {trained.norm(first)} >= {norm}"
+    return f"every {first} between {stated[LOWER].words()} and {stated[UPPER].words()}"
 
 
 def _rate(form: str, stated: Values, k: str) -> str:

@@ -24,7 +24,7 @@ from certattn.kernel.theorems.selection.selection_on_a_head import (
 )
 from certattn.statements.given import bounds_words, prompt_words, score_words, sight_words
 from certattn.statements.ranges import between
-from certattn.statements.wording import Answer, Statement, Wording, show
+from certattn.statements.wording import Answer, Statement, Wording, cut, show
 
 LOWER = AT_LEAST.name
 # Numbers of queries that are written out.
@@ -90,7 +90,7 @@ def _words(problem: HeadStatement) -> str:
     head, prompt = problem.head, problem.head.prompt
     queries = f"each of {prompt.count} queries q" if prompt.count > 1 else "one query q"
     sight = sight_words(prompt, head.causal)
-    selected = _listed(problem.selected, "token")
+    selected = _listed(problem.selected)
     parts = [f"the selected token, the one with the largest logit {score_words(prompt)}, is {selected}"]
     said = {MARGIN.name: "its logit exceeds the largest other one by", WEIGHT.name: "its softmax weight is"}
     parts += [f"{said[kind]} {_range(bounds)}" for kind, bounds in problem.ranges.items()]
@@ -106,10 +106,10 @@ def _score_parts(problem: HeadStatement) -> list[str]:
     worth = "|value|" if kind == "value-norm" else f"<v, value> with v = {values[SCORE_DIRECTION].words()}"
     parts = []
     if problem.rank is not None:
-        count = _listed(problem.rank, "number")
+        count = _listed(problem.rank)
         parts.append(f"the number of tokens with a larger score {worth} than the selected one is {count}")
     if problem.best is not None:
-        parts.append(f"the best token, the one with the largest score {worth}, is {_listed(problem.best, 'token')}")
+        parts.append(f"the best token, the one with the largest score {worth}, is {_listed(problem.best)}")
     return parts
 
 
@@ -153,13 +153,11 @@ def _ends(stated: StatedMargin) -> str:
     return between(stated.lower, stated.upper)
 
 
-def _listed(numbers: Sequence[int], what: str) -> str:
-    """A number for each query: all of them where they are few, one where it is the same for all."""
+def _listed(numbers: Sequence[int]) -> str:
+    """A number for each query; one where it is the same for all."""
     if len(numbers) > 1 and len(set(numbers)) == 1:
         return f"{numbers[0]} at every query"
-    if len(numbers) <= _SHOWN:
-        return ", ".join(map(str, numbers))
-    return f"the {what} stated for each query"
+    return ", ".join(cut(map(str, numbers), _SHOWN))
 
 
 WORDING = Wording[HeadStatement](statement, sentence, findings)

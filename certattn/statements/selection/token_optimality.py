@@ -8,8 +8,8 @@ from math import prod
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.token_selection import Pair, Selection
 from certattn.kernel.theorems.selection.token_optimality import OptimalityStatement
-from certattn.statements.selection.stated_tokens import kkt_sentences, token_words
-from certattn.statements.wording import Statement, Wording
+from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, token_words
+from certattn.statements.wording import Statement, Wording, cut
 
 # So many selections or inputs are listed.
 _SHOWN = 20
@@ -43,10 +43,17 @@ def statement(problem: OptimalityStatement) -> Statement:
         total = counted(prod(problem.stated.tokens.lengths), "selection")
         words.append(f"of all {total}, {said} locally optimal")
         latex.append(r"\{ \alpha \text{ locally optimal} \} = A")
-    return Statement(f"For {token_words(problem.stated)}: {'; '.join(words)}.", r",\qquad ".join(latex))
+    trained = Trained(problem.stated.variable)
+    of = f", with {trained.product('k_it')} in the place of <k_it, p> and a matrix W in that of p" * trained.is_matrix
+    said = r",\qquad ".join(latex).replace("p_{mm}", f"{trained.variable}_{{mm}}")
+    return Statement(f"For {token_words(problem.stated)}{of}: {'; '.join(words)}.", said)
 
 
 def sentence(problem: OptimalityStatement, name: str) -> str:
+    return Trained(problem.stated.variable).said(_sentence(problem, name))
+
+
+def _sentence(problem: OptimalityStatement, name: str) -> str:
     if name in _ALL:
         return _ALL[name]
     form, rest = name.split("[")
@@ -56,14 +63,14 @@ def sentence(problem: OptimalityStatement, name: str) -> str:
         return f"the number of tokens of input {k} that are listed wrongly or left out"
     if form == "locally_optimal":
         neighbours = f"the smallest score gap of a neighbour of {_tuple(problem.accepted[k][0].indices)}"
-        return {**kkt_sentences(""), ".neighbours": neighbours}[what]
+        return {**kkt_sentences("", "p_mm"), ".neighbours": neighbours}[what]
     because = problem.refused[k][1]
     said = {
         ".combination": "the largest |entry| of sum mu z",
         ".tight": f"the slack of token {because} at p_mm",
         ".score": f"the score gap of token {because}",
     }
-    return {**kkt_sentences(""), **said}[what]
+    return {**kkt_sentences("", "p_mm"), **said}[what]
 
 
 def _tuple(indices: Sequence[int]) -> str:
@@ -82,9 +89,7 @@ def _refusal(selection: Selection, because: Pair | None) -> str:
 
 
 def _shown(items: Iterable[str]) -> str:
-    said = list(items)
-    more = f" and {len(said) - _SHOWN} more as stated" if len(said) > _SHOWN else ""
-    return ", ".join(said[:_SHOWN]) + more
+    return ", ".join(cut(items, _SHOWN))
 
 
 WORDING = Wording[OptimalityStatement](statement, sentence)

@@ -39,7 +39,7 @@ from certattn.kernel.theorems.spectrum.equivalent_law import (
 )
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.statements.spectrum.limit_law import law_words
-from certattn.statements.wording import Statement, Wording
+from certattn.statements.wording import Statement, Wording, cut
 
 _SHOWN = 6
 _NEAR = {
@@ -115,8 +115,7 @@ def _one(words: str, field: Field[Values], asserts: Values, rest: str = "") -> l
 
 
 def _listed(pieces: Sequence[str], what: str) -> list[str]:
-    more = [f"{len(pieces) - _SHOWN} more {what} are as stated"] if len(pieces) > _SHOWN else []
-    return [*pieces[:_SHOWN], *more]
+    return cut(pieces, _SHOWN, f"{{}} more {what} are as stated")
 
 
 def _up_to(stated: Values) -> str:

@@ -24,7 +24,7 @@ from certattn.kernel.theorems.spectrum.singular_values import (
 from certattn.statements.given import bounds_words
 from certattn.statements.ranges import range_latex, range_words
 from certattn.statements.spectrum.matrices import matrix_latex, matrix_words
-from certattn.statements.wording import Answer, Statement, Wording, show
+from certattn.statements.wording import Answer, Statement, Wording, cut, show
 
 _SHOWN = 4
 _NAMES = {
@@ -61,10 +61,8 @@ def statement(stated: StatedSpectrum) -> Statement:
         pieces.append(_values(asserts[VALUES], matrix.count))
         many = asserts[VALUES][VALUE].shape[1]
         latex.append(rf"\lvert \sigma_k - s_k \rvert \le r_k \quad (k \le {many})")
-    pieces += [_count(item, matrix.count) for item in counts[:_SHOWN]]
+    pieces += cut((_count(item, matrix.count) for item in counts), _SHOWN, "{} more counts are as stated")
     latex += [rf"\#\{{k : \sigma_k > {describe(item[ABOVE])}\}} = {item[COUNT]}" for item in counts]
-    if len(counts) > _SHOWN:
-        pieces.append(f"{len(counts) - _SHOWN} more counts are as stated")
     for name, bounds in stated.ranges.items():
         pieces.append(f"{_QUANTITIES[name][0]} is {range_words(bounds)}")
         latex.append(range_latex(bounds, _QUANTITIES[name][1]))
@@ -79,10 +77,7 @@ def _values(stated: Values, count: int) -> str:
     error = f"up to {bounds_words(radius)}" if radius.common is not None else "each up to its own radius"
     if radius.each is not None and radius.each.written_out:
         error = f"up to {radius.each.words()} in this order"
-    value = stated[VALUE].words()
-    # Many that are written out are not repeated.
-    value = "as stated" if value == counted(many, "number") else value
-    return f"{which} {'are' if many > 1 else 'is'} {value}, {error}"
+    return f"{which} {'are' if many > 1 else 'is'} {stated[VALUE].words()}, {error}"
 
 
 def _count(stated: Values, count: int) -> str:

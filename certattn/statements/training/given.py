@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Values
-from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.reals import describe, digest
 from certattn.kernel.theorems.training.regression import A, B
 from certattn.kernel.theorems.training.shifted_risk import QUERY, RISK, TASKS
 from certattn.kernel.theorems.training.shifted_risk import TOKENS as SHIFTED_TOKENS
@@ -47,4 +47,4 @@ def _length_words(prompts: StatedPrompts) -> str:
         return counted(shortest, "token")
     if prompts.count <= _SHOWN_LENGTHS:
         return f"{', '.join(map(str, prompts.lengths))} tokens in this order"
-    return f"{shortest} to {longest} tokens, each as long as is stated"
+    return f"{shortest} to {longest} tokens, each as long as is stated ({digest(map(str, prompts.lengths))})"

@@ -32,7 +32,7 @@ from certattn.kernel.theorems.training.regression_risk import (
 from certattn.kernel.theorems.training.shifted_risk import RISK as SHIFTED_RISK
 from certattn.kernel.theorems.training.shifted_risk import SHIFT
 from certattn.statements.training.given import SHIFT_LATEX, SHIFT_SENTENCE, parameters_words, shift_words
-from certattn.statements.wording import Answer, Outcome, Statement, Wording
+from certattn.statements.wording import Answer, Outcome, Statement, Wording, cut
 
 _SHOWN = 4
 _SENTENCES = {
@@ -104,9 +104,7 @@ def _asserted_words(asserts: Values, at: Parameters) -> list[str]:
     if STATIONARY in asserts:
         words.append(_STATIONARY_WORDS[asserts[STATIONARY]])
     predictions = asserts.get(PREDICTIONS) or []
-    words += [_prediction_words(prediction) for prediction in predictions[:_SHOWN]]
-    if len(predictions) > _SHOWN:
-        words.append(f"{len(predictions) - _SHOWN} more predictions are as stated")
+    words += cut(map(_prediction_words, predictions), _SHOWN, "{} more predictions are as stated")
     if ENDPOINT in asserts:
         words += _endpoint_words(asserts[ENDPOINT], at)
     if SHIFT in asserts:

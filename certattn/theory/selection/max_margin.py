@@ -130,7 +130,7 @@ def check_rows(kernel: Kernel) -> Iterator[Check]:
     yield equal("differences", _table(chosen.differences), sympy.Matrix.vstack(*differences))
     for d, width in ((1, 1), (2, 2), (2, 3)):
         z, q, W = matrix("z", 2, d), matrix("q", 2, width), matrix("W", d, width)
-        rows = _table(kernel.max_margin.matrix_rows(kernel.exact(z), kernel.exact(q), [1, 0]))
+        rows = _table(selection.matrix_rows(kernel.exact(z), kernel.exact(q), [1, 0]))
         products = list(rows * column(list(W)))
         yield equal(f"z'Wq, {d} x {width}", products, [(z.row(0) * W * q.row(1).T)[0], (z.row(1) * W * q.row(0).T)[0]])
     x, labels = matrix("x", 2, 2), [SymbolicNumber(1), SymbolicNumber(-1)]

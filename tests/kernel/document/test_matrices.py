@@ -65,8 +65,13 @@ def test_a_vector_is_one_row(read_field: Any) -> None:
     assert vector.words() == "(1, 1/3)"
 
 
-def test_many_numbers_are_described_by_their_count(read_field: Any) -> None:
-    assert read_field(Vector(), f"a: [{', '.join('1' * 100)}]").words() == "100 numbers"
+def test_many_numbers_are_described_by_the_first_and_a_digest_of_all(read_field: Any) -> None:
+    def words(last: str) -> str:
+        said: str = read_field(Vector(), f"a: [{', '.join([*('1' * 99), last])}]").words()
+        return said
+
+    assert words("1").startswith("100 numbers (1, 1, 1, 1, ..., sha256 ")
+    assert words("1") == words("1.0") == words("2/2") != words("1.000000000000000000000000000000000000000000001")
 
 
 @given(st.lists(st.fractions(max_denominator=10**6), min_size=1, max_size=6))

@@ -229,8 +229,11 @@ def test_symmetry() -> None:
 # -- texts
 
 
-def test_few_entries_are_shown_exactly_and_many_by_their_shape() -> None:
+def test_few_entries_are_shown_exactly_and_many_by_their_shape_and_a_digest() -> None:
     assert str(exact([[Fraction(1, 3), Fraction(-1, 10)]])) == "(1/3, -0.1)"
     assert str(exact([[Fraction(1)], [Fraction(2)]])) == "((1), (2))"
     assert str(ExactMatrix.zero(4, 4)).startswith("((0, 0, 0, 0), ")
-    assert str(ExactMatrix.zero(17, 1)) == "17 x 1 numbers"
+    assert str(ExactMatrix.zero(17, 1)).startswith("17 x 1 numbers (0, 0, 0, 0, ..., sha256 ")
+    assert len({str(ExactMatrix.zero(*shape)) for shape in ((17, 1), (1, 17), (34, 1), (17, 2), (2, 17))}) == 5
+    halves = ExactMatrix(fmpz_mat(17, 1, [1] * 17), 2)
+    assert str(halves) == str(ExactMatrix(fmpz_mat(17, 1, [3] * 17), 6)) != str(ExactMatrix.zero(17, 1))

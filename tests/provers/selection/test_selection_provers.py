@@ -196,3 +196,37 @@ def test_a_stated_direction_is_as_far_from_the_solution_as_is_stated(seed: int) 
     same = generate("max-margin", points=points, labels=labels)
     exactly = generate("max-margin", points=points, labels=labels, direction=same.plain["asserts"]["solution"])
     assert exactly.digest == same.digest
+
+
+# -- arrays in files, and queries
+
+
+@pytest.mark.parametrize(
+    ("claim", "rest"),
+    [
+        ("token-optimality", {}),
+        ("regularization-path", {"loss": "logistic"}),
+        ("selection-direction", {"loss": "logistic", "descent": {"rule": "gradient", "step": 1}, "start": "W.npy"}),
+    ],
+)
+def test_keys_queries_and_starts_are_arrays_in_files(
+    claim: str, rest: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys = np.array([[[-0.5, 1], [1, 0], [0, 0]], [[1, 1], [0, 1], [0, 0]]])
+    queries, scores = np.array([[1, 0.5], [0, 1]]), np.array([[1, 0.75, 0.75], [1, 0.5, 0.5]])
+    np.savez(tmp_path / "in.npz", keys=keys.reshape(6, 2), lengths=[3, 3], queries=queries, scores=scores.reshape(-1))
+    np.save(tmp_path / "W.npy", np.zeros((2, 2)))
+    named = {name: f"in.npz[{name}]" for name in ("keys", "lengths", "queries", "scores")}
+    given = made(claim, tmp_path, **named, **rest)["given"]
+    assert given["queries"]["array"] == "queries"
+    assert given["lengths"] == ["3", "3"]
+
+
+def test_a_path_with_queries_ends_at_the_matrix_that_max_margin_states(tmp_path: Path) -> None:
+    keys, queries = [[["-1/10", 1], [1, 0], [0, 0]], [[1, 1], [0, 1], [0, 0]]], [[1, "1/2"], [0, 1]]
+    scores = [[1, "9/10", "9/10"], [1, "1/2", "1/2"]]
+    path = made("regularization-path", tmp_path, keys=keys, scores=scores, queries=queries, loss="linear", limit=True)
+    margin = made("max-margin", tmp_path, keys=keys, queries=queries, indices=[0, 0])
+    assert path["asserts"]["limit"] == margin["asserts"]["solution"] == [["-0.5", "1"], ["0.8", "0.4"]]
+    assert len(path["witness"]["comparators"][0]) == 2

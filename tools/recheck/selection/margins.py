@@ -58,8 +58,20 @@ def moved(W: Matrix | None, inputs: list[Matrix]) -> list[Matrix]:
     return inputs if W is None else [[times(W, x) for x in rows] for rows in inputs]
 
 
+def asked(node: Any, inputs: list[Matrix]) -> tuple[list[Matrix], tuple[int, int]]:
+    """The k q', each in one row, for the query of the input; and the shape of p, or of W with <k q', W> = k'Wq."""
+    d = len(inputs[0][0])
+    if node is None:
+        return inputs, (1, d)
+    queries = matrix(node, "given.queries")
+    refuse(len(queries) not in (1, len(inputs)), "given.queries: one row, or one for each input")
+    each = queries * (len(inputs) if len(queries) == 1 else 1)
+    found = [[[x * y for x in row for y in q] for row in rows] for rows, q in zip(inputs, each, strict=True)]
+    return found, (d, len(queries[0]))
+
+
 def scored(g: dict[str, Any]) -> tuple[list[Matrix], list[Vector], Vector]:
-    """Keys, scores and labels of token-optimality: stated, or W x and Y_i <v, x>."""
+    """Keys, scores and labels of token-optimality: stated, or W x and Y_i <v, x>. Queries are left aside."""
     if g["keys"] is not None:
         if g["scores"] is None or any(g.get(k) is not None for k in ("tokens", "W", "v", "labels")):
             raise Rejected("given: keys with scores, or tokens with v")
@@ -73,6 +85,7 @@ def scored(g: dict[str, Any]) -> tuple[list[Matrix], list[Vector], Vector]:
         return keys, scores, [Fraction(1)] * len(keys)
     if g["tokens"] is None or g["scores"] is not None or g.get("v", "trained") is None:
         raise Rejected("given: keys with scores, or tokens with v")
+    refuse(g.get("queries") is not None, "given.queries: beside tokens")
     tokens = inputs_of(g, "tokens")
     d = len(tokens[0][0])
     W = optional(matrix, g["W"], "given.W", None, d)
@@ -159,15 +172,9 @@ def constraints(given: dict[str, Any]) -> tuple[dict[Any, Vector], dict[Any, int
     if given["W"] is not None:
         refuse(given["keys"] is not None, "given.W: beside keys")
         keys = moved(matrix(given["W"], "given.W", None, len(keys[0][0])), keys)
+    refuse(given["queries"] is not None and given["keys"] is None, "given.queries: beside tokens")
+    keys, shape = asked(given["queries"], keys)
     rows = dict(pairs_of(keys, indices_of(given["indices"], "given.indices", keys)))
-    shape = 1, len(keys[0][0])
-    if given["queries"] is not None:
-        refuse(given["keys"] is None, "given.queries: beside tokens")
-        queries = matrix(given["queries"], "given.queries")
-        refuse(len(queries) not in (1, len(keys)), "given.queries: one row, or one for each input")
-        shape = len(keys[0][0]), len(queries[0])
-        queries = queries * (len(keys) if len(queries) == 1 else 1)
-        rows = {j: [x * y for x in z for y in queries[j[0]]] for j, z in rows.items()}
     off = [natural(i, "given.relaxed", 0, len(keys) - 1) for i in items(given["relaxed"], "given.relaxed")]
     refuse(len(set(off)) < len(off), "given.relaxed: an input twice")
     return rows, {j: int(j[0] not in off) for j in rows}, shape
@@ -235,7 +242,9 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
 def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/selection/token-optimality.md. Every selection is met; each needs a cut or a support."""
-    keys, scores, _ = scored(fields(g, "given", "", "keys scores tokens W v labels lengths"))
+    given = fields(g, "given", "", "keys queries scores tokens W v labels lengths")
+    keys, scores, _ = scored(given)
+    keys, _ = asked(given["queries"], keys)
     asserts = some(a, "asserts", "optimal locally_optimal not_locally_optimal all_locally_optimal")
     hint = witness_of(w, "", "locally_optimal not_locally_optimal cuts supports")
     refuse(all(len(x) == 1 for x in keys), "given: inputs of one token")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from arrays import Matrix, matrix, vector
+from arrays import Matrix, flat_point, matrix, vector
 from decisions import at_most, below, bounds, same
 from fields import fields, listed, one_of, optional, present, refuse, some
 from functions import exp, log, tanh
@@ -16,7 +16,7 @@ from intervals import I, hull, iv, largest, root, smallest, square, summed
 from matrices import scaled, times, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from scalars import natural, positive, rational
-from selection.margins import hinted, indices_of, inputs_of, inverse_root, moved, pairs_of, scored, shortest
+from selection.margins import asked, hinted, indices_of, inputs_of, inverse_root, moved, pairs_of, scored, shortest
 from vectors import dot, minus, norm2
 
 
@@ -36,9 +36,10 @@ def loss_at(loss: str, x: Any) -> Any:
 
 def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/selection/regularization-path.md"""
-    given = fields(g, "given", "loss", "keys scores tokens W v labels lengths head")
-    asserts, hint = fields(a, "asserts", "indices path"), fields(w, "witness", "multipliers comparators")
+    given = fields(g, "given", "loss", "keys queries scores tokens W v labels lengths head")
+    asserts, hint = fields(a, "asserts", "indices path", "limit"), fields(w, "witness", "multipliers comparators")
     keys, scores, labels = scored(given)
+    keys, shape = asked(given["queries"], keys)
     loss = one_of(given["loss"], "given.loss", "linear", "logistic", "exponential")
     chosen = indices_of(asserts["indices"], "indices", keys)
     head, beta, A = "linear", Fraction(1), None
@@ -54,6 +55,8 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     z = pairs_of(keys, chosen)
     mults = hinted(hint["multipliers"], "multipliers", z, "multiplier")
     p, _ = shortest(z, dict.fromkeys(z, 1), mults, "p_mm")
+    if asserts["limit"] is not None:
+        same(flat_point(asserts["limit"], *shape), p, "limit")
     active = [i for i, rows in enumerate(keys) if len(rows) > 1]
     others = {i: [t for t in range(len(keys[i])) if t != chosen[i]] for i in active}
     gaps = {i: [scores[i][chosen[i]] - scores[i][t] for t in others[i]] for i in active}
@@ -98,7 +101,7 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         R, cosine, point = (
             positive(f["radius"], "radius"),
             rational(f["cosine"], "cosine"),
-            vector(hat, "comparator", len(p)),
+            flat_point(hat, *shape),
         )
         refuse(abs(cosine) > 1, f"path[{k}]: a cosine between -1 and 1")
         at_most(norm2(point), R * R, f"path[{k}].inside")

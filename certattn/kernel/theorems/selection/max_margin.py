@@ -26,28 +26,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flint import fmpq, fmpz, fmpz_mat
+from flint import fmpq, fmpz_mat
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation
 from certattn.kernel.decide.theorem import EXACT, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import Matrix, MatrixInput, Vector
+from certattn.kernel.document.matrices import Matrix, Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import (
     ByKey,
     Choice,
     Count,
     Field,
-    Kind,
     Listing,
     Rational,
-    Reading,
     Record,
     Values,
     all_or_none,
     some_of,
 )
-from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin, combination
@@ -56,10 +53,12 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     INPUT,
     MULTIPLIER,
     TOKEN,
+    PointKind,
     StatedTokens,
     kkt_names,
     optimal,
     read_labels,
+    read_point,
     read_sections,
     read_selection,
     read_tokens,
@@ -69,14 +68,12 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 # -- what is given
 
 RELAXED = Field("relaxed", Listing(Count(0)), "inputs whose constraints are >= 0, counted from 0", required=False)
-QUERIES = Field("queries", Matrix(), "one query for all inputs, or one per input, a row each")
 POINTS = Field("points", Matrix(), "the labelled points, one per row")
 POINT_LABELS = Field("labels", Vector(), "the label of each point, 1 or -1")
 POINT = Field("point", Count(0), "the point, counted from 0")
 GIVEN = ByKey(
     {
         "points": Record(POINTS, POINT_LABELS),
-        "queries": token_forms(QUERIES, INDICES, RELAXED).forms["keys"],
         "pairs": token_forms(INDICES, RELAXED),
     }
 )
@@ -122,28 +119,7 @@ def read_problem(given: Values) -> MarginProblem:
         expected = "an input of more than one token that is not relaxed"
         raise given.node(RELAXED).malformed(expected, "none: p = 0 solves this problem")
     levels = tuple(fmpq(0) if pair.input in relaxed else fmpq(1) for pair in selection.pairs)
-    rows, shape, variable = selection.differences, (1, stated.tokens.dimension), "p"
-    if QUERIES in given:
-        queries, size = given[QUERIES], given[QUERIES].shape[0]
-        if size not in (1, count):
-            each = f", or {counted(count, 'query')}, one per input" if count > 1 else ""
-            raise queries.node.malformed(f"1 query for all inputs{each}", counted(size, "query"))
-        asked = [pair.input if size > 1 else 0 for pair in selection.pairs]
-        shape, variable = (rows.columns, queries.shape[1]), "W"
-        rows = matrix_rows(rows, queries.load(), asked)
-    return MarginProblem(rows, levels, selection.pairs, shape, variable, given, stated)
-
-
-def matrix_rows(differences: ExactMatrix, queries: ExactMatrix, asked: Sequence[int]) -> ExactMatrix:
-    """z_j q' for the row z_j of `differences` and its query q, row asked[j] of `queries`; each in one row.
-
-    z'Wq = sum_ab z_a W_ab q_b is the inner product of z q' and W, row after row.
-    """
-    table, flat = queries.numerators.tolist(), list[fmpz]()
-    for row, which in zip(differences.numerators.tolist(), asked, strict=True):
-        flat.extend(entry * weight for entry in row for weight in table[which])
-    numerators = fmpz_mat(differences.rows, differences.columns * queries.columns, flat)
-    return ExactMatrix(numerators, differences.denominator * queries.denominator)
+    return MarginProblem(selection.differences, levels, selection.pairs, stated.shape, stated.variable, given, stated)
 
 
 def labelled_rows(points: ExactMatrix, labels: Sequence[fmpq]) -> ExactMatrix:
@@ -158,21 +134,6 @@ def labelled_rows(points: ExactMatrix, labels: Sequence[fmpq]) -> ExactMatrix:
 def _constraints(*others: Field[Any]) -> Listing[tuple[str, Values]]:
     """Constraints by name, each with `others`: an input and a token of it, or a point."""
     return Listing(ByKey({"point": Record(POINT, *others), "input": Record(INPUT, TOKEN, *others)}))
-
-
-class PointKind(Kind[MatrixInput]):
-    """A vector p or v, or a matrix W: a list of lists, or an array file of two extents."""
-
-    written = (Vector(), Matrix())
-
-    def read(self, node: Node, reading: Reading) -> MatrixInput:
-        content: object = node.value
-        if isinstance(content, dict) and "shape" in content:
-            shape = content["shape"].value
-            deep = isinstance(shape, list) and len(shape) > 1
-        else:
-            deep = isinstance(content, list) and len(content) > 0 and isinstance(content[0].value, list)
-        return (Matrix() if deep else Vector()).read(node, reading)
 
 
 AT_LEAST = Field("at_least", Rational(minimum=0), "1/|p| is at least this", required=False)
@@ -269,9 +230,7 @@ def read(certificate: Certificate) -> MarginStatement:
         raise asserts.node(GAP).malformed(expected, "none")
     stated, point = asserts.get(DIRECTION if near else SOLUTION), None
     if stated is not None:
-        stated.require_shape(*problem.shape, f"for {problem.variable} of that shape")
-        # In one row, a matrix row after row.
-        point = ExactMatrix.row_vector([entry for row in stated.load().to_rows() for entry in row])
+        point = read_point(stated, problem.shape, problem.variable)
     support = frozenset(read_rows(asserts[SUPPORT], problem)) if SUPPORT in asserts else None
     return MarginStatement(problem, asserts, numbers, point, listed, support)
 

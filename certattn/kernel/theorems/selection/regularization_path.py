@@ -5,7 +5,8 @@ Given tokens with scores, a loss l, a prediction head psi and radii R, let p_R b
     L(p) = (1/n) sum_i l(Y_i psi(sum_t s_it x_it)),     s_i = softmax(<k_it, p>)_t.
 
 A certificate asserts, for chosen tokens alpha and every stated radius, |p_R| = R and a lower bound of the cosine of
-the angle between p_R and the max-margin solution p_mm(alpha).
+the angle between p_R and the max-margin solution p_mm(alpha); and it may assert p_mm itself. With queries q_i, a matrix
+W with |W| of Frobenius stands in the place of p, and k_it' W q_i = <k_it q_i', W> in the place of <k_it, p>.
 
 Theorem (page of the claim). With F = n (L - L(alpha selected)), a comparator p^ with |p^| <= R and the costs m_j of
 mixing for excesses up to F(p^): if F(p^) < a = min_j m_j, then every p_R has
@@ -42,7 +43,7 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import Matrix, Vector
+from certattn.kernel.document.matrices import Matrix
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Record, Values, Variant
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -51,13 +52,17 @@ from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, least_progress, log_weight
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    LIMIT,
     LOSS,
     MULTIPLIERS,
     VALUE_DIRECTION,
+    PointKind,
     StatedTokens,
+    kkt_names,
     optimal,
     point_of,
     read_labels,
+    read_point,
     read_sections,
     read_selection,
     read_tokens,
@@ -243,8 +248,8 @@ RADIUS = Field("radius", Rational(above=0), "R > 0: p_R is any minimiser over |p
 COSINE = Field("cosine", Rational(minimum=-1), "the cosine of the angle between p_R and p_mm is at least this")
 PATH = Field("path", Listing(Record(RADIUS, COSINE)), "radii, with a bound of the cosine for each")
 _POINTS = "for every radius a point with |p| <= R and a small loss, exactly as stated"
-COMPARATORS = Field("comparators", Listing(Vector()), _POINTS)
-ASSERTS = Record(INDICES, PATH)
+COMPARATORS = Field("comparators", Listing(PointKind()), _POINTS)
+ASSERTS = Record(INDICES, LIMIT, PATH)
 WITNESS = Record(MULTIPLIERS, COMPARATORS)
 
 
@@ -300,6 +305,7 @@ class PathProblem:
     selection: Selection
     solution: MaxMargin
     path: list[StatedRadius]
+    limit: ExactMatrix | None = None
 
     @cached_property
     def mixings(self) -> dict[int, ScoreMixing | QuadraticMixing]:
@@ -318,7 +324,9 @@ def read(certificate: Certificate) -> PathProblem:
     given = read_given(values)
     selection = read_selection(given.stated, asserts)
     solution = point_of(selection, witness[MULTIPLIERS])
-    return PathProblem(given, selection, solution, _read_path(asserts, witness, selection.tokens.dimension))
+    shape, variable = given.stated.shape, given.stated.variable
+    limit = read_point(asserts[LIMIT], shape, variable) if LIMIT in asserts else None
+    return PathProblem(given, selection, solution, _read_path(asserts, witness, shape, variable), limit)
 
 
 def read_given(given: Values) -> LossInputs:
@@ -336,15 +344,14 @@ def read_given(given: Values) -> LossInputs:
     return LossInputs(stated, LOSSES[given[LOSS]], labels, kind, values)
 
 
-def _read_path(asserts: Values, witness: Values, dimension: int) -> list[StatedRadius]:
+def _read_path(asserts: Values, witness: Values, shape: tuple[int, int], variable: str) -> list[StatedRadius]:
     listed, comparators = asserts[PATH], witness[COMPARATORS]
     if len(comparators) != len(listed):
         expected = f"{counted(len(listed), 'comparator')}, one per radius"
         raise witness.node(COMPARATORS).malformed(expected, f"{len(comparators)}")
     found = []
     for values, comparator in zip(listed, comparators, strict=True):
-        comparator.require_length(dimension, "a key")
-        found.append(StatedRadius(values[RADIUS], values[COSINE], comparator.load()))
+        found.append(StatedRadius(values[RADIUS], values[COSINE], read_point(comparator, shape, variable)))
     return found
 
 
@@ -390,6 +397,8 @@ def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
 
 def obligations(problem: PathProblem) -> Iterator[Obligation]:
     yield from optimal("p_mm", lambda: problem.solution.conditions)
+    if problem.limit is not None:
+        yield Obligation("limit", problem.limit, "=", lambda: problem.solution.solution, needs=kkt_names("p_mm"))
     # What mixing costs at least: the smallest score gap, less the largest curvature.
     yield Obligation("gaps", lambda: problem.smallest_gap, ">", fmpq(0), Part.WITNESS)
     for k, stated in enumerate(problem.path):

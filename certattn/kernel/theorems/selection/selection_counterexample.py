@@ -37,11 +37,12 @@ from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_
 from certattn.kernel.theorems.selection import selection_direction
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import ENCLOSED, GRADIENT
-from certattn.kernel.theorems.selection.selection_direction import DESCENT, GIVEN, LIMIT, START, DescentProblem
+from certattn.kernel.theorems.selection.selection_direction import DESCENT, GIVEN, START, DescentProblem
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     KEY_MAP,
     KEYS,
+    LIMIT,
     PAIR_MULTIPLIERS,
     VALUE_DIRECTION,
     StatedTokens,
@@ -67,7 +68,7 @@ def smoothness_bound(stated: StatedTokens, loss: Loss) -> arb:
     """An upper bound of L_p for tokens X_i (one per row) with keys W x and scores Y_i v'x.
 
     Of keys with scores, for the simplest that give these: x = (key, score), W = [I 0] and v = (0, ..., 0, 1), all
-    labels 1.
+    labels 1; with queries, the keys are the k_it q_i'.
     """
     given, tokens = stated.given, stated.tokens
     scores = [tokens.scores_of(i) for i in range(tokens.count)]
@@ -76,10 +77,11 @@ def smoothness_bound(stated: StatedTokens, loss: Loss) -> arb:
         low, high = arb(min(gammas)), arb(max(gammas))
         curvature = curvature.max(loss.largest_curvature(low, high))
         steepest = steepest.max(loss.slope(low))
-    inputs = [Tokens(stated.rows, tokens.lengths).keys_of(i) for i in range(tokens.count)]
+    rows = tokens.keys if KEYS in given else stated.rows
+    inputs = [Tokens(rows, tokens.lengths).keys_of(i) for i in range(tokens.count)]
     if KEYS in given:
-        rows = [zip(part.to_rows(), gammas, strict=True) for part, gammas in zip(inputs, scores, strict=True)]
-        inputs = [ExactMatrix.rational([[*key, score] for key, score in pairs]) for pairs in rows]
+        scored = [zip(part.to_rows(), gammas, strict=True) for part, gammas in zip(inputs, scores, strict=True)]
+        inputs = [ExactMatrix.rational([[*key, score] for key, score in pairs]) for pairs in scored]
     direction = _square(given[VALUE_DIRECTION].load()) if VALUE_DIRECTION in given else fmpq(1)
     weights = _square(given[KEY_MAP].load()) if KEY_MAP in given else fmpq(1)
     total = arb(0)

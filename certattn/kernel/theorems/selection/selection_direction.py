@@ -9,6 +9,9 @@ A certificate asserts that descent by a stated rule from a stated p(0) (or every
 <k_i alpha_i - k_it, p> >= 1 for all t != alpha_i; and it may assert p_mm itself, bounds of 1 - cos angle(p(k), p_mm)
 at some k, and one for all k >= k0.
 
+With queries q_i, all of this is about a matrix W in the place of p, |W| of Frobenius, and k_it' W q_i = <k_it q_i', W>
+in the place of <k_it, p>.
+
 Proof: p_mm by its KKT conditions; p(K) is enclosed by K steps; a theorem whose conditions are proved at p(K) says the
 rest (Ataee Tarzanagh, Li, Zhang and Oymak 2023, theorems 1 to 3, in explicit form:
 docs/claims/selection/selection-direction.md).
@@ -18,7 +21,7 @@ docs/claims/selection/selection-direction.md).
     descent: {rule: flow}                     dp/dt = -grad L(p)
 
     start: VECTOR                             one point
-    start: {lower: VECTOR, upper: VECTOR}     every point of a box
+    start: {lower: VECTOR, upper: VECTOR}     every point of a box; matrices in the place of vectors, of W
     start: every                              every point
     start: {cone: {opening: mu, norm: R}}     every p with cos angle(p, p_mm) >= 1 - mu and |p| >= R
 """
@@ -35,7 +38,7 @@ from flint import arb, fmpq
 from certattn.kernel.decide.obligation import NoProof, Obligation, Part, Range, Relation, Shared
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.matrices import MatrixInput, Vector
+from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import (
     ByKey,
     Choice,
@@ -52,6 +55,7 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
@@ -82,12 +86,15 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
+    LIMIT,
     LOSS,
     MULTIPLIERS,
+    PointKind,
     StatedTokens,
     kkt_names,
     optimal,
     point_of,
+    read_point,
     read_sections,
     read_selection,
     read_tokens,
@@ -99,19 +106,19 @@ LENGTH = Field("step", Rational(above=0), "the length s of every step")
 _RULES = Variant("rule", {GRADIENT: Record(STEP), NORMALISED: Record(LENGTH), FLOW: Record()})
 DESCENT = Field("descent", _RULES, "the rule of descent, and its step")
 
-LOWER = Field("lower", Vector(), "the lower ends of the box")
-UPPER = Field("upper", Vector(), "the upper ends of the box")
+LOWER = Field("lower", PointKind(), "the lower ends of the box")
+UPPER = Field("upper", PointKind(), "the upper ends of the box")
 OPENING = Field("opening", Rational(minimum=0), "mu < 1: the cosine of the angle with p_mm is at least 1 - mu")
 NORM = Field("norm", Rational(above=0), "R: the least norm")
 CONE_FIELD = Field(CONE, Record(OPENING, NORM), "the cone around p_mm")
 
 
 class Starts(Kind[MatrixInput | Values | None]):
-    """A vector, a box, a cone, or the word `every`, which is None."""
+    """A point, a box, a cone, or the word `every`, which is None."""
 
     _box = Record(LOWER, UPPER)
     _cone = Record(CONE_FIELD)
-    written = (Vector(), _box, _cone, Choice((EVERY,)))
+    written = (PointKind(), _box, _cone, Choice((EVERY,)))
 
     def read(self, node: Node, reading: Reading) -> MatrixInput | Values | None:
         if node.value == EVERY:
@@ -121,13 +128,12 @@ class Starts(Kind[MatrixInput | Values | None]):
         for form in (self._box, self._cone):
             if isinstance(node.value, dict) and any(key in node.value for key in form.fields):
                 return form.read(node, reading)
-        return Vector().read(node, reading)
+        return PointKind().read(node, reading)
 
 
 START = Field("start", Starts(), "p(0), or a box or a cone of all p(0), or every")
 GIVEN = scored_token_forms(LOSS, DESCENT, START)
 
-LIMIT = Field("limit", Vector(), "p_mm, exactly", required=False)
 ANGLE_STEP = Field("step", Count(0), "a step k")
 ANGLE_TIME = Field("time", Rational(minimum=0), "a time of the flow")
 AT_MOST = Field("at_most", Rational(minimum=0), "bound of 1 - cos angle(p(k), p_mm)")
@@ -165,6 +171,7 @@ class DescentProblem:
     rule: Rule
     start: Start
     solution: MaxMargin
+    limit: ExactMatrix | None
     asserts: Values
     angles: list[StatedAngle]
     steps: int
@@ -202,7 +209,7 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     stated = read_tokens(given)
     selection = read_selection(stated, asserts)
     rule = read_rule(given[DESCENT], selection.tokens.count)
-    start = read_start(given[START], selection.tokens.dimension)
+    start = read_start(given[START], stated)
     angles = []
     for form, values in asserts.items(ANGLES):
         if (form == "step") is not rule.discrete:
@@ -210,12 +217,13 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
             raise values.at.malformed(expected, f"a {form}")
         at = fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME]
         angles.append(StatedAngle(at, values[AT_MOST]))
-    if LIMIT in asserts:
-        asserts[LIMIT].require_length(selection.tokens.dimension, "a key")
+    limit = read_point(asserts[LIMIT], stated.shape, stated.variable) if LIMIT in asserts else None
     solution, (name, values) = point_of(selection, witness[MULTIPLIERS]), witness[APPLIED]
     theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
     parameters = theorem.read(values, start, selection, rule)
-    return DescentProblem(stated, selection, loss, rule, start, solution, asserts, angles, steps, theorem, parameters)
+    return DescentProblem(
+        stated, selection, loss, rule, start, solution, limit, asserts, angles, steps, theorem, parameters
+    )
 
 
 def read_rule(stated: tuple[str, Values], inputs: int) -> Rule:
@@ -224,22 +232,19 @@ def read_rule(stated: tuple[str, Values], inputs: int) -> Rule:
     return Rule(kind, None if kind == FLOW else values[STEP], inputs)
 
 
-def read_start(stated: MatrixInput | Values | None, dimension: int) -> Start:
-    """The start, of the dimension of the keys. Raises MalformedError."""
+def read_start(stated: MatrixInput | Values | None, tokens: StatedTokens) -> Start:
+    """The start, of the shape of p or W. Raises MalformedError."""
     if stated is None:
         return Start()
     if isinstance(stated, MatrixInput):
-        stated.require_length(dimension, "a key")
-        return Start((stated.load(),) * 2)
+        return Start((read_point(stated, tokens.shape, tokens.variable),) * 2)
     if CONE_FIELD in stated:
         cone = stated[CONE_FIELD]
         if cone[OPENING] >= 1:
             expected = "an opening mu < 1, where the cosine is at least 1 - mu"
             raise cone.node(OPENING).malformed(expected, describe(cone[OPENING]))
         return Start(cone=Cone(cone[OPENING], cone[NORM]))
-    for end in (stated[LOWER], stated[UPPER]):
-        end.require_length(dimension, "a key")
-    lower, upper = stated[LOWER].load(), stated[UPPER].load()
+    lower, upper = (read_point(stated[end], tokens.shape, tokens.variable) for end in (LOWER, UPPER))
     for axis, (low, high) in enumerate(zip(lower.row(0), upper.row(0), strict=True)):
         if low > high:
             raise stated.at.malformed("lower <= upper in every coordinate", f"coordinate {axis} turned round")
@@ -285,8 +290,8 @@ def obligations(problem: DescentProblem) -> Iterator[Obligation | NoProof]:
     """The conditions of the max-margin point first: everything else rests on them."""
     needs, asserts = kkt_names("p_mm"), problem.asserts
     yield from optimal("p_mm", lambda: problem.solution.conditions)
-    if LIMIT in asserts:
-        yield Obligation("limit", asserts[LIMIT].load(), "=", lambda: problem.solution.solution, needs=needs)
+    if problem.limit is not None:
+        yield Obligation("limit", problem.limit, "=", lambda: problem.solution.solution, needs=needs)
     reason = unfit(problem)
     if reason is not None:
         yield NoProof(problem.theorem.name, reason)

@@ -33,7 +33,7 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens
+from certattn.kernel.mathematics.token_selection import Pair, Selection, Tokens, matrix_rows
 from certattn.kernel.theorems.selection.mathematics.margin_points import Conditions, MaxMargin, hard_margin
 
 
@@ -60,6 +60,8 @@ class OneOrEach(Kind[MatrixInput | list[MatrixInput]]):
 
 KEYS = Field("keys", OneOrEach(Matrix()), "the keys of each input, one per row")
 TOKENS = Field("tokens", OneOrEach(Matrix()), "the tokens of each input, one per row")
+_PER_INPUT = "one query for all inputs, or one per input, a row each: W stands in the place of p then"
+QUERIES = Field("queries", Matrix(), _PER_INPUT, required=False)
 LENGTHS = Field("lengths", Listing(Count(1)), "tokens of each input of one matrix; one input if left out", False)
 _SCORES = "the scores of the tokens, a vector for each input, or one for all of them"
 SCORES = Field("scores", OneOrEach(Vector()), _SCORES)
@@ -73,32 +75,45 @@ LOSS = Field("loss", Choice(("linear", "logistic", "exponential")), "the loss of
 
 def token_forms(*others: Field[Any]) -> ByKey:
     """The record of keys alone, in two forms, and `others`."""
-    return ByKey({"keys": Record(KEYS, LENGTHS, *others), "tokens": Record(TOKENS, LENGTHS, KEY_MAP, *others)})
+    return ByKey({"keys": Record(KEYS, LENGTHS, QUERIES, *others), "tokens": Record(TOKENS, LENGTHS, KEY_MAP, *others)})
 
 
 def scored_token_forms(*others: Field[Any]) -> ByKey:
     """The record of keys with scores, in two forms, and `others`."""
     tokens = (TOKENS, LENGTHS, KEY_MAP, VALUE_DIRECTION, LABELS)
-    return ByKey({"keys": Record(KEYS, LENGTHS, SCORES, *others), "tokens": Record(*tokens, *others)})
+    return ByKey({"keys": Record(KEYS, LENGTHS, QUERIES, SCORES, *others), "tokens": Record(*tokens, *others)})
 
 
 @dataclass(frozen=True)
 class StatedTokens:
     """Inputs of tokens, with checked shapes: as `given` states them, and as keys with scores.
 
-    `rows` are the keys or the tokens x, as they are stated.
+    `rows` are the keys or the tokens x, as they are stated. With queries q_i, the keys of `tokens` are the k_it q_i',
+    each in one row: then <k_it q_i', W> = k_it' W q_i, and what is proved of p is proved of W.
     """
 
     given: Values
     rows: ExactMatrix
     tokens: Tokens
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of p, as a row, or of W."""
+        columns = self.rows.columns
+        return (columns, self.given[QUERIES].shape[1]) if QUERIES in self.given else (1, self.tokens.dimension)
+
+    @property
+    def variable(self) -> str:
+        """The letter of what is trained."""
+        return "W" if QUERIES in self.given else "p"
+
 
 def read_tokens(given: Values) -> StatedTokens:
     """The inputs in a record of `token_forms` or `scored_token_forms`. Raises MalformedError."""
     rows, lengths = _stacked(given)
     if KEYS in given:
-        return StatedTokens(given, rows, Tokens(rows, lengths, _scores(given, lengths) if SCORES in given else None))
+        keys = _with_queries(given[QUERIES], rows, lengths) if QUERIES in given else rows
+        return StatedTokens(given, rows, Tokens(keys, lengths, _scores(given, lengths) if SCORES in given else None))
     keys, scores = rows, None
     if KEY_MAP in given:
         given[KEY_MAP].require_shape(None, rows.columns, "for tokens of that dimension")
@@ -166,6 +181,16 @@ def _stacked(given: Values) -> tuple[ExactMatrix, tuple[int, ...]]:
     return stated.load(), tuple(lengths)
 
 
+def _with_queries(stated: MatrixInput, keys: ExactMatrix, lengths: Sequence[int]) -> ExactMatrix:
+    """The k_it q_i', each in one row."""
+    count, size = len(lengths), stated.shape[0]
+    if size not in (1, count):
+        each = f", or {counted(count, 'query')}, one per input" if count > 1 else ""
+        raise stated.node.malformed(f"1 query for all inputs{each}", counted(size, "query"))
+    asked = [i if size > 1 else 0 for i, length in enumerate(lengths) for _ in range(length)]
+    return matrix_rows(keys, stated.load(), asked)
+
+
 def _scores(given: Values, lengths: Sequence[int]) -> tuple[fmpq, ...]:
     stated, total = given[SCORES], sum(lengths)
     parts = stated if isinstance(stated, list) else [stated]
@@ -189,6 +214,33 @@ def read_sections(
         raise certificate.asserts.malformed(f"a witness with {hint}", "no witness")
     whole = found if isinstance(found, Values) else found[1]
     return whole, stated, witness.read(certificate.witness, certificate.reading)
+
+
+# -- points of the space of p, or of W
+
+
+class PointKind(Kind[MatrixInput]):
+    """A vector p or v, or a matrix W: a list of lists, or an array file of two extents."""
+
+    written = (Vector(), Matrix())
+
+    def read(self, node: Node, reading: Reading) -> MatrixInput:
+        content: object = node.value
+        if isinstance(content, dict) and "shape" in content:
+            shape = content["shape"].value
+            deep = isinstance(shape, list) and len(shape) > 1
+        else:
+            deep = isinstance(content, list) and len(content) > 0 and isinstance(content[0].value, list)
+        return (Matrix() if deep else Vector()).read(node, reading)
+
+
+LIMIT = Field("limit", PointKind(), "the max-margin point, exactly", required=False)
+
+
+def read_point(stated: MatrixInput, shape: tuple[int, int], variable: str) -> ExactMatrix:
+    """A point in one row, a matrix row after row. Raises MalformedError for another shape."""
+    stated.require_shape(*shape, f"for {variable} of that shape")
+    return ExactMatrix.row_vector([entry for row in stated.load().to_rows() for entry in row])
 
 
 # -- a max-margin point

@@ -1,6 +1,7 @@
 """Theorem `token-optimality`: which tokens are the best ones, and which selections attention can settle on.
 
-Given tokens with scores gamma_it, stated or as Y_i v'x_it. A certificate asserts one or more of
+Given tokens with scores gamma_it, stated or as Y_i v'x_it; with queries q_i, p is a matrix W, and the keys are the
+k_it q_i'. A certificate asserts one or more of
 
     optimal              of every input, all tokens of the largest score
     locally_optimal      selections alpha all of whose neighbours have smaller scores

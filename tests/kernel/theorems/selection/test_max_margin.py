@@ -17,9 +17,10 @@ from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Outcome, Proof, Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.token_selection import matrix_rows
 from certattn.kernel.theorems.selection import max_margin
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
-from certattn.kernel.theorems.selection.max_margin import MarginDistance, matrix_rows
+from certattn.kernel.theorems.selection.max_margin import MarginDistance
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 

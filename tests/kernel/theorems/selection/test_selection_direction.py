@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+import yaml
 from corpus import Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, always, believed, noticed
@@ -89,3 +92,23 @@ REJECTS = [case for case in CASES if case.verdict is Verdict.REJECTED][::7]
 def test_what_is_not_proved_is_not_found(case, tmp_path: Path) -> None:
     """A rejected report does not say which theorem leads to the limit."""
     assert check(case.text, tmp_path).findings == ()
+
+
+def test_the_stated_angle_of_a_matrix_is_that_of_descent_on_it() -> None:
+    """W(k+1) = W(k) - eta grad L(W(k)) in doubles, with s_i the softmax of K_i W q_i, from the definition."""
+    text = direction_cases.MATRIX.text
+    given = yaml.safe_load(text)["given"]
+    inputs = [np.array(part, dtype=float) for part in given["keys"]]
+    scores = [np.array([float(Fraction(x)) for x in part]) for part in given["scores"]]
+    queries = [np.array([float(Fraction(x)) for x in row]) for row in given["queries"]]
+    W, limit = np.zeros((2, 2)), np.array([[-1 / 2, 1], [4 / 5, 2 / 5]])
+    for _ in range(100):
+        gradient = np.zeros_like(W)
+        for K, gamma, q in zip(inputs, scores, queries, strict=True):
+            s = np.exp(K @ W @ q)
+            s /= s.sum()
+            slope = -1 / (1 + np.exp(s @ gamma))
+            gradient += slope * np.outer(K.T @ (s * (gamma - s @ gamma)), q) / len(inputs)
+        W -= gradient
+    found = 1 - np.sum(W * limit) / (np.linalg.norm(W) * np.linalg.norm(limit))
+    assert 0.1292 < found <= 0.1293

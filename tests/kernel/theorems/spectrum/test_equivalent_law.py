@@ -53,7 +53,7 @@ def test_many_points_are_counted(tmp_path: Path) -> None:
     text = f"certattn: 1\nclaim: equivalent-law\ngiven: {{beta: 1, lambda: 1}}\nasserts: {{cdf: [{points}]}}\n"
     report = check(text, tmp_path)
     assert report.verdict is ACCEPT
-    assert "mu([0, 5]) = 1 up to 1; 4 more values of mu([0, x]) are as stated." in report.statement
+    assert "mu([0, 5]) = 1 up to 1; 4 more values of mu([0, x]) are as stated (sha256 " in report.statement
     # Where all are shown there are no more.
     shown = check(text.replace(points, points[: points.index(", {at: 6")]), tmp_path).statement
     assert shown.endswith("mu([0, 5]) = 1 up to 1.")
