@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
@@ -24,6 +23,7 @@ from certattn.kernel.theorems.selection.mathematics.local_convergence import (
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.balanced_multipliers import minimiser
 
 # Parts of delta_t Xi that are tried for lambda_t.
 _FRACTIONS = tuple(
@@ -35,7 +35,6 @@ _DIGITS = 8
 _ROUNDS = 60
 _LEAST_PROGRESS = fmpq(1, 100)
 _LARGEST_CONTRACTION = fmpq(98, 100)
-_FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> Exac
     _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
     axes = axes[sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
     if len(axes):
-        inside = _minimiser(rows @ axes.T, gains, axes @ point)
+        inside, _ = minimiser(rows @ axes.T, gains, axes @ point)
         point = axes.T @ inside + point - axes.T @ (axes @ point)
     return ExactMatrix.row_vector([_rounded(x) for x in point])
 
@@ -173,28 +172,3 @@ def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> Exac
 def _rounded(x: float) -> fmpq:
     value = round_down(fmpq(*abs(x).as_integer_ratio()), 2 * _DIGITS)
     return -value if x < 0 else value
-
-
-def _minimiser(rows: np.ndarray[Any, Any], logs: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Newton's method with halved steps for log sum e^{log_j - <z_j, y>}; stopped where there is no minimum nearby."""
-    for _ in range(100):
-        value, weights = _log_sum(logs - rows @ y)
-        gradient = -rows.T @ weights
-        hessian = rows.T @ (rows * weights[:, None]) - np.outer(gradient, gradient)
-        step = np.linalg.lstsq(hessian + 1e-13 * np.eye(len(y)), -gradient, rcond=None)[0]
-        decrease, length = float(-gradient @ step), 1.0
-        if decrease < 1e-26:
-            break
-        while _log_sum(logs - rows @ (y + length * step))[0] > value - length * decrease / 4 and length > 1e-12:
-            length /= 2
-        y = y + length * step
-        if float(np.linalg.norm(y)) > _FAR:
-            break
-    return y
-
-
-def _log_sum(exponents: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
-    largest = float(exponents.max())
-    powers = np.exp(exponents - largest)
-    total = float(powers.sum())
-    return largest + float(np.log(total)), powers / total

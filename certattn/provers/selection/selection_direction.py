@@ -47,6 +47,7 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, 
 from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_one_of
 from certattn.provers.output import Draft, require_proved, texts
 from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.balanced_multipliers import balanced
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.selection_angles import StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
@@ -216,7 +217,8 @@ def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[
         yield k, here
 
 
-def max_margin_point(selection: Selection) -> MaxMargin:
+def max_margin_point(selection: Selection, loss: Loss) -> MaxMargin:
+    """p_mm with multipliers for which w is largest. Raises NotProvedError where the tokens cannot be separated."""
     try:
         multipliers = max_margin_multipliers(selection.differences)
     except NotSeparableError as error:
@@ -226,7 +228,9 @@ def max_margin_point(selection: Selection) -> MaxMargin:
             f"the chosen tokens ({shown}) cannot be separated from the others: some positive multiples of "
             f"k_ia - k_it sum to 0, for the pairs (i, t) = {pairs}; expected other indices"
         ) from None
-    return hard_margin(selection.differences, multipliers)
+    solution = hard_margin(selection.differences, multipliers)
+    gains = {j: float(gain) for j, gain in SelectionConstants(selection, loss, solution).gains.items()}
+    return balanced(selection, solution, gains)
 
 
 # -- the theorem and the step at which it applies
@@ -349,7 +353,7 @@ class Search:
     def run(self, indices: tuple[int, ...]) -> Run:
         """The run of these tokens. Raises NotProvedError where they cannot be separated."""
         selection = read_indices(self.setting, indices)
-        return Run(self.setting, selection, max_margin_point(selection))
+        return Run(self.setting, selection, max_margin_point(selection, self.setting.loss))
 
 
 # -- what is stated
