@@ -176,11 +176,13 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     Omega, E, chi = (_number(theorem.get(name, default)) for name, default in
                      (("inflation", "1"), ("setback", "0"), ("progress", "0")))  # fmt: skip
     move, near = _number(theorem.get("move", "0")), _fraction(theorem.get("near", "0"))
+    aside = _number(theorem.get("sideways", "0"))
     found: dict[str, Condition] = {}
     if k.B:
         found["fractions.above"] = (min(fractions.values()), ">", mpf(0))
         found["fractions.below"] = (max(fractions.values()), "<", mpf(1))
         found["inflation"] = (Omega, ">", mpf(1))
+        found["sideways"] = (aside, ">=", mpf(0))
     found["setback"], found["near"] = (E, ">=", mpf(0)), (_number(near), ">=", mpf(0))
     if k.data.rule != "flow":
         found["move.range"] = (move, ">", mpf(0))
@@ -200,7 +202,8 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     width = mp.sqrt(y0**2 + 2 * K + squares)
     lam = {t: fractions[t] * k.delta[t] * k.Xi for t in k.B}
     first = {
-        t: mp.exp(-k.delta[t] * x0 - tilt[t] + k.zeta[t] * width + k.zeta[t] ** 2 * kappa / (2 * lam[t])) for t in k.B
+        t: mp.exp(-k.delta[t] * x0 - tilt[t] + k.zeta[t] * (width + aside) + k.zeta[t] ** 2 * kappa / (2 * lam[t]))
+        for t in k.B
     }
     r = {t: Omega * first[t] for t in k.B}
     k.lemma_3(P0, r)
@@ -213,7 +216,7 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     fade = {t: _lambda(k.delta[t] * k.Xi - lam[t], move) for t in k.B}
     found["progress"] = (chi, "<=", k.chi(move))
     if k.B:
-        S = max(k.zeta[t] for t in k.B) * Es
+        S = max(k.zeta[t] for t in k.B) * max(Es - aside, mpf(0))
         for t in k.B:
             beta = max(k.delta[s] * k.b[t] + k.zeta[s] * k.zeta[t] for s in k.B)
             S += k.kappa[t] * beta * first[t] * fade[t]

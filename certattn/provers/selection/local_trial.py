@@ -19,6 +19,7 @@ from certattn.kernel.theorems.selection.mathematics.local_convergence import (
     LocalConvergence,
     LocalTrial,
     NearbyWeights,
+    decaying_sum,
     longest_move,
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
@@ -55,7 +56,7 @@ def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> L
     if isinstance(trial, Failure):
         return trial
     for round_ in range(_ROUNDS):
-        proof = LocalConvergence(constants, rule, start, trial)
+        trial, proof = _allowed(trial, constants, rule, start)
         failure = _out_of_reach(proof)
         if failure is not None:
             return failure
@@ -63,12 +64,23 @@ def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> L
             return trial
         if round_ % 4 == 0:
             trial = replace(trial, fractions=_best_fractions(proof))
-            proof = LocalConvergence(constants, rule, start, trial)
+            trial, proof = _allowed(trial, constants, rule, start)
             failure = _out_of_reach(proof)
             if failure is not None:
                 return failure
         trial = _adjusted(proof)
     return Failure("its conditions together: the numbers do not settle")
+
+
+def _allowed(
+    trial: LocalTrial, constants: SelectionConstants, rule: Rule, start: list[arb]
+) -> tuple[LocalTrial, LocalConvergence]:
+    """The trial, with all of the sideways drift allowed for; and what follows of it."""
+    proof = LocalConvergence(constants, rule, start, trial)
+    if constants.bad and proof.spread_total.is_finite() and (proof.spread_total <= trial.sideways) is not True:
+        trial = replace(trial, sideways=_up(proof.spread_total))
+        proof = LocalConvergence(constants, rule, start, trial)
+    return trial, proof
 
 
 def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
@@ -123,16 +135,20 @@ def _up(value: arb) -> fmpq:
 
 
 def _best_fractions(proof: LocalConvergence) -> dict[int, fmpq]:
-    """For each bad token the fraction for which r~_t Lambda_t is least."""
-    best: dict[int, tuple[arb, fmpq]] = {}
-    for fraction in _FRACTIONS:
-        trial = replace(proof.trial, fractions=dict.fromkeys(proof.constants.bad, fraction))
-        tried = LocalConvergence(proof.constants, proof.rule, proof.start, trial)
-        for t in proof.constants.bad:
-            value = (tried.first_reaches[t] * tried.fades[t]).mid()
-            if t not in best or value < best[t][0]:
-                best[t] = (value, fraction)
-    return {t: fraction for t, (_, fraction) in best.items()}
+    """For each bad token the fraction for which r~_t Lambda_t is about least."""
+    k, move = proof.constants, float(proof.trial.move)
+    # kappa / 2, of which r~_t has the exponential of zeta_t^2 kappa / (2 lambda_t).
+    half = float(proof.growth * k.margin) / 4
+    best = {}
+    for t in k.bad:
+        most, width = float(k.slacks[t] * k.margin), float(k.widths[t])
+        sizes = {}
+        for fraction in _FRACTIONS:
+            part = float(fraction.p) / float(fraction.q)
+            fade = decaying_sum(arb((1 - part) * most), arb(move))
+            sizes[fraction] = width**2 * half / (part * most) + float(fade.log())
+        best[t] = min(sizes, key=sizes.__getitem__)
+    return best
 
 
 def stated(trial: LocalTrial) -> dict[str, Plain]:
@@ -145,6 +161,8 @@ def stated(trial: LocalTrial) -> dict[str, Plain]:
         found["fractions"] = [format_rational(trial.fractions[t]) for t in sorted(trial.fractions)]
         found["inflation"] = format_rational(trial.inflation)
         found["setback"] = format_rational(trial.setback)
+        if trial.sideways > 0:
+            found["sideways"] = format_rational(trial.sideways)
     if trial.move > 0:
         found["move"] = format_rational(trial.move)
     return found

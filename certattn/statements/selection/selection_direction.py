@@ -58,6 +58,7 @@ CONDITIONS = {
     "local.fractions.above": "the smallest fraction lambda_t / (delta_t Xi)",
     "local.fractions.below": "the largest fraction lambda_t / (delta_t Xi)",
     "local.inflation": "the inflation Omega",
+    "local.sideways": "the sideways drift that is allowed for beforehand",
     "local.setback": "the setback E_u",
     "local.near": "the slack up to which good tokens count with the neighbours",
     "local.move.range": "the bound Delta of a step's move",

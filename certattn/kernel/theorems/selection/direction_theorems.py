@@ -236,6 +236,8 @@ _BAD = "lambda_t / (delta_t Xi), below 1, of every token that scores no less tha
 FRACTIONS = Field("fractions", Listing(Rational(above=0)), _BAD, required=False)
 INFLATION = Field("inflation", Rational(above=1), "Omega > 1, where there are such tokens", required=False)
 SETBACK = Field("setback", Rational(minimum=0), "E_u >= 0; 0 if left out", required=False)
+_SIDEWAYS = "so much of the sideways drift E_s is allowed for in the reaches of bad tokens; 0 if left out"
+SIDEWAYS = Field("sideways", Rational(minimum=0), _SIDEWAYS, required=False)
 PROGRESS = Field("progress", Rational(above=0), "chi, at most that of Lemma 4")
 MOVE = Field("move", Rational(above=0), "a bound of how far one step moves; none for the flow", required=False)
 NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this count as neighbours; 0 if left out", False)
@@ -265,8 +267,8 @@ def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) 
         given = "move, a bound of how far one step moves" if rule.discrete else "no move, as the flow has no steps"
         return f"it takes {given}"
     shares, inflation = dict(zip(bad, fractions, strict=True)), values.get(INFLATION) or fmpq(1)
-    setback, move, near = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR))
-    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near)
+    setback, move, near, sideways = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR, SIDEWAYS))
+    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near, sideways)
 
 
 def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
@@ -280,6 +282,7 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
             ("fractions.above", min(trial.fractions.values()), ">", _ZERO),
             ("fractions.below", max(trial.fractions.values()), "<", fmpq(1)),
             ("inflation", trial.inflation, ">", fmpq(1)),
+            ("sideways", trial.sideways, ">=", _ZERO),
             *signs,
         ]
         bounds += [
@@ -308,7 +311,7 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
 
 
 _STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
-_TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
+_TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR, SIDEWAYS)
 _STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
 GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), lambda *_: None, _apply_global)
 EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)

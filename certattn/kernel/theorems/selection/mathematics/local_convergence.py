@@ -189,7 +189,8 @@ class LocalTrial:
 
     `reference` is any vector: its part across u is q. lambda_t = `fractions[t]` delta_t Xi for a bad token t,
     0 < fraction < 1. `inflation` is Omega, `setback` E_u, `progress` chi and `move` the bound of a step's move.
-    Good tokens of slack at most `near` are counted with the neighbours.
+    Good tokens of slack at most `near` are counted with the neighbours; so much of the sideways drift E_s as `sideways`
+    is allowed for in the reaches beforehand.
     """
 
     reference: ExactMatrix
@@ -199,19 +200,20 @@ class LocalTrial:
     progress: fmpq
     move: fmpq
     near: fmpq
+    sideways: fmpq = fmpq(0)
 
 
 class LocalConvergence:
     """Theorem D from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points.
 
-    Attributes: `level` is P_0; `first_reaches` are the r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t B
-    + zeta_t^2 kappa / (2 lambda_t)) and `fades` the Lambda_t = Lambda(delta_t Xi - lambda_t); `near` is Lemma 3 with
+    Attributes: `level` is P_0; `first_reaches` are the r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t (B + s)
+    + zeta_t^2 kappa / (2 lambda_t)), s = `sideways`, and `fades` the Lambda_t = Lambda(delta_t Xi - lambda_t); `near` is Lemma 3 with
     the bounds that hold along the whole run, P_0 and r_t = Omega r~_t.
     What conditions ask: `longest_move` is what the trial's move has to bound, `proved_progress` the chi of Lemma 4,
-    which its progress must not exceed; `contraction` is S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t with
-    beta_t = max_s (delta_s b_t + zeta_s zeta_t), and `drift` the sum of kappa_t b_t r_t Lambda_t that E_u has to bound.
+    which its progress must not exceed; `contraction` is S = zeta_bad (E_s - s)^+ + sum of kappa_t beta_t r~_t Lambda_t
+    with beta_t = max_j (delta_j b_t + zeta_j zeta_t) and E_s = d Lambda(q_P) = `spread_total`, and `drift` the sum of kappa_t b_t r_t Lambda_t that E_u has to bound.
     What follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k, with C = |q| + E the `lateral` part,
-    E = E_s + sum of kappa_t zeta_t r_t Lambda_t, E_s = d Lambda(q_P), `growth` G = 2 kappa / Xi, and `square`
+    E = E_s + sum of kappa_t zeta_t r_t Lambda_t, `growth` G = 2 kappa / Xi, and `square`
     A = B^2 - 2 kappa (x_0 - E_u) / Xi.
     """
 
@@ -248,7 +250,7 @@ class LocalConvergence:
         exponents = {t: trial.fractions[t] * slacks[t] * k.margin for t in k.bad}
         self.first_reaches = {}
         for t, exponent in exponents.items():
-            lateral = widths[t] * width + widths[t] ** 2 * excess / (2 * exponent)
+            lateral = widths[t] * (width + trial.sideways) + widths[t] ** 2 * excess / (2 * exponent)
             self.first_reaches[t] = (-slacks[t] * distance - tilts[t] + lateral).exp()
         rates = {t: (1 - trial.fractions[t]) * slacks[t] * k.margin for t in k.bad}
         self.fades = {t: decaying_sum(rate, move) for t, rate in rates.items()}
@@ -257,9 +259,10 @@ class LocalConvergence:
         # The sides of the conditions.
         self.longest_move = longest_move(rule, near)
         self.proved_progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
-        spread_total = near.spread * decaying_sum(self.rate, move)
+        self.spread_total = spread_total = near.spread * decaying_sum(self.rate, move)
+        beyond = (spread_total - trial.sideways).max(arb(0))
         # zeta_bad is the largest zeta_t, 0 without any bad token.
-        self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * spread_total
+        self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * beyond
         for t, reach in self.first_reaches.items():
             beta = largest(slacks[s] * k.heights[t] + widths[s] * widths[t] for s in k.bad)
             self.contraction += near.kappas[t] * beta * reach * self.fades[t]
