@@ -6,14 +6,11 @@ enlarged, until all hold. Everything is computed by the kernel's own formulas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.selection.mathematics.local_convergence import (
     LocalConvergence,
@@ -24,7 +21,7 @@ from certattn.kernel.theorems.selection.mathematics.local_convergence import (
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.provers.selection.balanced_multipliers import minimiser
+from certattn.provers.selection.reference_point import reference_point
 
 # Parts of delta_t Xi that are tried for lambda_t.
 _FRACTIONS = tuple(
@@ -84,10 +81,9 @@ def _allowed(
 
 
 def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
-    reference = reference_point(constants, start)
-    blank = LocalTrial(
-        reference, dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(101, 100), fmpq(0), fmpq(1, 2), fmpq(1), fmpq(0)
-    )
+    reference = reference_point(constants, start).point
+    fractions, none = dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(0)
+    blank = LocalTrial(reference, fractions, fmpq(101, 100), none, fmpq(1, 2), fmpq(1), none, none)
     proof = LocalConvergence(constants, rule, start, blank)
     if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
         return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
@@ -166,27 +162,3 @@ def stated(trial: LocalTrial) -> dict[str, Plain]:
     if trial.move > 0:
         found["move"] = format_rational(trial.move)
     return found
-
-
-# -- the reference point
-
-
-def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> ExactMatrix:
-    """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
-    neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
-    unit = np.array([float(entry) for entry in constants.direction])
-    rows = np.array([[float(entry.p) / float(entry.q) for entry in constants.across.row(j)] for j in neighbours])
-    gains = np.log([float(constants.gains[j]) for j in neighbours])
-    point = np.array([float(entry) for entry in start])
-    point = point - (point @ unit) * unit
-    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
-    axes = axes[sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
-    if len(axes):
-        inside, _ = minimiser(rows @ axes.T, gains, axes @ point)
-        point = axes.T @ inside + point - axes.T @ (axes @ point)
-    return ExactMatrix.row_vector([_rounded(x) for x in point])
-
-
-def _rounded(x: float) -> fmpq:
-    value = round_down(fmpq(*abs(x).as_integer_ratio()), 2 * _DIGITS)
-    return -value if x < 0 else value

@@ -23,12 +23,14 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     EVERY_START,
     GLOBAL,
     LOCAL,
+    TUBE,
     DescentTheorem,
     Situation,
 )
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Cone
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.selection import tube_trial
 from certattn.provers.selection.local_trial import Failure, find_trial, locally_optimal_by, stated
 from certattn.statements.digits import show
 from certattn.statements.selection.selection_direction import CONDITIONS
@@ -91,10 +93,22 @@ def _local(situation: Situation) -> dict[str, Plain] | None:
     return stated(trial) if _holds(LOCAL, situation, trial) else None
 
 
+def _tube(situation: Situation) -> dict[str, Plain] | None:
+    constants = situation.constants
+    slack = locally_optimal_by(constants)
+    if situation.point is None or (slack is not None and slack <= 0):
+        return None
+    if not all(entry.is_finite() for entry in situation.point):
+        return None
+    trial = tube_trial.find_tube(constants, situation.rule, situation.point)
+    return tube_trial.stated(trial) if trial is not None and _holds(TUBE, situation, trial) else None
+
+
 # In the order in which they are tried.
 CANDIDATES: Mapping[str, Callable[[Situation], dict[str, Plain] | None]] = {
     GLOBAL.name: _global,
     EVERY_START.name: _every_start,
+    TUBE.name: _tube,
     LOCAL.name: _local,
 }
 
@@ -125,7 +139,9 @@ def applicable(situation: Situation, theorem: str | None) -> Choice | None:
 
 # Their rates are poor: taken where the walk ends and nothing else applies.
 WEAK = (EVERY_START.name,)
-THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL)}
+THEOREM_RULES: Mapping[str, tuple[str, ...]] = {
+    theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL, TUBE)
+}
 
 
 def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, steps: int) -> str:
