@@ -40,17 +40,22 @@ def find_tube(constants: SelectionConstants, rule: Rule, start: list[arb]) -> Tu
         if found is not None:
             return found
         trial = replace(trial, radius=round_up(trial.radius * _GROWTH, _DIGITS))
-        if trial.radius > _LARGEST_RADIUS:
+        # What is asked of the weights is harder to fulfil in a wider tube.
+        if trial.radius > _LARGEST_RADIUS or not _possible(TubeConvergence(constants, rule, start, trial)):
             break
     return None
+
+
+def _possible(proof: TubeConvergence) -> bool:
+    near = proof.near
+    return all(sign is True for sign in (near.smallest_factor > 0, near.forward > 0, proof.progress > 0))
 
 
 def _with_aside(constants: SelectionConstants, rule: Rule, start: list[arb], trial: TubeTrial) -> TubeTrial | None:
     """With what v needs; None where something fails whatever that is."""
     for _ in range(_ROUNDS):
         proof = TubeConvergence(constants, rule, start, trial)
-        possible = [proof.near.smallest_factor > 0, proof.near.forward > 0, proof.progress > 0, proof.push < proof.hold]
-        if not all(condition is True for condition in possible) or not proof.outside.is_finite():
+        if not _possible(proof) or (proof.push < proof.hold) is not True or not proof.outside.is_finite():
             return None
         if (proof.outside < trial.aside) is True:
             return trial
