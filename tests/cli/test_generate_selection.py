@@ -83,7 +83,7 @@ def test_bounds_that_say_nothing_are_named(certattn_run: Run, folder: Path) -> N
     text = "tokens: [[[5/2, 1, 1/4], [1, 9/4, -3/2]], [[-3/4, -3/4, 3/2], [3/4, 1, 0]], [[3/2, -11/4, 3/4]]]\n"
     text += "v: [-5/4, 11/4, 0]\nW: [[-1, 1/2, 2]]\nloss: exponential\n"
     (folder / "late.yaml").write_text(text + "descent: {rule: gradient, step: 1/10}\nstart: [3]\n")
-    command = ("generate", "selection-direction", "late.yaml", "--angle", "1000000000000", "-o")
+    command = ("generate", "selection-direction", "late.yaml", "--angle", "1000000000000", "--steps", "50", "-o")
     done = certattn_run(*command, "made.yaml")
     assert done.status == 0, done.err
     assert "left out --angle 1000000000000" in done.out

@@ -163,7 +163,8 @@ def conditions(tree: Any, point: list[mpf] | None = None) -> dict[str, Condition
         if theorem["name"] == "cone":
             return {**first, **_cone(data, tree["given"]["start"]["cone"], _number(theorem["slope"]))}
         assert point is not None
-        return {**first, **_local(data, theorem, point)}
+        found = _tube if theorem["name"] == "tube" else _local
+        return {**first, **found(data, theorem, point)}
 
 
 def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
@@ -176,11 +177,13 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     Omega, E, chi = (_number(theorem.get(name, default)) for name, default in
                      (("inflation", "1"), ("setback", "0"), ("progress", "0")))  # fmt: skip
     move, near = _number(theorem.get("move", "0")), _fraction(theorem.get("near", "0"))
+    aside = _number(theorem.get("sideways", "0"))
     found: dict[str, Condition] = {}
     if k.B:
         found["fractions.above"] = (min(fractions.values()), ">", mpf(0))
         found["fractions.below"] = (max(fractions.values()), "<", mpf(1))
         found["inflation"] = (Omega, ">", mpf(1))
+        found["sideways"] = (aside, ">=", mpf(0))
     found["setback"], found["near"] = (E, ">=", mpf(0)), (_number(near), ">=", mpf(0))
     if k.data.rule != "flow":
         found["move.range"] = (move, ">", mpf(0))
@@ -199,9 +202,8 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
         kappa += k.zg**2 * move / 2
     width = mp.sqrt(y0**2 + 2 * K + squares)
     lam = {t: fractions[t] * k.delta[t] * k.Xi for t in k.B}
-    first = {
-        t: mp.exp(-k.delta[t] * x0 - tilt[t] + k.zeta[t] * width + k.zeta[t] ** 2 * kappa / (2 * lam[t])) for t in k.B
-    }
+    lateral = {t: k.zeta[t] * (width + aside) + k.zeta[t] ** 2 * kappa / (2 * lam[t]) for t in k.B}
+    first = {t: mp.exp(-k.delta[t] * x0 - tilt[t] + lateral[t]) for t in k.B}
     r = {t: Omega * first[t] for t in k.B}
     k.lemma_3(P0, r)
     found["factors"], found["forward"] = (min(k.factors), ">", mpf(0)), (k.xi, ">", mpf(0))
@@ -213,12 +215,88 @@ def _local(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     fade = {t: _lambda(k.delta[t] * k.Xi - lam[t], move) for t in k.B}
     found["progress"] = (chi, "<=", k.chi(move))
     if k.B:
-        S = max(k.zeta[t] for t in k.B) * Es
+        S = max(k.zeta[t] for t in k.B) * max(Es - aside, mpf(0))
         for t in k.B:
             beta = max(k.delta[s] * k.b[t] + k.zeta[s] * k.zeta[t] for s in k.B)
             S += k.kappa[t] * beta * first[t] * fade[t]
         found["contraction"] = (S, "<=", 1 - 1 / Omega)
         found["drift"] = (sum(k.kappa[t] * k.b[t] * r[t] * fade[t] for t in k.B), "<=", E)
+    return found
+
+
+def _basis(rows: list[list[mpf]]) -> list[list[mpf]]:
+    """Orthonormal vectors with the span of these."""
+    found: list[list[mpf]] = []
+    for row in rows:
+        rest = _rest(row, found)
+        length = mp.sqrt(_dot(rest, rest))
+        if length > mpf("1e-20"):
+            found.append([x / length for x in rest])
+    return found
+
+
+def _rest(vector: list[mpf], basis: list[list[mpf]]) -> list[mpf]:
+    """What is orthogonal to the basis."""
+    for row in basis:
+        share = _dot(vector, row)
+        vector = [x - share * y for x, y in zip(vector, row, strict=True)]
+    return vector
+
+
+def _length(vector: list[mpf]) -> mpf:
+    return mp.sqrt(_dot(vector, vector))
+
+
+def _tube(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
+    rho, nu, mu = (_number(theorem[name]) for name in ("radius", "aside", "curvature"))
+    unit = [k.Xi * _number(x) for x in k.data.p]
+    x0 = _dot(point, unit)
+    q = [_number(x) for x in k.across([_fraction(x) for x in theorem["reference"]])]
+    apart = [a - x0 * u - b for a, u, b in zip(point, unit, q, strict=True)]
+    zp = {j: [_number(x) for x in k.zp[j]] for j in k.data.pairs}
+    near = [j for j in k.G if k.slack[j] == 0]
+    far = [j for j in k.G if k.slack[j] != 0]
+    basis = _basis([zp[j] for j in near])
+    mass = {j: k.cg[j] * mp.exp(-_dot(zp[j], q)) for j in near}
+    total = sum(mass.values())
+    points = {j: [_dot(row, zp[j]) for row in basis] for j in near}
+    mean = [sum(mass[j] / total * points[j][a] for j in near) for a in range(len(basis))]
+    table = mp.matrix(len(basis), len(basis))
+    for a in range(len(basis)):
+        for b in range(len(basis)):
+            table[a, b] = sum(mass[j] / total * (points[j][a] - mean[a]) * (points[j][b] - mean[b]) for j in near)
+            table[a, b] -= mu if a == b else 0
+    minors = [mp.det(table[: a + 1, : a + 1]) for a in range(len(basis))]
+    pivots = [mpf(1), *(now / before for now, before in zip(minors, [mpf(1), *minors], strict=False))]
+    inside = _length([_dot(row, apart) for row in basis])
+    found: dict[str, Condition] = {"curvature": (min(pivots), ">", mpf(0)), "radius": (inside, "<=", rho)}
+    if not all(map(holds, found.values())):
+        return found
+    along = {j: _length([_dot(row, zp[j]) for row in basis]) for j in [*far, *k.B]}
+    beside = {j: _length(_rest(zp[j], basis)) for j in [*far, *k.B]}
+    reach = {j: -k.delta[j] * x0 - _dot(zp[j], q) + beside[j] * nu for j in [*far, *k.B]}
+    weak = {j: k.cg[j] / k.w * mp.exp(reach[j]) for j in far}
+    strong = {j: weak[j] * mp.exp(along[j] * rho) for j in far}
+    r = {t: mp.exp(reach[t] + along[t] * rho) for t in k.B}
+    P0 = sum(k.cg[j] * mp.exp(-_dot([_number(x) for x in k.data.z[j]], point)) for j in k.G)
+    k.lemma_3(P0, r)
+    found["factors"], found["forward"] = (min(k.factors), ">", mpf(0)), (k.xi, ">", mpf(0))
+    if min(k.factors) <= 0 or k.xi <= 0:
+        return found
+    move = k.longest(P0)
+    found["progress"] = (k.chi(move), ">", mpf(0))
+    if k.chi(move) <= 0:
+        return found
+    fade = {j: _lambda(k.delta[j] * k.xi, move) for j in [*far, *k.B]}
+    drift = sum((k.high / k.low * strong[j] * beside[j] * fade[j] for j in far), mpf(0))
+    drift += sum((k.kappa[t] * r[t] * beside[t] * fade[t] for t in k.B), mpf(0))
+    found["aside"] = (_length(_rest(apart, basis)) + drift, "<", nu)
+    across = [[x - y for x, y in zip(zp[a], zp[b], strict=True)] for a in near for b in near]
+    wide = max(map(_length, across)) * rho
+    pull = mu / (1 + sum(strong.values(), mpf(0))) * -mp.expm1(-wide) / wide * (1 - k.Dg**2 * move / 8)
+    push = _length(mean) + k.d + sum((weak[j] * along[j] for j in far), mpf(0))
+    push += sum((k.kappa[t] * along[t] * r[t] for t in k.B), mpf(0))
+    found["pull"] = (push, "<", pull * rho)
     return found
 
 

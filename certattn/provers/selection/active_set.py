@@ -65,13 +65,13 @@ class ActiveSet:
         active = independent_rows(self.rows, guess)
         while active:
             right = [self.levels[row] for row in active]
-            found = dict(zip(active, self._solved(active, right), strict=True))
+            found = dict(zip(active, self.solved(active, right), strict=True))
             if all(value > 0 for value in found.values()):
                 self.multipliers = found
                 return
             active = [row for row in active if found[row] > 0]
 
-    def _solved(self, active: Sequence[int], right: Sequence[fmpq]) -> list[fmpq]:
+    def solved(self, active: Sequence[int], right: Sequence[fmpq]) -> list[fmpq]:
         """The x with sum_l <z_j, z_l> x_l = right_j over these rows."""
         part = self.rows.take_rows(active).numerators
         common = ExactMatrix.row_vector(right)
@@ -132,7 +132,7 @@ class ActiveSet:
         if not active:
             return []
         products = self.rows.take_rows(active) @ normal.T
-        return self._solved(active, [products.entry(i, 0) for i in range(len(active))])
+        return self.solved(active, [products.entry(i, 0) for i in range(len(active))])
 
     def _move(self, active: Sequence[int], shares: Sequence[fmpq], step: fmpq) -> None:
         for j, share in zip(active, shares, strict=True):

@@ -6,24 +6,22 @@ enlarged, until all hold. Everything is computed by the kernel's own formulas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.theorems.selection.mathematics.local_convergence import (
     LocalConvergence,
     LocalTrial,
     NearbyWeights,
+    decaying_sum,
     longest_move,
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.reference_point import reference_point
 
 # Parts of delta_t Xi that are tried for lambda_t.
 _FRACTIONS = tuple(
@@ -35,7 +33,6 @@ _DIGITS = 8
 _ROUNDS = 60
 _LEAST_PROGRESS = fmpq(1, 100)
 _LARGEST_CONTRACTION = fmpq(98, 100)
-_FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> L
     if isinstance(trial, Failure):
         return trial
     for round_ in range(_ROUNDS):
-        proof = LocalConvergence(constants, rule, start, trial)
+        trial, proof = _allowed(trial, constants, rule, start)
         failure = _out_of_reach(proof)
         if failure is not None:
             return failure
@@ -64,7 +61,7 @@ def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> L
             return trial
         if round_ % 4 == 0:
             trial = replace(trial, fractions=_best_fractions(proof))
-            proof = LocalConvergence(constants, rule, start, trial)
+            trial, proof = _allowed(trial, constants, rule, start)
             failure = _out_of_reach(proof)
             if failure is not None:
                 return failure
@@ -72,11 +69,21 @@ def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> L
     return Failure("its conditions together: the numbers do not settle")
 
 
+def _allowed(
+    trial: LocalTrial, constants: SelectionConstants, rule: Rule, start: list[arb]
+) -> tuple[LocalTrial, LocalConvergence]:
+    """The trial, with all of the sideways drift allowed for; and what follows of it."""
+    proof = LocalConvergence(constants, rule, start, trial)
+    if constants.bad and proof.spread_total.is_finite() and (proof.spread_total <= trial.sideways) is not True:
+        trial = replace(trial, sideways=_up(proof.spread_total))
+        proof = LocalConvergence(constants, rule, start, trial)
+    return trial, proof
+
+
 def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
-    reference = reference_point(constants, start)
-    blank = LocalTrial(
-        reference, dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(101, 100), fmpq(0), fmpq(1, 2), fmpq(1), fmpq(0)
-    )
+    reference = reference_point(constants, start).point
+    fractions, none = dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(0)
+    blank = LocalTrial(reference, fractions, fmpq(101, 100), none, fmpq(1, 2), fmpq(1), none, none)
     proof = LocalConvergence(constants, rule, start, blank)
     if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
         return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
@@ -124,16 +131,20 @@ def _up(value: arb) -> fmpq:
 
 
 def _best_fractions(proof: LocalConvergence) -> dict[int, fmpq]:
-    """For each bad token the fraction for which r~_t Lambda_t is least."""
-    best: dict[int, tuple[arb, fmpq]] = {}
-    for fraction in _FRACTIONS:
-        trial = replace(proof.trial, fractions=dict.fromkeys(proof.constants.bad, fraction))
-        tried = LocalConvergence(proof.constants, proof.rule, proof.start, trial)
-        for t in proof.constants.bad:
-            value = (tried.first_reaches[t] * tried.fades[t]).mid()
-            if t not in best or value < best[t][0]:
-                best[t] = (value, fraction)
-    return {t: fraction for t, (_, fraction) in best.items()}
+    """For each bad token the fraction for which r~_t Lambda_t is about least."""
+    k, move = proof.constants, float(proof.trial.move)
+    # kappa / 2, of which r~_t has the exponential of zeta_t^2 kappa / (2 lambda_t).
+    half = float(proof.growth * k.margin) / 4
+    best = {}
+    for t in k.bad:
+        most, width = float(k.slacks[t] * k.margin), float(k.widths[t])
+        sizes = {}
+        for fraction in _FRACTIONS:
+            part = float(fraction.p) / float(fraction.q)
+            fade = decaying_sum(arb((1 - part) * most), arb(move))
+            sizes[fraction] = width**2 * half / (part * most) + float(fade.log())
+        best[t] = min(sizes, key=sizes.__getitem__)
+    return best
 
 
 def stated(trial: LocalTrial) -> dict[str, Plain]:
@@ -146,55 +157,8 @@ def stated(trial: LocalTrial) -> dict[str, Plain]:
         found["fractions"] = [format_rational(trial.fractions[t]) for t in sorted(trial.fractions)]
         found["inflation"] = format_rational(trial.inflation)
         found["setback"] = format_rational(trial.setback)
+        if trial.sideways > 0:
+            found["sideways"] = format_rational(trial.sideways)
     if trial.move > 0:
         found["move"] = format_rational(trial.move)
     return found
-
-
-# -- the reference point
-
-
-def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> ExactMatrix:
-    """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
-    neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
-    unit = np.array([float(entry) for entry in constants.direction])
-    rows = np.array([[float(entry.p) / float(entry.q) for entry in constants.across.row(j)] for j in neighbours])
-    gains = np.log([float(constants.gains[j]) for j in neighbours])
-    point = np.array([float(entry) for entry in start])
-    point = point - (point @ unit) * unit
-    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
-    axes = axes[sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
-    if len(axes):
-        inside = _minimiser(rows @ axes.T, gains, axes @ point)
-        point = axes.T @ inside + point - axes.T @ (axes @ point)
-    return ExactMatrix.row_vector([_rounded(x) for x in point])
-
-
-def _rounded(x: float) -> fmpq:
-    value = round_down(fmpq(*abs(x).as_integer_ratio()), 2 * _DIGITS)
-    return -value if x < 0 else value
-
-
-def _minimiser(rows: np.ndarray[Any, Any], logs: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Newton's method with halved steps for log sum e^{log_j - <z_j, y>}; stopped where there is no minimum nearby."""
-    for _ in range(100):
-        value, weights = _log_sum(logs - rows @ y)
-        gradient = -rows.T @ weights
-        hessian = rows.T @ (rows * weights[:, None]) - np.outer(gradient, gradient)
-        step = np.linalg.lstsq(hessian + 1e-13 * np.eye(len(y)), -gradient, rcond=None)[0]
-        decrease, length = float(-gradient @ step), 1.0
-        if decrease < 1e-26:
-            break
-        while _log_sum(logs - rows @ (y + length * step))[0] > value - length * decrease / 4 and length > 1e-12:
-            length /= 2
-        y = y + length * step
-        if float(np.linalg.norm(y)) > _FAR:
-            break
-    return y
-
-
-def _log_sum(exponents: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
-    largest = float(exponents.max())
-    powers = np.exp(exponents - largest)
-    total = float(powers.sum())
-    return largest + float(np.log(total)), powers / total

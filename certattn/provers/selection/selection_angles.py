@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Number, Obligation, Range
+from certattn.kernel.decide.obligation import Number, Range
 from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
@@ -59,52 +59,52 @@ class StatedBounds:
         bounded, key = asserts, "step" if problem.rule.discrete else "time"
         if at:
             bounded = {**asserts, "angles": [{key: text, "at_most": "2"} for text in at]}
-            found = self._proof(bounded).answers
+            # The same problem serves the rate: its steps are enclosed once.
+            problem = self._problem(bounded)
+            found = self._proof(problem).answers
             bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
             shown = [(text, _up(bound)) for text, bound in zip(at, bounds, strict=True)]
             stated: list[Plain] = [{key: text, "at_most": format_rational(bound)} for text, bound in shown if bound < 1]
             bounded = {**asserts, "angles": stated} if stated else asserts
-        rate = self._rate(asserts, problem) if problem.rate_begins is not None else None
+        rate = self._rate(problem) if problem.rate_begins is not None else None
         return {**bounded, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else bounded
 
-    def _rate(self, asserts: dict[str, Plain], problem: DescentProblem) -> dict[str, Plain] | None:
+    def _rate(self, problem: DescentProblem) -> dict[str, Plain] | None:
         """From when the theorem applies or the logarithm is clearly positive; None where it does not grow."""
         begins, offset, slope = problem.rate_begins, OFFSET.name, SLOPE.name
         assert begins is not None
-        found = self._coefficients(asserts, problem, begins)
+        found = self._coefficients(problem, begins)
         if found[slope] <= 0:
             return None
         if found[offset] < 2:
             begins += fmpq(((2 - found[offset]) / found[slope]).ceil())
-            found = self._coefficients(asserts, problem, begins)
+            found = self._coefficients(problem, begins)
         shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
                  for name, value in found.items()}  # fmt: skip
         numbers = {"from": begins, **shown}
         return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
-    def _coefficients(self, asserts: dict[str, Plain], problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
-        """What is proved of the rate from there on: bounds to the safe side, none of them negative."""
-        form = problem.theorem.rate_form
-        anything = {field.name: "2" if field.name == OFFSET.name else "1" for field in RATE_FIELDS[form]}
-        proof = self._proof({**asserts, "rate": {"form": form, "from": format_rational(begins), **anything}})
+    def _coefficients(self, problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
+        """What the theorem says of the rate from there on: bounds to the safe side, none of them negative."""
+        rate, first = problem.conclusion.rate, problem.rate_begins
+        assert rate is not None
+        assert first is not None
         bounds = {}
-        for name in anything:
-            if proof.answers[f"rate.{name}"].because:
-                raise NotProvedError("no rate is proved there")
-            # Of a range the end that proves, whatever was shown of the draft's numbers.
-            rate = proof.obligations[f"rate.{name}"]
-            assert isinstance(rate, Obligation)
-            with working_precision(self.bits):
-                ball = _ball(rate.right() if callable(rate.right) else rate.right)
-            bound = lower_rational(ball) if name in (OFFSET.name, SLOPE.name) else upper_rational(ball)
-            bounds[name] = max(bound, fmpq(0))
+        with working_precision(self.bits):
+            proved: Sequence[arb | Range] = rate().proved(begins - first)
+            for field, value in zip(RATE_FIELDS[problem.theorem.rate_form], proved, strict=True):
+                ball = _ball(value)
+                if not ball.is_finite():
+                    raise NotProvedError("no rate is proved there")
+                bound = lower_rational(ball) if field in (OFFSET, SLOPE) else upper_rational(ball)
+                bounds[field.name] = max(bound, fmpq(0))
         return bounds
 
     def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
         return self.draft.read(THEOREM.read, asserts, self.witness)
 
-    def _proof(self, asserts: dict[str, Plain]) -> Proof:
-        proof = Proof(list(THEOREM.obligations(self._problem(asserts))))
+    def _proof(self, problem: DescentProblem) -> Proof:
+        proof = Proof(list(THEOREM.obligations(problem)))
         proof.ask(proof.obligations, self.bits)
         return proof
 

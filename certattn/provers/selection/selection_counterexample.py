@@ -97,7 +97,7 @@ def generate(
     setting = draft.read(read_setting)
     best = _best(setting)
     with working_precision(SEARCH_BITS[0]):
-        solution = max_margin_point(best)
+        solution = max_margin_point(best, setting.loss)
         search = Search(setting, tuple(indices) if indices is not None else None, None)
         run, choice = search.find(0, steps, most_steps)
         if run.selection.indices == best.indices:

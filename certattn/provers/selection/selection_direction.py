@@ -5,12 +5,13 @@ Find the theorem, and the step from which on it applies, that settle where a des
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
@@ -47,7 +48,9 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, 
 from certattn.provers.exact_inputs import exact, exact_rational, exact_text, require_one_of
 from certattn.provers.output import Draft, require_proved
 from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.balanced_multipliers import balanced
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.scouted_descent import scouted_descent
 from certattn.provers.selection.selection_angles import StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 from certattn.provers.selection.token_optimality import multiplier_table, stated_point
@@ -56,6 +59,8 @@ from certattn.statements.selection.selection_direction import start_words
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
 SEARCH_BITS = (128, 512, 2048)
+# With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
+_MANY, _FEW_STEPS = 4, 3000
 
 
 class UnboundedError(NotProvedError):
@@ -138,8 +143,10 @@ def generate(
     setting = draft.read(read_setting)
     at = [exact_text(angle, "angles") for angle in angles]
     _require_fit(setting, theorem, at)
-    search = Search(setting, tuple(indices) if indices is not None else None, theorem)
     enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
+    later = [exact_rational(text, "angles") for text in at]
+    aim = max((each for each in later if each > most_steps or not setting.rule.discrete), default=None)
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim)
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     asserts, witness = stated(run, choice, limit)
     if setting.start.kind == ENCLOSED:
@@ -216,7 +223,8 @@ def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[
         yield k, here
 
 
-def max_margin_point(selection: Selection) -> MaxMargin:
+def max_margin_point(selection: Selection, loss: Loss) -> MaxMargin:
+    """p_mm with multipliers for which w is largest. Raises NotProvedError where the tokens cannot be separated."""
     try:
         multipliers = max_margin_multipliers(selection.differences)
     except NotSeparableError as error:
@@ -226,7 +234,9 @@ def max_margin_point(selection: Selection) -> MaxMargin:
             f"the chosen tokens ({shown}) cannot be separated from the others: some positive multiples of "
             f"k_ia - k_it sum to 0, for the pairs (i, t) = {pairs}; expected other indices"
         ) from None
-    return hard_margin(selection.differences, multipliers)
+    solution = hard_margin(selection.differences, multipliers)
+    gains = {j: float(gain) for j, gain in SelectionConstants(selection, loss, solution).gains.items()}
+    return balanced(selection, solution, gains)
 
 
 # -- the theorem and the step at which it applies
@@ -265,11 +275,15 @@ def _why_unbounded(setting: Setting) -> str:
 
 @dataclass
 class Search:
-    """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them."""
+    """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them.
+
+    With an `aim`, a step far off, the theorem is the one with the smallest bound of the angle there.
+    """
 
     setting: Setting
     indices: tuple[int, ...] | None
     theorem: str | None
+    aim: fmpq | None = None
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
@@ -298,11 +312,15 @@ class Search:
             if cone is not None and self.theorem in (CONE, None):
                 choice = cone_choice(run.situation(None), cone)
             else:
-                choice = applicable(run.situation(point), self.theorem)
+                choice = applicable(run.situation(point), self.theorem, self.aim)
             if choice is None:
                 raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, 0))
             return run, choice
         last = most_steps if steps is None else steps
+        if _is_point(setting.start):
+            scouted = self._scouted(first, steps, last)
+            if scouted is not None:
+                return scouted
         start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
@@ -312,18 +330,58 @@ class Search:
             end = here.box
             if k < first or steps not in (None, k):
                 continue
-            for indices in self._suspects(end):
-                tried = self._tried(indices)
-                choice = applicable(tried.situation(end), self.theorem) if tried is not None else None
-                if tried is None or choice is None:
-                    continue
-                if self.theorem is not None or choice.theorem not in WEAK or k == last:
-                    return tried, replace(choice, steps=k)
-                weak = weak or (tried, replace(choice, steps=k))
+            found = self._choice(end, k)
+            if found is not None and (self.theorem is not None or found[1].theorem not in WEAK or k == last):
+                return found
+            weak = weak or found
         if weak is not None:
             return weak
         run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
+
+    def _choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
+        """What applies at p(k): of tokens that may be selected there, the first for which something does."""
+        elapsed = None if self.aim is None else self.aim - k
+        for indices in self._suspects(point):
+            tried = self._tried(indices)
+            choice = applicable(tried.situation(point), self.theorem, elapsed) if tried is not None else None
+            if tried is not None and choice is not None:
+                return tried, replace(choice, steps=k)
+        return None
+
+    def _scouted(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
+        """The same found along the descent in doubles, and confirmed where it is enclosed; None if it is not.
+
+        With an aim, later steps that are not many more are tried too: the bound there is often much sharper.
+        Raises NotProvedError where nothing is found.
+        """
+        setting, found, best, latest = self.setting, None, math.inf, last
+        point: list[arb] = []
+        for k, here in scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, last):
+            if k > latest:
+                break
+            point = [arb(x) for x in here]
+            if k < first or steps not in (None, k):
+                continue
+            tried = self._choice(point, k)
+            if tried is None:
+                continue
+            strong = self.theorem is not None or tried[1].theorem not in WEAK
+            if found is None or tried[1].bound < best:
+                found, best = k, tried[1].bound
+            if strong and self.aim is None:
+                found = k
+                break
+            if strong and latest == last:
+                latest = min(last, max(_MANY * k, _FEW_STEPS))
+        if found is None and len(point) > 0 and k == last:
+            run = self.run(self._suspects(point)[-1])
+            raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))
+        if found is None:
+            return None
+        start = read_indices(setting, self.indices or (0,) * setting.stated.tokens.count)
+        end = descend(setting.rule.on(landscape(start, setting.loss)), around(setting.start.balls()), found)[found]
+        return self._choice(end.box, found) if end.error.is_finite() else None
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""
@@ -349,7 +407,7 @@ class Search:
     def run(self, indices: tuple[int, ...]) -> Run:
         """The run of these tokens. Raises NotProvedError where they cannot be separated."""
         selection = read_indices(self.setting, indices)
-        return Run(self.setting, selection, max_margin_point(selection))
+        return Run(self.setting, selection, max_margin_point(selection, self.setting.loss))
 
 
 # -- what is stated

@@ -6,6 +6,7 @@ or None. Whether its conditions hold is asked of the kernel's own theorem.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,12 +24,14 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     EVERY_START,
     GLOBAL,
     LOCAL,
+    TUBE,
     DescentTheorem,
     Situation,
 )
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Cone
 from certattn.provers.rounding import round_up, upper_rational
+from certattn.provers.selection import tube_trial
 from certattn.provers.selection.local_trial import Failure, find_trial, locally_optimal_by, stated
 from certattn.statements.digits import show
 from certattn.statements.selection.selection_direction import CONDITIONS
@@ -42,29 +45,38 @@ _MOST_DOUBLINGS = 60
 
 @dataclass(frozen=True)
 class Choice:
-    """A theorem, its parameters as certificates write them, and the step at which it applies."""
+    """A theorem, its parameters as certificates write them, and the step at which it applies.
+
+    `bound` is that of 1 - cos angle at the step that was asked for, infinite where none is known.
+    """
 
     theorem: str
     parameters: dict[str, Plain] = field(default_factory=dict)
     steps: int = 0
+    bound: float = math.inf
 
 
-def _global(situation: Situation) -> dict[str, Plain] | None:
+# The parameters of a theorem that holds, as certificates write them and as the theorem takes them.
+_Found = tuple[dict[str, Plain], object]
+
+
+def _global(situation: Situation) -> _Found | None:
     if situation.point is None:
         return None
-    return {} if _holds(GLOBAL, situation, None) else None
+    return ({}, None) if _holds(GLOBAL, situation, None) else None
 
 
-def _every_start(situation: Situation) -> dict[str, Plain] | None:
+def _every_start(situation: Situation) -> _Found | None:
     """With a point, the number of steps after which theorem A applies: a few times the least power of 2."""
     if not _holds(EVERY_START, situation, None):
         return None
     if situation.point is None:
-        return {}
+        return {}, None
     for exponent in range(_MOST_DOUBLINGS):
         if _holds(EVERY_START, situation, fmpq(2) ** exponent):
-            return {AFTER.name: format_rational(fmpq(2) ** (exponent + 2))}
-    return {}
+            after = fmpq(2) ** (exponent + 2)
+            return {AFTER.name: format_rational(after)}, after
+    return {}, None
 
 
 def _asked(theorem: DescentTheorem, situation: Situation, parameters: object) -> Proof:
@@ -78,7 +90,7 @@ def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) ->
     return all(answer.outcome is Outcome.PROVED for answer in _asked(theorem, situation, parameters).answers.values())
 
 
-def _local(situation: Situation) -> dict[str, Plain] | None:
+def _local(situation: Situation) -> _Found | None:
     constants = situation.constants
     slack = locally_optimal_by(constants)
     if situation.point is None or (slack is not None and slack <= 0):
@@ -88,13 +100,25 @@ def _local(situation: Situation) -> dict[str, Plain] | None:
     trial = find_trial(constants, situation.rule, situation.point)
     if isinstance(trial, Failure):
         return None
-    return stated(trial) if _holds(LOCAL, situation, trial) else None
+    return (stated(trial), trial) if _holds(LOCAL, situation, trial) else None
+
+
+def _tube(situation: Situation) -> _Found | None:
+    constants = situation.constants
+    slack = locally_optimal_by(constants)
+    if situation.point is None or (slack is not None and slack <= 0):
+        return None
+    if not all(entry.is_finite() for entry in situation.point):
+        return None
+    trial = tube_trial.find_tube(constants, situation.rule, situation.point)
+    return (tube_trial.stated(trial), trial) if trial is not None and _holds(TUBE, situation, trial) else None
 
 
 # In the order in which they are tried.
-CANDIDATES: Mapping[str, Callable[[Situation], dict[str, Plain] | None]] = {
+CANDIDATES: Mapping[str, Callable[[Situation], _Found | None]] = {
     GLOBAL.name: _global,
     EVERY_START.name: _every_start,
+    TUBE.name: _tube,
     LOCAL.name: _local,
 }
 
@@ -113,19 +137,35 @@ def cone_choice(situation: Situation, cone: Cone) -> Choice | None:
     return None
 
 
-def applicable(situation: Situation, theorem: str | None) -> Choice | None:
-    """The first theorem that applies there; the one that is named if one is. At the working precision."""
+def applicable(situation: Situation, theorem: str | None, elapsed: fmpq | None = None) -> Choice | None:
+    """The first theorem that applies there; the one that is named if one is. At the working precision.
+
+    With a step of so many later, of all that apply the one with the smallest bound of the angle there.
+    """
+    choices = []
     for name, candidate in CANDIDATES.items():
-        if theorem in (name, None) and situation.rule.kind in THEOREM_RULES[name]:
-            parameters = candidate(situation)
-            if parameters is not None:
-                return Choice(name, parameters)
-    return None
+        if theorem in (name, None) and situation.rule.kind in THEOREMS[name].rules:
+            found = candidate(situation)
+            if found is not None:
+                parameters, taken = found
+                if elapsed is None:
+                    return Choice(name, parameters)
+                choices.append(Choice(name, parameters, bound=_bound(THEOREMS[name], situation, taken, elapsed)))
+    return min(choices, key=lambda choice: choice.bound, default=None)
+
+
+def _bound(theorem: DescentTheorem, situation: Situation, parameters: object, elapsed: fmpq) -> float:
+    """Of 1 - cos angle so much later; infinite where the theorem has none there."""
+    conclusion = theorem.apply(lambda: situation, parameters, situation.constants.selection, ())
+    if conclusion.rate is None or elapsed < conclusion.delay:
+        return math.inf
+    bound = float(conclusion.rate().at(elapsed - conclusion.delay).upper())
+    return bound if bound == bound else math.inf
 
 
 # Their rates are poor: taken where the walk ends and nothing else applies.
 WEAK = (EVERY_START.name,)
-THEOREM_RULES: Mapping[str, tuple[str, ...]] = {theorem.name: theorem.rules for theorem in (GLOBAL, EVERY_START, LOCAL)}
+THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (GLOBAL, EVERY_START, LOCAL, TUBE)}
 
 
 def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, steps: int) -> str:

@@ -84,7 +84,7 @@ def test_the_solution_is_that_of_every_active_set():
         for size in (1, 2):
             for active in itertools.combinations(range(rows.rows), size):
                 if independent_rows(rows, active) == list(active):
-                    multipliers = ActiveSet(rows, [fmpq(1)] * rows.rows)._solved(active, [fmpq(1)] * size)
+                    multipliers = ActiveSet(rows, [fmpq(1)] * rows.rows).solved(active, [fmpq(1)] * size)
                     point = MaxMargin(rows, dict(zip(active, multipliers, strict=True)), (fmpq(1),) * rows.rows)
                     if point.conditions.slack >= 0:
                         norms.append(point.norm_squared)

@@ -2,11 +2,12 @@
 
     global        Theorem A from p(K)             every-start   Theorem A2 (A1 for one input), from p(K) or anywhere
     local         Theorem D from p(K)             cone          Theorem F from every point of a cone
+    tube          Theorem T from p(K)
 
 The claim encloses p(K) and hands it over as a `Situation`; the theorem answers with a `Conclusion`: its conditions as
 obligations, all of them the witness's, and bounds of 1 - cos angle(p(k), p_mm) for later k. The bounds are used only
-where all conditions are proved. The formulas stand in `mathematics.global_selection` and
-`mathematics.local_convergence`, the proofs in docs/claims/selection/selection-direction.md.
+where all conditions are proved. The formulas stand in `mathematics.global_selection`, `mathematics.local_convergence`
+and `mathematics.contracting_tube`, the proofs in docs/claims/selection/selection-direction.md.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.selection_landscape import Landscape
 from certattn.kernel.mathematics.token_selection import Selection, largest_spread
 from certattn.kernel.theorems.selection.mathematics import global_selection, local_convergence
+from certattn.kernel.theorems.selection.mathematics.contracting_tube import TubeConvergence, TubeTrial
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 from certattn.kernel.theorems.selection.mathematics.local_convergence import LocalConvergence, LocalTrial
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
@@ -92,7 +94,7 @@ class Conclusion:
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], LogarithmicRate | LocalConvergence] | None = None
+    rate: Callable[[], LogarithmicRate | LocalConvergence | TubeConvergence] | None = None
     delay: fmpq = _ZERO
 
 
@@ -236,8 +238,13 @@ _BAD = "lambda_t / (delta_t Xi), below 1, of every token that scores no less tha
 FRACTIONS = Field("fractions", Listing(Rational(above=0)), _BAD, required=False)
 INFLATION = Field("inflation", Rational(above=1), "Omega > 1, where there are such tokens", required=False)
 SETBACK = Field("setback", Rational(minimum=0), "E_u >= 0; 0 if left out", required=False)
+_SIDEWAYS = "so much of the sideways drift E_s is allowed for in the reaches of bad tokens; 0 if left out"
+SIDEWAYS = Field("sideways", Rational(minimum=0), _SIDEWAYS, required=False)
 PROGRESS = Field("progress", Rational(above=0), "chi, at most that of Lemma 4")
 MOVE = Field("move", Rational(above=0), "a bound of how far one step moves; none for the flow", required=False)
+RADIUS = Field("radius", Rational(minimum=0), "rho: how far descent may be from q among the neighbours' differences")
+ASIDE = Field("aside", Rational(above=0), "nu: how far it may be from q beside them")
+CURVATURE = Field("curvature", Rational(above=0), "mu, below every eigenvalue of the neighbours' covariance")
 NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this count as neighbours; 0 if left out", False)
 OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
 
@@ -265,8 +272,8 @@ def _read_trial(values: Values, start: Start, selection: Selection, rule: Rule) 
         given = "move, a bound of how far one step moves" if rule.discrete else "no move, as the flow has no steps"
         return f"it takes {given}"
     shares, inflation = dict(zip(bad, fractions, strict=True)), values.get(INFLATION) or fmpq(1)
-    setback, move, near = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR))
-    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near)
+    setback, move, near, sideways = (values.get(field) or _ZERO for field in (SETBACK, MOVE, NEAR, SIDEWAYS))
+    return LocalTrial(values[REFERENCE].load(), shares, inflation, setback, values[PROGRESS], move, near, sideways)
 
 
 def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
@@ -280,6 +287,7 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
             ("fractions.above", min(trial.fractions.values()), ">", _ZERO),
             ("fractions.below", max(trial.fractions.values()), "<", fmpq(1)),
             ("inflation", trial.inflation, ">", fmpq(1)),
+            ("sideways", trial.sideways, ">=", _ZERO),
             *signs,
         ]
         bounds += [
@@ -292,6 +300,28 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
     signs.append(("progress.range", trial.progress, ">", _ZERO))
     loose, weights = _optimality(now, selection), _weights(lambda: proof().near)
     return Conclusion(_staged("local", needs, loose, signs, weights, bounds), proof)
+
+
+def _read_tube(values: Values, start: Start, selection: Selection, rule: Rule) -> TubeTrial:
+    values[REFERENCE].require_length(selection.tokens.dimension, "a key")
+    return TubeTrial(values[REFERENCE].load(), values[RADIUS], values[ASIDE], values[CURVATURE])
+
+
+def _apply_tube(now: Situated, trial: TubeTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
+    """Every condition of Theorem T, from every point of the box."""
+    proof = Shared(lambda: TubeConvergence(now().constants, now().rule, now().box, trial))
+    last: list[_Condition] = [
+        ("aside", lambda: proof().outside, "<", trial.aside),
+        ("pull", lambda: proof().push, "<", lambda: proof().hold),
+    ]
+    stages: list[list[_Condition]] = [
+        _optimality(now, selection),
+        [("curvature", lambda: proof().definite, ">", _ZERO), ("radius", lambda: proof().inside, "<=", trial.radius)],
+        _weights(lambda: proof().near),
+        [("progress", lambda: proof().progress, ">", _ZERO)],
+        last,
+    ]
+    return Conclusion(_staged("tube", needs, *stages), proof)
 
 
 def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:
@@ -308,11 +338,13 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
 
 
 _STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
-_TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR)
+_TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR, SIDEWAYS)
 _STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
 GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), lambda *_: None, _apply_global)
 EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)
 LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
+_TUBE = Record(REFERENCE, RADIUS, ASIDE, CURVATURE)
+TUBE = DescentTheorem("tube", _ALL, (ENCLOSED,), ROOT, _TUBE, _read_tube, _apply_tube)
 _WIDER: Reader = lambda values, start, *_: (start.cone, values[OPENING_SLOPE])  # noqa: E731
 CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _WIDER, _apply_cone)
-THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL)}
+THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL, TUBE)}

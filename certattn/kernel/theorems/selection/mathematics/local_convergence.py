@@ -180,6 +180,34 @@ def squares(rule: Rule, move: arb, rate: arb) -> tuple[arb, arb]:
     return (move * decaying_sum(rate, move) if rule.discrete else arb(0)), arb(0)
 
 
+# -- a point, and the direction u
+
+
+def product(row: list[fmpq], point: list[arb]) -> arb:
+    """<z, p>."""
+    return sum((entry * x for entry, x in zip(row, point, strict=True)), arb(0))
+
+
+def across_direction(k: SelectionConstants, vector: ExactMatrix) -> ExactMatrix:
+    """The part of a vector across u, exactly."""
+    solution = k.solution.solution
+    return vector - solution.scaled(vector.inner(solution) / k.solution.norm_squared)
+
+
+def level_at(k: SelectionConstants, point: list[arb]) -> arb:
+    """P."""
+    rows = k.selection.differences
+    return sum((gain * (-product(rows.row(j), point)).exp() for j, gain in k.gains.items()), arb(0))
+
+
+def shortfall_of_tangent(tangent: arb) -> arb:
+    """1 - cos of an acute angle, 1 - 1/r with r^2 = 1 + tan^2; at most 1."""
+    square = tangent**2
+    root = (1 + square).sqrt()
+    # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
+    return (square / (root * (root + 1))).min(arb(1))
+
+
 # -- Theorem D
 
 
@@ -189,7 +217,8 @@ class LocalTrial:
 
     `reference` is any vector: its part across u is q. lambda_t = `fractions[t]` delta_t Xi for a bad token t,
     0 < fraction < 1. `inflation` is Omega, `setback` E_u, `progress` chi and `move` the bound of a step's move.
-    Good tokens of slack at most `near` are counted with the neighbours.
+    Good tokens of slack at most `near` are counted with the neighbours; so much of the sideways drift E_s as `sideways`
+    is allowed for in the reaches beforehand.
     """
 
     reference: ExactMatrix
@@ -199,19 +228,21 @@ class LocalTrial:
     progress: fmpq
     move: fmpq
     near: fmpq
+    sideways: fmpq
 
 
 class LocalConvergence:
     """Theorem D from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points.
 
-    Attributes: `level` is P_0; `first_reaches` are the r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t B
-    + zeta_t^2 kappa / (2 lambda_t)) and `fades` the Lambda_t = Lambda(delta_t Xi - lambda_t); `near` is Lemma 3 with
-    the bounds that hold along the whole run, P_0 and r_t = Omega r~_t.
+    Attributes: `level` is P_0; `first_reaches` are the r~_t = exp(-delta_t x_0 - <z_t^, q> + zeta_t (B + s)
+    + zeta_t^2 kappa / (2 lambda_t)), s = `sideways`, and `fades` the Lambda_t = Lambda(delta_t Xi - lambda_t); `near`
+    is Lemma 3 with the bounds that hold along the whole run, P_0 and r_t = Omega r~_t.
     What conditions ask: `longest_move` is what the trial's move has to bound, `proved_progress` the chi of Lemma 4,
-    which its progress must not exceed; `contraction` is S = zeta_bad E_s + sum of kappa_t beta_t r~_t Lambda_t with
-    beta_t = max_s (delta_s b_t + zeta_s zeta_t), and `drift` the sum of kappa_t b_t r_t Lambda_t that E_u has to bound.
+    which its progress must not exceed; `contraction` is S = zeta_bad (E_s - s)^+ + sum of kappa_t beta_t r~_t Lambda_t
+    with beta_t = max_j (delta_j b_t + zeta_j zeta_t) and E_s = d Lambda(q_P) = `spread_total`, and
+    `drift` the sum of kappa_t b_t r_t Lambda_t that E_u has to bound.
     What follows: tan angle(p_k, u) <= C/x + sqrt(A/x^2 + G/x) for x = x_k, with C = |q| + E the `lateral` part,
-    E = E_s + sum of kappa_t zeta_t r_t Lambda_t, E_s = d Lambda(q_P), `growth` G = 2 kappa / Xi, and `square`
+    E = E_s + sum of kappa_t zeta_t r_t Lambda_t, `growth` G = 2 kappa / Xi, and `square`
     A = B^2 - 2 kappa (x_0 - E_u) / Xi.
     """
 
@@ -220,16 +251,14 @@ class LocalConvergence:
         k, slacks, widths, move = constants, constants.slacks, constants.widths, arb(trial.move)
         solution, norm_squared = k.solution.solution, k.solution.norm_squared
         # x_0 = <p_0, u>, and x_0 - E_u: no x_k is smaller.
-        along = _product(solution.row(0), start)
+        along = product(solution.row(0), start)
         distance = along * k.margin
         self.closest = distance - trial.setback
         # q, the part of the reference across u, exactly; y_0 = |p_0^ - q|, where p_0^ is the part of p_0 across u.
-        q = trial.reference - solution.scaled(trial.reference.inner(solution) / norm_squared)
+        q = across_direction(k, trial.reference)
         point, share, reference = solution.row(0), along / norm_squared, q.row(0)
         offset = l2_norm([p - share * m - x for p, m, x in zip(start, point, reference, strict=True)])
-        rows = k.selection.differences
-        falls = ((-_product(rows.row(j), start)).exp() for j in k.gains)
-        self.level = sum((strength * fall for strength, fall in zip(k.gains.values(), falls, strict=True)), arb(0))
+        self.level = level_at(k, start)
         # q_P = chi Xi^2: P_k <= P_0 e^{-q_P sigma_k}.
         self.rate = trial.progress * k.margin**2
         squares_of_moves, lasting_squares = squares(rule, move, self.rate)
@@ -248,7 +277,7 @@ class LocalConvergence:
         exponents = {t: trial.fractions[t] * slacks[t] * k.margin for t in k.bad}
         self.first_reaches = {}
         for t, exponent in exponents.items():
-            lateral = widths[t] * width + widths[t] ** 2 * excess / (2 * exponent)
+            lateral = widths[t] * (width + trial.sideways) + widths[t] ** 2 * excess / (2 * exponent)
             self.first_reaches[t] = (-slacks[t] * distance - tilts[t] + lateral).exp()
         rates = {t: (1 - trial.fractions[t]) * slacks[t] * k.margin for t in k.bad}
         self.fades = {t: decaying_sum(rate, move) for t, rate in rates.items()}
@@ -257,9 +286,10 @@ class LocalConvergence:
         # The sides of the conditions.
         self.longest_move = longest_move(rule, near)
         self.proved_progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
-        spread_total = near.spread * decaying_sum(self.rate, move)
+        self.spread_total = spread_total = near.spread * decaying_sum(self.rate, move)
+        beyond = (spread_total - trial.sideways).max(arb(0))
         # zeta_bad is the largest zeta_t, 0 without any bad token.
-        self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * spread_total
+        self.contraction = largest([arb(0), *(widths[t] for t in k.bad)]) * beyond
         for t, reach in self.first_reaches.items():
             beta = largest(slacks[s] * k.heights[t] + widths[s] * widths[t] for s in k.bad)
             self.contraction += near.kappas[t] * beta * reach * self.fades[t]
@@ -303,10 +333,7 @@ class LocalConvergence:
     def at(self, elapsed: fmpq) -> arb:
         """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on: 1 - 1/sqrt(1 + tan^2), at most 1 as
         the angle is acute."""
-        square = self.tangent(elapsed) ** 2
-        root = (1 + square).sqrt()
-        # 1 - 1/r = (r^2 - 1) / (r (r + 1)), without cancellation
-        return (square / (root * (root + 1))).min(arb(1))
+        return shortfall_of_tangent(self.tangent(elapsed))
 
     def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
         """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0.
@@ -352,7 +379,3 @@ class ConeConvergence:
         fades = {t: decaying_sum(retreat * near.forward, move) for t, retreat in retreats.items()}
         self.deviation = lasting + lateral + near.total({t: k.widths[t] * fade for t, fade in fades.items()})
         self.room = (slope - cone.slope()) * distance
-
-
-def _product(row: list[fmpq], point: list[arb]) -> arb:
-    return sum((entry * x for entry, x in zip(row, point, strict=True)), arb(0))

@@ -177,7 +177,9 @@ def test_what_neighbours_add_to_the_weights_is_in_the_excess() -> None:
         reference = rng.integers(-9, 10, size=dimension) / 4
         row = ExactMatrix.row_vector([fmpq(int(4 * x), 4) for x in reference])
         start = [3 * x for x in map(arb, k.solution.solution.row(0))]
-        trial = LocalTrial(row, {t: fmpq(1, 2) for t in k.bad}, fmpq(2), fmpq(0), fmpq(1, 2), fmpq(0), fmpq(10**6))
+        trial = LocalTrial(
+            row, {t: fmpq(1, 2) for t in k.bad}, fmpq(2), fmpq(0), fmpq(1, 2), fmpq(0), fmpq(10**6), fmpq(0)
+        )
         proof = LocalConvergence(k, Rule(FLOW, None, 1), start, trial)
         point = Point(k, reference)
         x = 3 / float(k.margin)

@@ -1,0 +1,248 @@
+"""Descent stays in a tube around the max-margin ray of a locally optimal selection: Theorem T.
+
+Theorem D adds up all that may push descent sideways. Among the neighbours nothing adds up: across u the good tokens
+pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, which is strictly convex on the span L of
+the z_j^ of the neighbours. So there it is enough that the pull is stronger than all pushes together.
+
+With the notation of `local_convergence`, let N be the neighbours, all of them good, F the other good pairs, q any
+vector across u, and p^ - q = y' + y'' with y' in L and y'' orthogonal to L and u. Every z_j^ is split likewise, into
+parts of lengths zeta'_j along L and zeta''_j beside it; zeta''_j = 0 for neighbours. For rho, nu, mu of the witness put
+
+    r_t = exp(-delta_t x_0 - <z_t^, q> + zeta'_t rho + zeta''_t nu)            for bad t,
+    e_j = (c_j g_j / w) exp(-delta_j x_0 - <z_j^, q> + zeta''_j nu),   f_j = e_j e^{zeta'_j rho}      for j in F,
+
+theta_+-, kappa_t, d, chi and xi = Xi - sum kappa_t b_t r_t those of Lemmas 3 and 4 at (P_0, r), m the longest move, D
+the diameter of the z_j^ of N, D_g that of the z_j of all good pairs, and
+
+    pull = mu / (1 + sum f_j) (1 - e^{-D rho}) / (D rho) (1 - D_g^2 m / 8),
+    push = |g| + d + sum e_j zeta'_j + sum kappa_t zeta'_t r_t,
+
+g being the mean of the z_j^ of N under weights in proportion to c_j g_j e^{-<z_j^, q>}. If mu is less than every
+eigenvalue of their covariance on L, |y'_0| <= rho, push < pull rho, and
+
+    |y''_0| + theta_+/theta_- sum f_j zeta''_j Lambda(delta_j xi) + sum kappa_t zeta''_t r_t Lambda(delta_t xi) < nu,
+
+then |y'_k| <= rho, |y''_k| <= nu and x_k >= x_0 + xi sigma_k for all k, and
+
+    tan angle(p_k, u) <= (|q| + nu + |y'_k|) / x_k,     e^{Xi x_k} >= e^{Xi x_0} + k h Xi xi theta_- w,
+
+with a bound of |y'_k| that falls as the pushes fade (`TubeConvergence.offset`).
+
+Proof: docs/claims/selection/selection-direction-local.md. Nothing here decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.functions import exp_remainder, root
+from certattn.kernel.mathematics.selection_landscape import inner
+from certattn.kernel.theorems.selection.mathematics.local_convergence import (
+    NearbyWeights,
+    across_direction,
+    decaying_sum,
+    level_at,
+    longest_move,
+    minimum,
+    product,
+    progress,
+    shortfall_of_tangent,
+)
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
+    NORMALISED,
+    Rule,
+    SelectionConstants,
+    largest,
+    largest_distance_squared,
+    least,
+)
+
+
+def contraction(curvature: arb, others: arb, diameter: arb, radius: arb, move: arb, breadth: arb) -> arb:
+    """pull, from mu, sum f_j, D, rho, m and D_g: how much a move shortens y', per |y'| and move, where |y'| <= rho."""
+    return curvature / (1 + others) * exp_remainder(1, -diameter * radius) * (1 - breadth * breadth * move / 8)
+
+
+def remaining(size: arb, rate: arb, pull: arb, move: arb, total: arb) -> arb:
+    """What a push `size` e^{-rate sigma_j} per move adds to |y'_k| at sigma_k = `total`: see the page, from a slower
+    rate s = min(rate, pull/2) on: size e^{pull m - s total} / (pull - s)."""
+    slower = minimum(rate, pull / 2)
+    return size * (pull * move - slower * total).exp() / (pull - slower)
+
+
+class Frame:
+    """An orthonormal basis of the span L of the rows of an exact matrix: Gram and Schmidt, of independent rows.
+
+    Attributes: `rank` is exact; `rows` are not finite where the precision does not tell independent rows apart.
+    """
+
+    def __init__(self, table: ExactMatrix) -> None:
+        reduced, _, self.rank = table.numerators.transpose().rref()
+        chosen = [next(j for j in range(table.rows) if reduced[i, j] != 0) for i in range(self.rank)]
+        self.rows: list[list[arb]] = []
+        for j in chosen:
+            row = [arb(entry) for entry in table.row(j)]
+            rest = self.beside(row)
+            length = l2_norm(rest)
+            self.rows.append([entry / length for entry in rest])
+
+    def along(self, vector: Sequence[arb]) -> list[arb]:
+        """The coordinates of its part along L."""
+        return [inner(row, vector) for row in self.rows]
+
+    def distance(self, vector: Sequence[arb]) -> arb:
+        """Of a vector across u: 0 where L is all that is across u."""
+        return arb(0) if self.rank == len(vector) - 1 else l2_norm(self.beside(vector))
+
+    def beside(self, vector: Sequence[arb]) -> list[arb]:
+        """Its part orthogonal to L."""
+        rest = list(vector)
+        for row in self.rows:
+            share = inner(row, rest)
+            rest = [x - share * y for x, y in zip(rest, row, strict=True)]
+        return rest
+
+
+def smallest_pivot(table: list[list[arb]]) -> arb:
+    """Of elimination in a symmetric matrix, which is positive definite if all pivots are positive; 1 for none."""
+    rest, pivots = [list(row) for row in table], [arb(1)]
+    for k, row in enumerate(rest):
+        pivots.append(row[k])
+        for below in rest[k + 1 :]:
+            share = below[k] / row[k]
+            below[:] = [x - share * y for x, y in zip(below, row, strict=True)]
+    return least(pivots)
+
+
+@dataclass(frozen=True)
+class TubeTrial:
+    """The numbers of a proof: any vector `reference`, whose part across u is q; rho, nu and mu."""
+
+    reference: ExactMatrix
+    radius: fmpq
+    aside: fmpq
+    curvature: fmpq
+
+
+class TubeConvergence:
+    """Theorem T from the point p_0 = `start`, a ball for every coordinate: what is enclosed holds at all its points.
+
+    Attributes: `inside` is |y'_0| and `outside` |y''_0| with all that y'' may drift, which rho and nu have to bound;
+    `definite` is the smallest pivot of the covariance less mu; `near` is Lemma 3 and `progress` the chi of Lemma 4;
+    `push` and `pull`. Where L is {0} there is nothing to contract: `push` is 0 then, `hold`, pull times rho, 1.
+    """
+
+    def __init__(self, constants: SelectionConstants, rule: Rule, start: list[arb], trial: TubeTrial) -> None:
+        self.constants, self.rule, self.trial = constants, rule, trial
+        k, solution = constants, constants.solution
+        radius, aside = arb(trial.radius), arb(trial.aside)
+        along = product(solution.solution.row(0), start)
+        self.distance = along * k.margin
+        q = across_direction(k, trial.reference)
+        share, reference = along / solution.norm_squared, q.row(0)
+        self.reference_length = l2_norm([arb(entry) for entry in reference])
+        apart = [p - share * m - x for p, m, x in zip(start, solution.solution.row(0), reference, strict=True)]
+        neighbours = [j for j in k.good if solution.slacks[j] == 0]
+        others = [j for j in k.good if solution.slacks[j] != 0]
+        table = k.across.take_rows(neighbours)
+        frame = Frame(table)
+        self.inside = l2_norm(frame.along(apart))
+        balls = {j: [arb(entry) for entry in k.across.row(j)] for j in (*k.good, *k.bad)}
+        lengthwise = {j: l2_norm(frame.along(balls[j])) for j in (*others, *k.bad)}
+        sideways = {j: frame.distance(balls[j]) for j in (*others, *k.bad)}
+        tilts = (k.across @ q.T).T.row(0)
+        self.level = level_at(k, start)
+        # e_j and f_j; the r_t.
+        weaker = {
+            j: k.gains[j] / k.concentration * (sideways[j] * aside - k.slacks[j] * self.distance - tilts[j]).exp()
+            for j in others
+        }
+        stronger = {j: weight * (lengthwise[j] * radius).exp() for j, weight in weaker.items()}
+        reaches = {
+            t: (lengthwise[t] * radius + sideways[t] * aside - k.slacks[t] * self.distance - tilts[t]).exp()
+            for t in k.bad
+        }
+        self.near = near = NearbyWeights(k, self.level, reaches)
+        self.move = move = longest_move(rule, near)
+        self.progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
+        # y'': of what is not a neighbour alone.
+        ratio, bad = near.high / near.low, {t: near.kappas[t] * reach for t, reach in reaches.items()}
+        fades = {j: decaying_sum(k.slacks[j] * near.forward, move) for j in (*others, *k.bad)}
+        drift = sum((ratio * weight * sideways[j] * fades[j] for j, weight in stronger.items()), arb(0))
+        drift += sum((weight * sideways[t] * fades[t] for t, weight in bad.items()), arb(0))
+        self.outside = frame.distance(apart) + drift
+        # y': the covariance of the neighbours at q, in coordinates of L.
+        points = [frame.along(balls[j]) for j in neighbours]
+        masses = [k.gains[j] * arb(-tilts[j]).exp() for j in neighbours]
+        total = sum(masses, arb(0))
+        shares = [mass / total for mass in masses]
+        mean = [inner(shares, column) for column in zip(*points, strict=True)]
+        centred = [[x - y for x, y in zip(point, mean, strict=True)] for point in points]
+        columns = list(zip(*centred, strict=True))
+        spread = [[sum((s * a * b for s, a, b in zip(shares, left, right, strict=True)), arb(0)) for right in columns]
+                  for left in columns]  # fmt: skip
+        self.definite = smallest_pivot(
+            [[x - (trial.curvature if i == j else 0) for j, x in enumerate(row)] for i, row in enumerate(spread)]
+        )
+        diameter = root(arb(largest_distance_squared(table)))
+        amount = sum(stronger.values(), arb(0))
+        self.pull = contraction(arb(trial.curvature), amount, diameter, radius, move, k.good_diameter)
+        # The pushes at sigma_k = 0, and how fast they fade.
+        forward, rate = near.forward, self.progress * k.margin**2
+        self.pushes = [(l2_norm(mean), arb(0)), (near.spread, rate)]
+        self.pushes += [(weight * lengthwise[j], k.slacks[j] * forward) for j, weight in weaker.items()]
+        self.pushes += [(weight * lengthwise[t], k.slacks[t] * forward) for t, weight in bad.items()]
+        self.flat = frame.rank == 0
+        self.push = arb(0) if self.flat else sum((size for size, _ in self.pushes), arb(0))
+        self.hold = arb(1) if self.flat else self.pull * radius
+        # <V + e, u> is at most this.
+        self.pace = k.margin + ratio * sum((weight * k.slacks[j] for j, weight in stronger.items()), arb(0))
+        self.pace += near.total(k.heights)
+
+    def argument(self, elapsed: fmpq) -> tuple[arb, arb]:
+        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0; c = 0 for normalised
+        steps, with which <p_k, u> grows by itself."""
+        k, near, rule = self.constants, self.near, self.rule
+        slope = arb(0)
+        if rule.kind != NORMALISED:
+            slope = k.margin * near.forward * near.low * k.concentration * rule.unit
+        return (k.margin * self.distance).exp() + slope * elapsed, slope
+
+    def reached(self, elapsed: fmpq) -> tuple[arb, arb]:
+        """Lower bounds of x_k and sigma_k for every k from `elapsed` after p_0 on."""
+        k, rule = self.constants, self.rule
+        if rule.kind == NORMALISED:
+            total = rule.unit * elapsed / (largest(k.lengths[j] for j in k.good) + self.near.error)
+            return self.distance + self.near.forward * total, total
+        far = self.argument(elapsed)[0].log() / k.margin
+        return far, ((far - self.distance) / self.pace).max(arb(0))
+
+    def offset(self, total: arb) -> arb:
+        """A bound of |y'_k| where sigma_k is at least `total`; at most rho."""
+        if self.flat:
+            return arb(0)
+        found = self.inside * (-self.pull * total).exp()
+        for size, rate in self.pushes:
+            found += remaining(size, rate, self.pull, self.move, total)
+        return found.min(arb(self.trial.radius))
+
+    def lateral(self, elapsed: fmpq) -> arb:
+        """|q| + nu + |y'_k|, for every k from `elapsed` after p_0 on."""
+        return self.reference_length + self.trial.aside + self.offset(self.reached(elapsed)[1])
+
+    def at(self, elapsed: fmpq) -> arb:
+        """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on; 1 where x_k may be 0."""
+        far = self.reached(elapsed)[0]
+        if (far > 0) is not True:
+            return arb(1)
+        return shortfall_of_tangent(self.lateral(elapsed) / far)
+
+    def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
+        """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0:
+        A = Xi (|q| + nu + |y'|), S = G = 0."""
+        return self.constants.margin * self.lateral(elapsed), arb(0), arb(0), *self.argument(elapsed)

@@ -1,0 +1,131 @@
+"""Theorem T of `selection-direction`: a sabotaged kernel, and descents that stay where it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from corpus import Cases
+from flint import arb, fmpq
+from sabotage import Sabotage, always, noticed
+from selection_instances import random_instance
+
+from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.mathematics import contracting_tube
+from certattn.kernel.theorems.selection.mathematics.contracting_tube import Frame, TubeConvergence, smallest_pivot
+from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import (
+    FLOW,
+    GRADIENT,
+    NORMALISED,
+    Rule,
+    SelectionConstants,
+)
+from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.tube_trial import find_tube
+
+cases = Cases("local_cases")
+TUBE = [case for case in cases.CASES if "tube" in case.name]
+
+SABOTAGE: dict[str, Sabotage] = {
+    "a start inside": (TubeConvergence, "inside", always(arb(0))),
+    "nothing beside": (TubeConvergence, "outside", always(arb(0))),
+    "every covariance is large": (contracting_tube, "smallest_pivot", lambda table: arb(1)),
+    "no push": (TubeConvergence, "push", always(arb(0))),
+    "a strong pull": (contracting_tube, "contraction", lambda *numbers: arb(10) ** 9),
+    "an offset of 0": (TubeConvergence, "offset", lambda self, total: arb(0)),
+    "far out": (TubeConvergence, "reached", lambda self, elapsed: (arb(10) ** 9, arb(10) ** 9)),
+    "a steep argument": (TubeConvergence, "argument", lambda self, elapsed: (arb(10) ** 9, arb(10) ** 9)),
+}
+
+test_a_sabotaged_kernel_fails = noticed(TUBE, SABOTAGE)
+
+
+def test_a_frame_is_orthonormal_and_spans_the_rows() -> None:
+    rng = np.random.default_rng(3)
+    for rank, dimension in ((0, 3), (1, 4), (2, 4), (4, 4)):
+        factor = rng.integers(-5, 6, (5, rank)) @ rng.integers(-5, 6, (rank, dimension))
+        table = ExactMatrix.rational([[fmpq(int(x), 3) for x in row] for row in factor])
+        with working_precision(128):
+            frame = Frame(table)
+            rows = np.array([[float(x) for x in row] for row in frame.rows]).reshape(-1, dimension)
+            rests = [float(entry) for row in table.to_rows() for entry in frame.beside([arb(x) for x in row])]
+        assert frame.rank == np.linalg.matrix_rank(factor.astype(float)) == len(rows)
+        assert np.allclose(rows @ rows.T, np.eye(len(rows)))
+        assert np.allclose(rests, 0)
+
+
+def test_pivots_tell_what_is_positive_definite() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        factor = rng.standard_normal((3, 3))
+        table = factor @ factor.T - rng.choice([0.1, 0.5, 2]) * np.eye(3)
+        positive = (smallest_pivot([[arb(x) for x in row] for row in table]) > 0) is True
+        assert positive is bool(np.linalg.eigvalsh(table)[0] > 0)
+
+
+@pytest.mark.parametrize("kind", [GRADIENT, NORMALISED, FLOW])
+def test_descents_stay_in_their_tubes(kind: str) -> None:
+    """For 400 steps after points of random instances at which the theorem holds; the flow by short steps."""
+    rng, found = np.random.default_rng(5), 0
+    with working_precision(64):
+        for _ in range(200):
+            instance = random_instance(int(rng.integers(10**6)))
+            tokens = instance.selection.tokens
+            selection = Selection(tokens, tuple(int(rng.integers(length)) for length in tokens.lengths))
+            try:
+                solution = hard_margin(selection.differences, max_margin_multipliers(selection.differences))
+            except NotSeparableError:
+                continue
+            if any(solution.slacks[t] == 0 for t in selection.bad):
+                continue
+            constants = SelectionConstants(selection, instance.loss, solution)
+            rule = Rule(kind, None if kind == FLOW else fmpq(1, 10 if kind == NORMALISED else 1), tokens.count)
+            u = np.array([float(x) for x in constants.direction])
+            start = float(rng.choice([4, 8, 16])) / float(constants.margin) * u + 0.2 * rng.standard_normal(len(u))
+            trial = find_tube(constants, rule, [arb(x) for x in start])
+            if trial is None:
+                continue
+            found += 1
+            proof = TubeConvergence(constants, rule, [arb(x) for x in start], trial)
+            _walked(proof, start, u, 400)
+    assert found >= 10
+
+
+def _walked(proof: TubeConvergence, point: np.ndarray, u: np.ndarray, steps: int) -> None:
+    k, trial, rule = proof.constants, proof.trial, proof.rule
+    q = np.array([float(x) for x in trial.reference.row(0)])
+    q = q - (q @ u) * u
+    frame = Frame(k.across.take_rows([j for j in k.good if k.solution.slacks[j] == 0]))
+    rows = np.array([[float(x) for x in row] for row in frame.rows]).reshape(-1, len(u))
+    short = fmpq(1, 20) if not rule.discrete else fmpq(1)
+    for step in range(steps):
+        x = float(point @ u)
+        apart = point - x * u - q
+        inside = rows @ apart
+        far, total = proof.reached(short * step)
+        assert np.linalg.norm(inside) <= float(proof.offset(total).upper()) + 1e-4
+        assert np.linalg.norm(apart - rows.T @ inside) <= float(trial.aside) + 1e-9
+        assert x >= float(far.lower()) - (1e-9 if rule.discrete else 1e-4)
+        downhill = _downhill(k.selection, k.loss.name, point)
+        if rule.kind == NORMALISED:
+            downhill = downhill / np.linalg.norm(downhill)
+        point = point + float(rule.unit * short) * downhill
+
+
+def _downhill(selection: Selection, loss: str, point: np.ndarray) -> np.ndarray:
+    """-grad F in doubles, with weights relative to those of the chosen tokens, so that nothing cancels."""
+    table = np.array([[float(x.p) / float(x.q) for x in row] for row in selection.differences.to_rows()])
+    gaps = np.array([float(x.p) / float(x.q) for x in selection.gaps])
+    total = np.zeros(len(point))
+    for i, positions in selection.pairs_of.items():
+        z, g = table[positions], gaps[positions]
+        weights = np.exp(-z @ point)
+        weights /= 1 + weights.sum()
+        gap = weights @ g
+        score = float(selection.score(i).p) / float(selection.score(i).q) - gap
+        slope = {"linear": 1.0, "logistic": 1 / (1 + np.exp(score)), "exponential": np.exp(-score)}[loss]
+        total += slope * (weights * (g - gap)) @ z
+    return total
