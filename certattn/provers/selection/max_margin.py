@@ -76,6 +76,7 @@ def generate(
     given: dict[str, Any] | None = None,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    norm: str | None = None,
     direction: Any = None,
     form: str = "auto",
     digits: int = DIGITS,
@@ -96,6 +97,10 @@ def generate(
         Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    norm : {"nuclear"}, optional
+        With queries, the norm of W that is to be least, where it is not the Frobenius norm: that of K and Q both
+        trained, with W = K'Q. What is stated then is a direction, by how much its norm may exceed the least one, and
+        bounds on the margin.
     direction : array_like of exact numbers, optional
         A direction that is asked about, such as that of a trained p: the certificate states that it is that of the
         solution where it is, and else how far it is from it. With the form "exact" another direction is an error.
@@ -145,16 +150,17 @@ def generate(
     require_within(2, 1000, digits, "digits")
     require_place(out, source)
     wanted = Wanted(form, digits, None if direction is None else exact(direction, "direction"))
+    others: dict[str, Plain] = {} if norm is None else {"norm": norm}
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
-        return _write(out, exact(given, "given"), wanted, note)
+        return _write(out, exact({**given, **others}, "given"), wanted, note)
     arrays = by_fields(arrays, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
-        return _write(out, exact(arrays, "given"), wanted, note)
+        return _write(out, exact({**arrays, **others}, "given"), wanted, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
-        return _write(out, {**references, **vectors}, wanted, note)
+        return _write(out, {**references, **vectors, **others}, wanted, note)
 
 
 def _is_exact(value: Any) -> bool:
@@ -474,6 +480,9 @@ def _typed_direction(text: str) -> Any:
 
 COMMAND = Command(
     Argument("PROBLEM", Arrays("given")),
+    Option(
+        "--norm", "With queries: the norm of W, of which K and Q are both trained, is the nuclear one.", ("nuclear",)
+    ),
     Option(
         "--direction",
         "A direction that is asked about: numbers, or an array such as p.npy. Is it that of the solution, or how far?",

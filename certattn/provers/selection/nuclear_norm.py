@@ -64,7 +64,7 @@ def least_nuclear_norm(
         found = _alternating(A / scale, levels, problem.shape, (room, apart, steps, steps if patient else _PATIENCE))
         if found.multipliers is None or found.point is None:
             continue
-        chosen = _rounded_row(found.point, digits) if direction is None else direction
+        chosen = _rounded_row(found.point / scale, digits) if direction is None else direction
         multipliers = _multipliers(problem, A, found.multipliers, digits)
         near = NuclearMargin(
             problem.rows, problem.levels, chosen, problem.shape, *_factors(chosen, problem.shape, digits), multipliers
