@@ -26,7 +26,9 @@ MOST_DIGITS = 12
 # What relaxed constraints exceed 0 by at least, times the norms of their rows; how well the upper and the lower bound
 # are to agree, and the most steps. First nothing, and more where that leaves no feasible point.
 _ROOM = ((0.0, 1e-8, 4_000), (1e-7, 1e-6, 20_000), (1e-4, 1e-3, 20_000))
-_STEPS, _EVERY, _OVER, _UNEVEN = 20_000, 25, 1.6, 5.0
+_STEPS, _EVERY, _OVER, _UNEVEN = 60_000, 25, 1.6, 5.0
+# After so many steps rho stays as it is, without which they do not converge.
+_ADAPTED = 500
 # Where so many steps find no feasible point, the constraints may contradict each other.
 _PATIENCE = 3_000
 # Singular values below this, relative to the largest, are left to the rest W - K'Q.
@@ -95,10 +97,10 @@ def _alternating(A: Array, levels: Array, shape: tuple[int, int], limits: tuple[
         _look(best, A, levels, shape, (X, W), np.maximum(-u, 0))
         if best.apart < apart or (best.point is None and step >= patience):
             break
-        # Steps of both kinds are to be of one size; after half of them rho stays, so that they converge.
+        # Steps of both kinds are to be of one size.
         primal = np.hypot(np.linalg.norm(W - X), np.linalg.norm(rest - s))
         dual = rho * float(np.linalg.norm(X - X_before + A.T @ (s - s_before)))
-        if step < steps // 2 and not dual / _UNEVEN <= primal <= dual * _UNEVEN:
+        if step < _ADAPTED and not dual / _UNEVEN <= primal <= dual * _UNEVEN:
             factor = 2.0 if primal > dual else 0.5
             rho, U, u = rho * factor, U / factor, u / factor
     return best
