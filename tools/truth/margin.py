@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.truth.judgement import Judgement, Truth
+from tools.truth.nuclear_margin import judge_nuclear
 from tools.truth.reading import (
     dot,
     minus,
@@ -47,10 +48,11 @@ class _Problem:
 
 def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     problem = _problem(given, folder)
+    if "norm" in given:
+        return _nuclear(problem, asserts, witness, folder)
     exact, near = {"solution", "neighbours", "support"}, {"direction", "within", "neighbours_among"}
     require_record(asserts, "asserts", set(), exact | near | {"gap", "margin", "constraints"})
-    require_record(witness, "witness", set(), {"multipliers", "weights"})
-    numbers = {field: _numbered(witness[field], field.removesuffix("s"), problem) for field in witness}
+    numbers = _hints(witness, problem, folder)
     if "constraints" in asserts:
         return _contradiction(problem, asserts, numbers)
     require("multipliers" in numbers, "no multipliers")
@@ -59,7 +61,38 @@ def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgem
     return _exact(problem, asserts, numbers["multipliers"], folder)
 
 
-# -- the three forms
+def _hints(witness: Any, problem: _Problem, folder: Path) -> dict[str, dict[int, Fraction]]:
+    require_record(witness, "witness", set(), {"multipliers", "weights", "factors"})
+    if "factors" in witness:
+        _factors(witness["factors"], folder)
+    return {f: _numbered(witness[f], f.removesuffix("s"), problem) for f in ("multipliers", "weights") if f in witness}
+
+
+def _factors(node: Any, folder: Path) -> tuple[Any, Any]:
+    require_record(node, "factors", {"K", "Q"})
+    return read_table(node["K"], folder), read_table(node["Q"], folder)
+
+
+# -- the forms
+
+
+def _nuclear(problem: _Problem, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    require_record(asserts, "asserts", set(), {"direction", "excess", "margin", "constraints"})
+    numbers = _hints(witness, problem, folder)
+    if "constraints" in asserts:
+        return _contradiction(problem, asserts, numbers)
+    require("multipliers" in numbers and "factors" in witness, "no multipliers, or no factors")
+    require(bool(asserts) and ("direction" in asserts) == ("excess" in asserts), "one of direction and excess")
+    K, Q = _factors(witness["factors"], folder)
+    require(len(K) == len(Q) and (len(K[0]), len(Q[0])) == problem.shape, "factors of another shape")
+    stated: dict[str, Any] = {"at_least": None, "at_most": None, "excess": None, "direction": None, **_bounds(asserts)}
+    if "direction" in asserts:
+        stated["direction"], stated["excess"] = (
+            _point(asserts["direction"], problem, folder),
+            read_number(asserts["excess"]),
+        )
+        require(stated["excess"] >= 0, "a negative excess")
+    return judge_nuclear(problem, stated, numbers["multipliers"], (K, Q))
 
 
 def _contradiction(problem: _Problem, asserts: Any, numbers: dict[str, dict[int, Fraction]]) -> Judgement:
@@ -224,8 +257,12 @@ def _problem(given: Any, folder: Path) -> _Problem:
         rows = tuple(tuple(y * x for x in point) for point, y in zip(points, labels, strict=True))
         return _Problem(rows, (Fraction(1),) * len(rows), tuple(range(len(rows))), (1, len(rows[0])))
     field = "keys" if "keys" in given or "queries" in given else "tokens"
+    extra = {"norm"} if "queries" in given else set()
     own = {"queries"} if "queries" in given else {"W"} if field == "tokens" else set()
-    require_record(given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}))
+    require_record(
+        given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}) | extra
+    )
+    require(given.get("norm", "nuclear") == "nuclear", "another norm")
     inputs = read_inputs(given, field, folder)
     if "W" in given:
         W = read_table(given["W"], folder)

@@ -112,16 +112,18 @@ class ExactMatrix:
         return self.rows == self.columns and self.numerators == self.numerators.transpose()
 
     def is_positive_semidefinite(self) -> bool:
-        """Whether a symmetric matrix has no negative eigenvalue; False where not symmetric.
+        """Whether a symmetric matrix has no negative eigenvalue; False where not symmetric."""
+        return self.is_symmetric() is True and self.negative_signs() == 0
 
-        The characteristic polynomial of a symmetric matrix has real roots only, so by Descartes'
-        rule none is negative if and only if its coefficients alternate in sign or vanish.
+    def negative_signs(self) -> int:
+        """Of a symmetric matrix: how many coefficients of the characteristic polynomial show a negative eigenvalue.
+
+        Its roots are real, so by Descartes' rule none is negative if and only if its coefficients alternate in sign
+        or vanish.
         """
-        if self.is_symmetric() is not True:
-            return False
         coefficients = self.numerators.charpoly().coeffs()
         degree = len(coefficients) - 1
-        return all((-1) ** (degree - k) * c >= 0 for k, c in enumerate(coefficients))
+        return sum((-1) ** (degree - k) * c < 0 for k, c in enumerate(coefficients))
 
     # -- arithmetic
 

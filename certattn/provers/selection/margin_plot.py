@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
-    """Draw the figure. Raises UsageError where there is no exact solution, ."""
+    """Draw the figure. Raises UsageError where there is no exact solution."""
     stated = THEOREM.read(certificate)
     if stated.form != "exactly":
         raise UsageError("a figure shows an exact solution; this certificate states none")

@@ -24,8 +24,16 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
-from certattn.kernel.theorems.selection.max_margin import GIVEN, THEOREM, MarginDistance, MarginProblem, read_problem
+from certattn.kernel.theorems.selection.mathematics.margin_points import Direction, MaxMargin
+from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin
+from certattn.kernel.theorems.selection.max_margin import (
+    GIVEN,
+    NORM,
+    THEOREM,
+    MarginDistance,
+    MarginProblem,
+    read_problem,
+)
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import (
     InFile,
@@ -42,6 +50,7 @@ from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Com
 from certattn.provers.exact_inputs import exact, exact_rational, require_one_of, require_within
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
+from certattn.provers.selection.nuclear_norm import least_nuclear_norm
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 from certattn.provers.selection.token_optimality import stated_point
 
@@ -67,6 +76,7 @@ def generate(
     given: dict[str, Any] | None = None,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    norm: str | None = None,
     direction: Any = None,
     form: str = "auto",
     digits: int = DIGITS,
@@ -81,12 +91,16 @@ def generate(
     out : path-like
         Where to write it.
     given : mapping, optional
-        What the certificate is about, whole: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed` and
-        `queries`, or `points` and `labels`.
+        What the certificate is about, whole: `keys` (or `tokens` and `W`), `lengths`, `indices`, `relaxed`,
+        `queries` and `norm`, or `points` and `labels`.
     source : path-like, optional
         Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
+    norm : {"nuclear"}, optional
+        With queries, the norm of W that is to be least, where it is not the Frobenius norm: that of K and Q both
+        trained, with W = K'Q. What is stated then is a direction, by how much its norm may exceed the least one, and
+        bounds on the margin.
     direction : array_like of exact numbers, optional
         A direction that is asked about, such as that of a trained p: the certificate states that it is that of the
         solution where it is, and else how far it is from it. With the form "exact" another direction is an error.
@@ -136,16 +150,17 @@ def generate(
     require_within(2, 1000, digits, "digits")
     require_place(out, source)
     wanted = Wanted(form, digits, None if direction is None else exact(direction, "direction"))
+    others: dict[str, Plain] = {} if norm is None else {"norm": norm}
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
-        return _write(out, exact(given, "given"), wanted, note)
+        return _write(out, exact({**given, **others}, "given"), wanted, note)
     arrays = by_fields(arrays, ARRAYS)
     if source is None and arrays and all(_is_exact(value) for value in arrays.values()):
-        return _write(out, exact(arrays, "given"), wanted, note)
+        return _write(out, exact({**arrays, **others}, "given"), wanted, note)
     matrices, vectors = _arrays(source, names or {}, arrays)
     with placed(out, matrices, data) as references:
-        return _write(out, {**references, **vectors}, wanted, note)
+        return _write(out, {**references, **vectors, **others}, wanted, note)
 
 
 def _is_exact(value: Any) -> bool:
@@ -194,8 +209,48 @@ class Wanted:
 def _write(out: Path, given: Plain, wanted: Wanted, note: str) -> Certificate:
     draft = Draft(THEOREM, out, given, note)
     problem = draft.read(lambda written: read_problem(GIVEN.read(written.given, written.reading)[1]))
+    if NORM in problem.given:
+        return draft.write(*_nuclear(problem, wanted))
     found = _found(problem, wanted.form, wanted.digits) if wanted.direction is None else _asked(problem, wanted)
     return draft.write(*found)
+
+
+def _nuclear(problem: MarginProblem, wanted: Wanted) -> Found:
+    """A direction whose nuclear norm is near the least one, and bounds on that."""
+    if wanted.form == "exact":
+        raise UsageError("the W of least nuclear norm is stated as a direction; leave out --form exact")
+    direction = None if wanted.direction is None else _stated(problem, wanted.direction)
+    found = least_nuclear_norm(problem, wanted.digits, direction)
+    if found is None:
+        try:
+            near_multipliers(problem.rows, problem.levels, wanted.digits, _MOST_ACTIVE)
+        except NotSeparableError as error:
+            if direction is not None:
+                raise _nothing_to_compare() from None
+            return _none(problem, error)
+        found = least_nuclear_norm(problem, wanted.digits, direction, patient=True)
+    if found is None:
+        raise NotProvedError("no direction was found that satisfies the constraints, with bounds on its nuclear norm")
+    if found.margin <= 0 or (found.smallest_relaxed or 0) < 0:
+        raise NotProvedError(f"the direction satisfies the constraints at no length: {_worst(problem, found)}")
+    return _with_excess(problem, found)
+
+
+def _with_excess(problem: MarginProblem, found: NuclearMargin) -> Found:
+    norm = found.norm / found.margin
+    asserts: dict[str, Plain] = {
+        "direction": stated_point(found.direction, problem.shape, problem.variable),
+        "excess": format_rational(round_up(norm / found.least - 1, _FEW_DIGITS)),
+        "margin": {
+            "at_least": format_rational(round_down(1 / norm, _MARGIN_DIGITS)),
+            "at_most": format_rational(round_up(1 / found.least, _MARGIN_DIGITS)),
+        },
+    }
+    factors: dict[str, Plain] = {
+        name: [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
+        for name, matrix in (("K", found.K), ("Q", found.Q))
+    }
+    return asserts, {"factors": factors, **_multipliers(problem, found.multipliers)}
 
 
 def _asked(problem: MarginProblem, wanted: Wanted) -> Found:
@@ -206,21 +261,13 @@ def _asked(problem: MarginProblem, wanted: Wanted) -> Found:
         if wanted.form == "exact" and not is_exact:
             multipliers, is_exact = max_margin_multipliers(problem.rows, problem.levels), True
     except NotSeparableError:
-        raise NotProvedError(
-            "no point satisfies the constraints, so that there is no direction to compare with; leave out the "
-            "direction, and the certificate states that"
-        ) from None
+        raise _nothing_to_compare() from None
     distance = MarginDistance(problem.rows, problem.levels, direction, multipliers)
-    worst = min(range(problem.rows.rows), key=lambda j: distance.products[j])
     solution = MaxMargin(problem.rows, multipliers, problem.levels).solution
     angle = f"it makes an angle of about {_degrees(direction, solution):.4g} degrees with the solution"
     if distance.margin <= 0 or (distance.smallest_relaxed or 0) < 0:
-        product, name = distance.products[worst], problem.constraints[worst]
-        which = f"token {name.token} of input {name.input}" if isinstance(name, Pair) else f"point {name}"
-        least = "be positive" if problem.levels[worst] != 0 else "not be negative"
         raise NotProvedError(
-            f"the direction satisfies the constraints at no length: for {which} the product is about "
-            f"{_float(product):.4g}, and has to {least}; {angle}"
+            f"the direction satisfies the constraints at no length: {_worst(problem, distance)}; {angle}"
         )
     if is_exact and direction.scaled(1 / distance.margin) == solution and wanted.form != "direction":
         return _exactly(problem, multipliers)
@@ -233,6 +280,22 @@ def _asked(problem: MarginProblem, wanted: Wanted) -> Found:
     if found is None:
         raise NotProvedError(f"no distance is proved with {wanted.digits} digits; expected more digits")
     return found
+
+
+def _nothing_to_compare() -> NotProvedError:
+    return NotProvedError(
+        "no point satisfies the constraints, so that there is no direction to compare with; leave out the "
+        "direction, and the certificate states that"
+    )
+
+
+def _worst(problem: MarginProblem, near: Direction) -> str:
+    """The constraint that a direction satisfies least."""
+    worst = min(range(problem.rows.rows), key=lambda j: near.products[j])
+    product, name = near.products[worst], problem.constraints[worst]
+    which = f"token {name.token} of input {name.input}" if isinstance(name, Pair) else f"point {name}"
+    least = "be positive" if problem.levels[worst] != 0 else "not be negative"
+    return f"for {which} the product is about {_float(product):.4g}, and has to {least}"
 
 
 def _stated(problem: MarginProblem, plain: Plain | None) -> ExactMatrix:
@@ -268,8 +331,7 @@ def _found(problem: MarginProblem, form: str, digits: int) -> Found:
             return _exactly(problem, max_margin_multipliers(problem.rows, problem.levels))
         multipliers, is_exact = near_multipliers(problem.rows, problem.levels, digits, _MOST_ACTIVE)
     except NotSeparableError as error:
-        weights = _constraints(problem, error.weights, "weight")
-        return {"constraints": "contradictory"}, {"weights": weights}
+        return _none(problem, error)
     if is_exact and form == "auto":
         return _exactly(problem, multipliers)
     found = _nearly(problem, multipliers, digits)
@@ -280,6 +342,11 @@ def _found(problem: MarginProblem, form: str, digits: int) -> Found:
             f"no direction of {digits} digits satisfies the constraints; expected more digits, or --form exact"
         )
     return found
+
+
+def _none(problem: MarginProblem, error: NotSeparableError) -> Found:
+    """That no point satisfies the constraints."""
+    return {"constraints": "contradictory"}, {"weights": _constraints(problem, error.weights, "weight")}
 
 
 def _exactly(problem: MarginProblem, multipliers: Mapping[int, fmpq]) -> Found:
@@ -396,6 +463,8 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     asserts: Any = certificate.plain["asserts"]
     if "solution" in asserts:
         return "the direction is that of the solution"
+    if "excess" in asserts:
+        return f"the direction, with the margin 1, has at most (1 + {asserts['excess']}) times the least nuclear norm"
     length = 1 / _float(parse_rational(asserts["margin"]["at_most"], DEFAULT_LIMITS))
     return (
         f"the direction, with the margin 1, is at most {asserts['within']} from the solution, whose length is about "
@@ -411,6 +480,9 @@ def _typed_direction(text: str) -> Any:
 
 COMMAND = Command(
     Argument("PROBLEM", Arrays("given")),
+    Option(
+        "--norm", "With queries: the norm of W, of which K and Q are both trained, is the nuclear one.", ("nuclear",)
+    ),
     Option(
         "--direction",
         "A direction that is asked about: numbers, or an array such as p.npy. Is it that of the solution, or how far?",

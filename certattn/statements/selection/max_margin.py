@@ -9,8 +9,11 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
 from certattn.kernel.theorems.selection.max_margin import (
+    DIRECTION,
+    EXCESS,
     GAP,
     MARGIN,
+    NORM,
     POINT_LABELS,
     POINTS,
     RELAXED,
@@ -45,6 +48,16 @@ _NONE = {
     "combination": "the largest entry of sum mu z, in size",
     "total": "the sum of weights times right sides",
 }
+_NUCLEAR = {
+    "direction.margin": "the smallest <Z, W~> of the constraints that are not relaxed",
+    "direction.relaxed": "the smallest <Z, W~> of the relaxed constraints",
+    "optimality.multipliers": "the smallest multiplier",
+    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
+    "M = sum lambda Z",
+    "excess": "a bound on |W~/m|_* against 1 + excess times a lower bound of the least norm",
+    "margin.at_least": "a lower bound on the margin against the stated one",
+    "margin.at_most": "1, against the bound times a lower bound of the least norm",
+}
 _BOUNDS = {
     "margin.at_least": "the squared margin, or a lower bound on it, against the squared bound",
     "margin.at_most": "1, against the squared bound times the squared norm, or a lower bound on it",
@@ -59,6 +72,9 @@ def statement(stated: MarginStatement) -> Statement:
     elif stated.form == "nearly":
         parts = [*_nearly(stated), *_margin(stated)]
         latex = rf"\| \tilde p / \min_j \langle z_j, \tilde p \rangle - {problem.variable} \| \le r"
+    elif stated.form == "nuclear":
+        parts = [*_nuclear(stated), *_margin(stated)]
+        latex = r"\textstyle\sum_j \lambda_j r_j \le \min \|W\|_* \le \tfrac12 (\|K\|_F^2 + \|Q\|_F^2) / m"
     else:
         parts = [*_exactly(stated), *_margin(stated)]
         latex = rf"{problem.variable} = \textstyle\sum_j \lambda_j z_j, \quad \lambda_j \ge 0"
@@ -70,6 +86,8 @@ def sentence(stated: MarginStatement, name: str) -> str:
         return _NONE[name]
     if stated.form == "nearly":
         return {**_NEARLY, **_BOUNDS}[name]
+    if stated.form == "nuclear":
+        return _NUCLEAR[name]
     variable = stated.problem.variable
     named = {**kkt_sentences("optimality", variable), "solution": f"the stated {variable}", **_EXACTLY, **_BOUNDS}
     return named[name]
@@ -105,7 +123,8 @@ def _problem(problem: MarginProblem) -> str:
     inputs = _chosen(problem, problem.tokens)
     trained = Trained(problem.variable)
     constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
-    words = f"For {inputs}: minimise {trained.norm(problem.variable)} subject to {constraint}"
+    norm = "the nuclear norm |W|_*" if NORM in problem.given else trained.norm(problem.variable)
+    words = f"For {inputs}: minimise {norm} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
         return f"{words} {_EVERY_TOKEN}"
@@ -150,9 +169,21 @@ def _nearly(stated: MarginStatement) -> list[str]:
     return parts
 
 
+def _nuclear(stated: MarginStatement) -> list[str]:
+    """Of a direction, where one is stated; without one the margin says that there is a least norm."""
+    if DIRECTION not in stated.asserts:
+        return []
+    assert stated.point is not None
+    times = describe(1 + stated.asserts[EXCESS])
+    return [
+        f"with D = {point_words(stated.point, stated.problem.shape)} and m > 0 the smallest left side at D of the "
+        f"constraints >= 1, D/m satisfies all constraints, and |D/m|_* is at most {times} times the least norm"
+    ]
+
+
 def _margin(stated: MarginStatement) -> list[str]:
-    bounds = stated.asserts.get(MARGIN)
-    return [f"the margin, 1 over its norm, is {range_words(bounds)}"] if bounds is not None else []
+    bounds, of = stated.asserts.get(MARGIN), "the least norm" if stated.form == "nuclear" else "its norm"
+    return [f"the margin, 1 over {of}, is {range_words(bounds)}"] if bounds is not None else []
 
 
 def _named(problem: MarginProblem, rows: Sequence[int]) -> str:

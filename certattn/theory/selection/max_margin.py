@@ -151,6 +151,40 @@ def check_one_query(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"|W|^2 |q|^2 - |Wq|^2, {what}", left, crossed)
 
 
+def check_nuclear(kernel: Kernel) -> Iterator[Check]:
+    """<K, Q> bounds, <sum lambda Z, W> = sum lambda <Z, W>, and I - MM'."""
+    for d, width in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        what, rank = f"{d} x {width}", 2
+        K, Q, W = matrix("K", rank, d), matrix("Q", rank, width), matrix("W", d, width)
+        near = _nuclear(kernel, K, Q, list(K.T * Q), d, width)
+        # With K and Q along the singular vectors of K'Q, this is what <KU, QV> = |K'Q|_* stays below.
+        yield equal(f"a bound on |K'Q|_*, {what}", plain(near.norm), (_square(list(K)) + _square(list(Q))) / 2)
+        A, B = matrix("A", d, width), matrix("B", d, width)
+        inner = sum(a * b for a, b in zip(A, B, strict=True))
+        yield equal(
+            f"|A|^2 + |B|^2 - 2 <A, B>, {what}", _square(list(A)) + _square(list(B)) - 2 * inner, _square(list(A - B))
+        )
+        beside = _nuclear(kernel, 0 * K, 0 * Q, list(W), d, width)
+        yield equal(f"entries beside K'Q, {what}", plain(beside.norm), sum(map(sympy.Abs, W)))
+        z, weights = matrix("z", 2, d * width), positive_vector("l", 2)
+        M = sympy.Matrix(d, width, list(z.T * column(weights)))
+        yield equal(f"M, {what}", _table(near.combined), M)
+        across = sum(w * product for w, product in zip(weights, list(z * column(list(W))), strict=True))
+        yield equal(f"<M, W>, {what}", sum(a * b for a, b in zip(M, W, strict=True)), across)
+        squares = M * M.T if d <= width else M.T * M
+        yield equal(f"the room of singular values, {what}", _table(near.room), sympy.eye(min(d, width)) - squares)
+        levels = vector("r", 2)
+        yield equal(
+            f"the lower bound, {what}", plain(near.least), sum(w * r for w, r in zip(weights, levels, strict=True))
+        )
+
+
+def _nuclear(kernel: Kernel, K: sympy.Matrix, Q: sympy.Matrix, direction: list[Expr], d: int, width: int) -> Any:
+    rows, levels, weights = matrix("z", 2, d * width), _numbers(vector("r", 2)), _by_row(positive_vector("l", 2))
+    stated = kernel.exact(rows), levels, kernel.exact(sympy.Matrix([direction])), (d, width)
+    return kernel.nuclear_margin.NuclearMargin(*stated, kernel.exact(K), kernel.exact(Q), weights)
+
+
 def _solved(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr]) -> Any:
     return kernel.margin_points.MaxMargin(kernel.exact(z), _by_row(weights), _numbers(r))
 

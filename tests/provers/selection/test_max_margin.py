@@ -259,3 +259,81 @@ def test_random_problems_have_the_solution_that_trying_all_sets_of_constraints_f
             flat = [entry for row in stated for entry in row] if "queries" in given else stated
             assert tuple(map(Fraction, flat)) == expected
     assert min(found.values()) >= 5
+
+
+# -- the nuclear norm
+
+
+def nuclear(seed: int, inputs: int, tokens: int, dimension: int) -> dict[str, Any]:
+    """Inputs of self-attention, whose first token is the query, and a token of each that is chosen at random."""
+    rng = np.random.default_rng(seed)
+    keys = rng.standard_normal((inputs, tokens, dimension))
+    chosen = rng.integers(tokens, size=inputs)
+    return {"keys": keys, "queries": keys[:, 0].copy(), "indices": chosen, "norm": "nuclear"}
+
+
+def test_the_least_nuclear_norm_is_found_up_to_a_small_gap(tmp_path: Path) -> None:
+    asserts = make(tmp_path, **nuclear(0, 20, 10, 16))
+    assert set(asserts) == {"direction", "excess", "margin"}
+    assert Fraction(asserts["excess"]) < Fraction(1, 10**7)
+    low, high = (Fraction(asserts["margin"][end]) for end in ("at_least", "at_most"))
+    assert 0 < low <= high < low * (1 + Fraction(1, 10**7))
+
+
+@pytest.mark.parametrize(
+    ("given", "margin"),
+    [
+        ({"keys": [[[3, 4], [0, 0]]], "queries": [[0, 2]], "indices": [0]}, 10),
+        # Constraints e_1'W e_1 >= 1 and 4 e_2'W e_2 >= 1: the norms add up.
+        ({"keys": [[[1, 0], [0, 0]], [[0, 4], [0, 0]]], "queries": [[1, 0], [0, 1]], "indices": [0, 0]},
+         Fraction(4, 5)),
+        # Of one query, p q'/|q|^2: the margin of the three inputs times |q|.
+        ({**THREE, "queries": [[0, 3]]}, 3 * Fraction(0.7276068751089989)),
+        # W is a vector, and the relaxed constraint holds with equality.
+        ({"keys": [[[1, 0], [0, 0]], [["-4/3", 1], [0, 0]]], "queries": [[1]], "indices": [0, 0], "relaxed": [1]},
+         Fraction(3, 5)),
+    ],
+)  # fmt: skip
+def test_the_nuclear_margin_is_that_of_closed_forms(given: dict[str, Any], margin: Fraction, tmp_path: Path) -> None:
+    asserts = make(tmp_path, given={**given, "norm": "nuclear"})
+    low, high = (Fraction(asserts["margin"][end]) for end in ("at_least", "at_most"))
+    assert low <= margin * (1 + Fraction(1, 10**12))
+    assert high >= margin * (1 - Fraction(1, 10**12))
+    assert high < low * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_nuclear_margin_is_what_another_solver_finds(seed: int, tmp_path: Path, tool: Tool) -> None:
+    """The least (|K|^2 + |Q|^2)/2, by sequential quadratic programs."""
+    given = nuclear(seed, 3, 4, 3)
+    asserts = make(tmp_path, **given)
+    rows = [
+        [Fraction(float(x * y)) for x in given["keys"][i, a] - given["keys"][i, t] for y in given["queries"][i]]
+        for i, a in enumerate(given["indices"]) for t in range(4) if t != a
+    ]  # fmt: skip
+    least = tool("truth.nuclear_margin").least_norm(tuple(map(tuple, rows)), (Fraction(1),) * len(rows), (3, 3))
+    assert abs(float(Fraction(asserts["margin"]["at_least"])) * least - 1) < 1e-6
+
+
+def test_a_direction_is_stated_with_its_excess(tmp_path: Path) -> None:
+    """diag(1, 3/10) has the norm 13/10, and the least is 5/4."""
+    given = {"keys": [[[1, 0], [0, 0]], [[0, 4], [0, 0]]], "queries": [[1, 0], [0, 1]], "indices": [0, 0]}
+    asserts = make(tmp_path, given={**given, "norm": "nuclear"}, direction=[[1, 0], [0, "3/10"]])
+    assert [[*map(Fraction, row)] for row in asserts["direction"]] == [[1, 0], [0, Fraction("0.3")]]
+    assert Fraction("0.04") <= Fraction(asserts["excess"]) <= Fraction("0.0401")
+    with pytest.raises(certattn.NotProvedError, match="at no length: for token 1 of input 1"):
+        make(tmp_path, given=given, norm="nuclear", direction=[[1, 0], [0, -1]])
+    with pytest.raises(UsageError, match="leave out --form exact"):
+        make(tmp_path, given=given, norm="nuclear", form="exact")
+
+
+def test_contradictions_do_not_depend_on_the_norm(tmp_path: Path) -> None:
+    given = {"keys": [[[1, 0], [0, 0], [2, 0]]], "queries": [[1, 0]], "indices": [0], "norm": "nuclear"}
+    assert make(tmp_path, given=given) == {"constraints": "contradictory"}
+    with pytest.raises(certattn.NotProvedError, match="no direction to compare with"):
+        make(tmp_path, given=given, direction=[[1, 0], [0, 0]])
+
+
+def test_a_norm_needs_queries(tmp_path: Path) -> None:
+    with pytest.raises(MalformedError, match="queries beside it"):
+        make(tmp_path, given=THREE, norm="nuclear")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from algebra import pivots
+from algebra import pivots, semidefinite
 from arrays import Matrix, Vector, flat_point, matrix, vector
 from decisions import at_most, below, bounds, same, within
 from fields import fields, items, kind_of, listed, one_of, optional, refuse, some, starting_bits, witness_of
@@ -182,16 +182,19 @@ def constraints(given: dict[str, Any]) -> tuple[dict[Any, Vector], dict[Any, int
 
 def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/selection/max-margin.md"""
-    rows, levels, shape = constraints(
-        fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels")
-    )
+    problem = fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels norm")
+    nuclear = optional(one_of, problem["norm"], "given.norm", "nuclear")
+    refuse(nuclear is not None and problem["queries"] is None, "given.norm: without queries")
+    rows, levels, shape = constraints({k: v for k, v in problem.items() if k != "norm"})
     refuse(not any(levels.values()), "given: no constraint of level 1")
     nearby = {"direction", "within", "neighbours_among", "gap", "margin"}
     exactly = {"solution", "neighbours", "support", "gap", "margin"}
-    asserts = some(a, "asserts", "solution neighbours support direction within neighbours_among gap margin constraints")
+    words = "solution neighbours support direction within excess neighbours_among gap margin constraints"
+    asserts = some(a, "asserts", words)
     here = {k for k, v in asserts.items() if v is not None}
-    refuse(not any(here <= form for form in ({"constraints"}, nearby, exactly)), "asserts: fields of two forms")
-    hint = witness_of(w, "", "multipliers weights")
+    forms = ({"constraints"}, {"direction", "excess", "margin"}) if nuclear else ({"constraints"}, nearby, exactly)
+    refuse(not any(here <= form for form in forms), "asserts: fields of two forms, or of another norm")
+    hint = witness_of(w, "", "multipliers weights factors")
     if "constraints" in here:
         one_of(asserts["constraints"], "asserts.constraints", "contradictory")
         optional(hinted, hint["multipliers"], "witness.multipliers", None, "multiplier")
@@ -200,6 +203,9 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(0, sum(mu[j] * levels[j] for j in mu), "total")
         return
     optional(hinted, hint["weights"], "witness.weights", None, "weight")
+    if nuclear is not None:
+        least_nuclear(rows, levels, shape, asserts, hint)
+        return
     lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
     point = optional(flat_point, asserts["direction" if "direction" in here else "solution"], *shape)
     gap = optional(positive, asserts["gap"], "asserts.gap")
@@ -238,6 +244,45 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     if asserts["support"] is not None:
         same(set(hinted(asserts["support"], "support", rows)), set(lam), "support")
     inverse_root(low, high, norm2(p), norm2(p), "margin")
+
+
+def least_nuclear(
+    rows: dict[Any, Vector],
+    levels: dict[Any, int],
+    shape: tuple[int, int],
+    asserts: dict[str, Any],
+    hint: dict[str, Any],
+) -> None:
+    """sum lambda_j r_j <= min |W|_* <= ((|K|^2 + |Q|^2)/2 + sum |W~ - K'Q|) / m, where |sum lambda_j Z_j| <= 1."""
+    low, high = optional(bounds, asserts["margin"], "asserts.margin") or (None, None)
+    refuse(
+        (asserts["direction"] is None) != (asserts["excess"] is None), "asserts: direction and excess belong together"
+    )
+    lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
+    factors = fields(hint["factors"], "witness.factors", "K Q")
+    K = matrix(factors["K"], "factors.K", None, shape[0])
+    Q = matrix(factors["Q"], "factors.Q", len(K), shape[1])
+    product = [x for row in matmul(transposed(K), Q) for x in row]
+    point = optional(flat_point, asserts["direction"], *shape) or product
+    products = {j: dot(z, point) for j, z in rows.items()}
+    m = min(x for j, x in products.items() if levels[j])
+    below(0, m, "direction.margin")
+    at_most(0, min(products.values()), "direction.relaxed")
+    flat = combination(rows, lam)
+    M = [flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+    squares = matmul(transposed(M), M)
+    room = [[(i == j) - x for j, x in enumerate(row)] for i, row in enumerate(squares)]
+    semidefinite(room, "I - M'M")
+    least = sum(x * levels[j] for j, x in lam.items())
+    norm = (frobenius(K) + frobenius(Q)) / 2 + sum(abs(x - y) for x, y in zip(point, product, strict=True))
+    if asserts["excess"] is not None:
+        excess = rational(asserts["excess"], "asserts.excess")
+        refuse(excess < 0, "asserts.excess: negative")
+        at_most(norm, (1 + excess) * least * m, "excess")
+    if low is not None:
+        at_most(low * norm, m, "margin.at_least")
+    if high is not None:
+        at_most(1, high * least, "margin.at_most")
 
 
 def token_optimality(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

@@ -6,17 +6,20 @@ Given keys k_it and a chosen token alpha_i of every input, or labelled points, t
     minimise |W|_F   subject to (k_{i alpha_i} - k_it)' W q_i >= 1    where queries q_i are given,
     minimise |v|     subject to Y_i x_i'v >= 1                        for points x_i with labels Y_i,
 
-and in the first two, constraints of relaxed inputs are >= 0. A certificate asserts one of
+and in the first two, constraints of relaxed inputs are >= 0. In the second, the nuclear norm |W|_* may stand for
+|W|_F. A certificate asserts one of
 
     exactly   the solution, all constraints that hold with equality and by how much the others exceed, which
               multipliers are positive, bounds on the margin 1/|p|
     nearly    a direction p~ so that |p~/m - p| <= within for m = min <z_j, p~>, constraints that all those
               holding with equality are among, bounds on the margin
+    nuclear   bounds on 1/min |W|_*, a direction W~ so that |W~/m|_* <= (1 + excess) min |W|_*
     none      the constraints contradict each other
 
 The proofs are the conditions of Karush, Kuhn and Tucker and Farkas' lemma (`margin_points`), and weak duality
-(`MarginDistance`), over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li, Zhang and Oymak
-2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one.
+(`MarginDistance`, `NuclearMargin`), over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li,
+Zhang and Oymak 2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one; for |W|_*, Tarzanagh, Li, Thrampoulidis
+and Oymak 2023.
 """
 
 from __future__ import annotations
@@ -47,11 +50,18 @@ from certattn.kernel.document.schema import (
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair
-from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin, combination
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
+    Contradiction,
+    Direction,
+    MaxMargin,
+    combination,
+)
+from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin, in_one_row
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     INPUT,
     MULTIPLIER,
+    QUERIES,
     TOKEN,
     PointKind,
     StatedTokens,
@@ -68,13 +78,14 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 # -- what is given
 
 RELAXED = Field("relaxed", Listing(Count(0)), "inputs whose constraints are >= 0, counted from 0", required=False)
+NORM = Field("norm", Choice(("nuclear",)), "the norm of W, the Frobenius norm if left out", required=False)
 POINTS = Field("points", Matrix(), "the labelled points, one per row")
 POINT_LABELS = Field("labels", Vector(), "the label of each point, 1 or -1")
 POINT = Field("point", Count(0), "the point, counted from 0")
 GIVEN = ByKey(
     {
         "points": Record(POINTS, POINT_LABELS),
-        "pairs": token_forms(INDICES, RELAXED),
+        "pairs": token_forms(INDICES, RELAXED, NORM),
     }
 )
 
@@ -107,6 +118,8 @@ def read_problem(given: Values) -> MarginProblem:
         points = given[POINTS].load()
         rows, count = labelled_rows(points, read_labels(given, points.rows)), points.rows
         return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", given)
+    if NORM in given and QUERIES not in given:
+        raise given.node(NORM).malformed("queries beside it, with which a matrix W is sought", "none")
     stated = read_tokens(given)
     selection, count = read_selection(stated, given), stated.tokens.count
     relaxed = given.items(RELAXED)
@@ -143,6 +156,8 @@ NEIGHBOURS = Field("neighbours", _constraints(), "all constraints that hold with
 SUPPORT = Field("support", _constraints(), "the constraints with positive multipliers", required=False)
 DIRECTION = Field("direction", PointKind(), "p~, a direction near that of the solution", required=False)
 WITHIN = Field("within", Rational(minimum=0), "the largest distance of p~/m from the solution", required=False)
+_EXCESS = "|W~/m|_* is at most the least nuclear norm times 1 more than this"
+EXCESS = Field("excess", Rational(minimum=0), _EXCESS, required=False)
 AMONG = Field("neighbours_among", _constraints(), "constraints among which are all that hold with equality", False)
 GAP = Field("gap", Rational(above=0), "by how much at least all other constraints hold", required=False)
 _BOUNDS = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
@@ -153,14 +168,21 @@ MULTIPLIERS = Field("multipliers", _constraints(MULTIPLIER), "multipliers of con
 WEIGHT = Field("weight", Rational(above=0), "its weight, > 0")
 WEIGHTS = Field("weights", _constraints(WEIGHT), "weights of constraints that contradict each other", required=False)
 
+K = Field("K", Matrix(), "K, with as many rows as Q")
+Q = Field("Q", Matrix(), "Q")
+_FACTORS = "K and Q, the product K'Q being W~ or near it"
+FACTORS = Field("factors", Record(K, Q), _FACTORS, required=False)
+
 _EXACTLY, _NEARLY = (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN, GAP), (DIRECTION, WITHIN, AMONG, GAP, MARGIN)
-_FIELDS = (SOLUTION, NEIGHBOURS, SUPPORT, DIRECTION, WITHIN, AMONG, GAP, MARGIN, CONTRADICTION)
+_NUCLEAR = (DIRECTION, EXCESS, MARGIN)
+_FIELDS = (SOLUTION, NEIGHBOURS, SUPPORT, DIRECTION, WITHIN, EXCESS, AMONG, GAP, MARGIN, CONTRADICTION)
 
 
 def _one_form(asserts: Values) -> None:
     """Refuse fields that belong to another form of the statement, and a form of which nothing is there."""
     near = DIRECTION in asserts or WITHIN in asserts
-    form: Sequence[Field[Any]] = (CONTRADICTION,) if CONTRADICTION in asserts else _NEARLY if near else _EXACTLY
+    form: Sequence[Field[Any]] = _NUCLEAR if EXCESS in asserts else _NEARLY if near else _EXACTLY
+    form = (CONTRADICTION,) if CONTRADICTION in asserts else form
     for field in _FIELDS:
         if field in asserts and field not in form:
             names = ", ".join(each.name for each in form)
@@ -170,8 +192,13 @@ def _one_form(asserts: Values) -> None:
         raise asserts.at.malformed(expected, "nothing that is asserted")
 
 
-ASSERTS = Record(*_FIELDS, rules=[_one_form, all_or_none(DIRECTION, WITHIN)])
-WITNESS = Record(MULTIPLIERS, WEIGHTS)
+def _whole_direction(asserts: Values) -> None:
+    """Refuse a direction of which nothing is said, and the other way round."""
+    all_or_none(DIRECTION, EXCESS if EXCESS in asserts else WITHIN)(asserts)
+
+
+ASSERTS = Record(*_FIELDS, rules=[_one_form, _whole_direction])
+WITNESS = Record(MULTIPLIERS, WEIGHTS, FACTORS)
 
 
 @dataclass(frozen=True)
@@ -179,7 +206,8 @@ class MarginStatement:
     """What is asserted of a problem, and the multipliers or weights of the witness, by row.
 
     `point` is the solution or the direction that is stated, `listed` are the rows of `neighbours` or of
-    `neighbours_among`, `support` those of the support: None where there are none.
+    `neighbours_among`, `support` those of the support, `factors` K and Q of the nuclear norm: None where there is
+    none.
     """
 
     problem: MarginProblem
@@ -188,11 +216,14 @@ class MarginStatement:
     point: ExactMatrix | None
     listed: frozenset[int] | None
     support: frozenset[int] | None
+    factors: tuple[ExactMatrix, ExactMatrix] | None = None
 
     @property
     def form(self) -> str:
         if CONTRADICTION in self.asserts:
             return "none"
+        if NORM in self.problem.given:
+            return "nuclear"
         return "nearly" if DIRECTION in self.asserts else "exactly"
 
     @cached_property
@@ -223,6 +254,10 @@ def read(certificate: Certificate) -> MarginStatement:
     numbers = {row: values[number] for row, values in read_rows(witness[hint], problem).items()}
     if contradictory:
         return MarginStatement(problem, asserts, numbers, None, None, None)
+    if NORM in given:
+        return _read_nuclear(problem, asserts, witness, numbers)
+    if EXCESS in asserts:
+        raise asserts.node(EXCESS).malformed("within, unless the norm is the nuclear one", "excess")
     field = AMONG if near else NEIGHBOURS
     listed = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
     if GAP in asserts and (listed is None or len(listed) == problem.rows.rows):
@@ -233,6 +268,24 @@ def read(certificate: Certificate) -> MarginStatement:
         point = read_point(stated, problem.shape, problem.variable)
     support = frozenset(read_rows(asserts[SUPPORT], problem)) if SUPPORT in asserts else None
     return MarginStatement(problem, asserts, numbers, point, listed, support)
+
+
+def _read_nuclear(
+    problem: MarginProblem, asserts: Values, witness: Values, numbers: Mapping[int, fmpq]
+) -> MarginStatement:
+    """The same of the nuclear norm. Raises MalformedError."""
+    for field in _FIELDS:
+        if field in asserts and field not in _NUCLEAR:
+            why = "a margin, or a direction with its excess: more than one W may have the least nuclear norm"
+            raise asserts.node(field).malformed(why, f"{field.name!r}")
+    if FACTORS not in witness:
+        raise witness.at.malformed("factors, which this is proved with", "no 'factors'")
+    stated = witness[FACTORS]
+    stated[K].require_shape(None, problem.shape[0], "(columns as keys have)")
+    stated[Q].require_shape(stated[K].shape[0], problem.shape[1], "(rows as K has, columns as queries have)")
+    factors = stated[K].load(), stated[Q].load()
+    point = read_point(asserts[DIRECTION], problem.shape, problem.variable) if DIRECTION in asserts else None
+    return MarginStatement(problem, asserts, numbers, point, None, None, factors)
 
 
 def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> dict[int, Values]:
@@ -254,10 +307,9 @@ def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> dict[
 
 
 @dataclass(frozen=True)
-class MarginDistance:
-    """A direction p~, 1 x d, and multipliers lambda_j >= 0 by row; z_j are the rows of `rows`, r_j the `levels`.
+class MarginDistance(Direction):
+    """A direction, the feasible point q = p~ / m, and multipliers lambda_j >= 0 by row.
 
-    Where m = min over r_j = 1 of <z_j, p~> is > 0, and <z_j, p~> >= 0 where r_j = 0, the point q = p~ / m is feasible.
     For every feasible p
 
         |p|^2 >= 2 <p, sum lambda_j z_j> - |sum lambda_j z_j|^2 >= D = 2 sum lambda_j r_j - |sum lambda_j z_j|^2,
@@ -266,26 +318,7 @@ class MarginDistance:
     is nearer to 0. So |q - p_mm|^2 <= |q|^2 - D. Where the multipliers make p_mm itself, its distance is known exactly.
     """
 
-    rows: ExactMatrix
-    levels: tuple[fmpq, ...]
-    direction: ExactMatrix
     multipliers: Mapping[int, fmpq]
-
-    @cached_property
-    def products(self) -> tuple[fmpq, ...]:
-        """The <z_j, p~>."""
-        return tuple((self.rows @ self.direction.T).T.row(0))
-
-    @cached_property
-    def margin(self) -> fmpq:
-        """m, the smallest <z_j, p~> of the constraints that are not relaxed."""
-        return min(product for product, level in zip(self.products, self.levels, strict=True) if level != 0)
-
-    @cached_property
-    def smallest_relaxed(self) -> fmpq | None:
-        """The smallest <z_j, p~> of the relaxed constraints; None if no constraint is relaxed."""
-        relaxed = [product for product, level in zip(self.products, self.levels, strict=True) if level == 0]
-        return min(relaxed, default=None)
 
     @cached_property
     def norm_squared(self) -> fmpq:
@@ -335,7 +368,8 @@ _KKT = kkt_names("optimality")
 
 
 def obligations(stated: MarginStatement) -> Iterator[Obligation]:
-    return {"none": _contradictory, "nearly": _nearly, "exactly": _exactly}[stated.form](stated)
+    forms = {"none": _contradictory, "nearly": _nearly, "exactly": _exactly, "nuclear": _nuclear}
+    return forms[stated.form](stated)
 
 
 def _exactly(stated: MarginStatement) -> Iterator[Obligation]:
@@ -364,9 +398,8 @@ def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
     near = MarginDistance(stated.problem.rows, stated.problem.levels, stated.point, stated.numbers)
     radius, others = stated.asserts[WITHIN], stated.others
     part, needs = Part.WITNESS, ["direction.margin"]
-    yield Obligation("direction.margin", lambda: near.margin, ">", _ZERO)
+    yield from _feasible(near, Part.STATEMENT)
     if near.smallest_relaxed is not None:
-        yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO)
         needs.append("direction.relaxed")
     yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part, needs)
     # What is exact and false is false of the solution; a bound that is too large need not be.
@@ -377,6 +410,42 @@ def _nearly(stated: MarginStatement) -> Iterator[Obligation]:
         room = lambda: min(near.looseness(j, gap, radius) for j in others)  # noqa: E731
         yield Obligation("neighbours.others", room, relation, _ZERO, part, needs)
     yield from _bounds(stated, lambda: (near.dual_value, near.norm_squared), part, needs)
+
+
+def _feasible(near: Direction, part: Part) -> Iterator[Obligation]:
+    """That the direction satisfies the constraints at some length."""
+    yield Obligation("direction.margin", lambda: near.margin, ">", _ZERO, part)
+    if near.smallest_relaxed is not None:
+        yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO, part)
+
+
+def _nuclear(stated: MarginStatement) -> Iterator[Obligation]:
+    """A feasible point, and so there is a W of least nuclear norm; its norm and `least` enclose the least one."""
+    assert stated.factors is not None
+    problem, (left, right) = stated.problem, stated.factors
+    direction = stated.point if stated.point is not None else in_one_row(left.T @ right)
+    near = NuclearMargin(problem.rows, problem.levels, direction, problem.shape, left, right, stated.numbers)
+    part, feasible = Part.WITNESS, Part.WITNESS if stated.point is None else Part.STATEMENT
+    made = [*_feasible(near, feasible)]
+    yield from made
+    yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part)
+    yield Obligation("dual_norm", lambda: fmpq(near.room.negative_signs()), "<=", _ZERO, part)
+    needs = [*(each.name for each in made), "optimality.multipliers", "dual_norm"]
+    if EXCESS in stated.asserts:
+        most = (1 + stated.asserts[EXCESS]) * near.least
+        yield Obligation("excess", lambda: near.norm / near.margin, "<=", most, part, needs)
+    bounds = stated.asserts.get(MARGIN)
+    if bounds is None:
+        return
+    # A bound beyond the other side of what encloses 1/min |W|_* is false, and others are only not shown.
+    if AT_LEAST in bounds:
+        low = bounds[AT_LEAST]
+        known = Part.STATEMENT if low * near.least > 1 else part
+        yield Obligation("margin.at_least", lambda: near.margin / near.norm, ">=", low, known, needs)
+    if AT_MOST in bounds:
+        high = bounds[AT_MOST]
+        known = Part.STATEMENT if high * near.norm < near.margin else part
+        yield Obligation("margin.at_most", fmpq(1), "<=", high * near.least, known, needs)
 
 
 def _contradictory(stated: MarginStatement) -> Iterator[Obligation]:

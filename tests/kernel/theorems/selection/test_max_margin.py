@@ -19,7 +19,8 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import matrix_rows
 from certattn.kernel.theorems.selection import max_margin
-from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, MaxMargin
+from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, Direction, MaxMargin
+from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
@@ -58,6 +59,10 @@ def test_the_words_say_every_number(arrays: Path) -> None:
         (cases.NEAR, (
             "d = (1.3334, 0.3333)", "|d/m - p| <= 0.02", "among those of (input, token) (1, 0), (2, 0)",
             "slack of at least 0.6", "at least 0.7275 and at most 0.7277",
+        )),
+        (cases.NUCLEAR, (
+            "minimise the nuclear norm |W|_* subject to", "with D = ((1, 0), (0, 0.25)) and m > 0",
+            "|D/m|_* is at most 1 times the least norm", "the margin, 1 over the least norm, is 0.8",
         )),
         (cases.CONTRADICTION, ("no p satisfies these constraints",)),
     ):  # fmt: skip
@@ -98,6 +103,19 @@ def passing(**wrong: fmpq) -> property:
     return property(lambda self: real(self)._replace(**wrong))
 
 
+def computed(number: Callable[[NuclearMargin], fmpq]) -> property:
+    return property(number, lambda self, found: None)
+
+
+def every_multiplier(near: NuclearMargin) -> fmpq:
+    return sum(near.multipliers.values(), fmpq(0))
+
+
+def factors_alone(near: NuclearMargin) -> fmpq:
+    """The bound without what W~ has beside K'Q."""
+    return (near.K.inner(near.K) + near.Q.inner(near.Q)) / 2
+
+
 SABOTAGE: dict[str, Sabotage] = {
     "negative slacks pass": (MaxMargin, "conditions", passing(slack=fmpq(0))),
     "multipliers of loose constraints pass": (MaxMargin, "complementarity", always(fmpq(0))),
@@ -121,6 +139,12 @@ SABOTAGE: dict[str, Sabotage] = {
     "the direction is always feasible": (MarginDistance, "smallest_relaxed", always(None)),
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", always(fmpq(17, 9))),
     "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
+    "singular values of multipliers are not looked at": (ExactMatrix, "negative_signs", lambda self: 0),
+    "the larger square is a smaller one": (NuclearMargin, "room", always(ExactMatrix.identity(2))),
+    "what factors leave has no norm": (NuclearMargin, "norm", computed(factors_alone)),
+    "multipliers of relaxed constraints count": (NuclearMargin, "least", computed(every_multiplier)),
+    "a direction has the margin 1": (Direction, "margin", always(fmpq(1))),
+    "factors are feasible": (max_margin, "_feasible", lambda near, part: iter(())),
     "sums are 0": (Contradiction, "largest_entry", always(fmpq(0))),
     "totals are 1": (Contradiction, "total", always(fmpq(1))),
 }

@@ -26,6 +26,8 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from flint import arb, fmpq
@@ -85,6 +87,34 @@ class MaxMargin:
 def hard_margin(rows: ExactMatrix, multipliers: Mapping[int, fmpq]) -> MaxMargin:
     """The problem with every level 1."""
     return MaxMargin(rows, multipliers, (fmpq(1),) * rows.rows)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction p~, 1 x d: z_j are the rows of `rows`, r_j the `levels`.
+
+    Where m = min over r_j = 1 of <z_j, p~> is > 0, and <z_j, p~> >= 0 where r_j = 0, the point q = p~ / m is feasible.
+    """
+
+    rows: ExactMatrix
+    levels: tuple[fmpq, ...]
+    direction: ExactMatrix
+
+    @cached_property
+    def products(self) -> tuple[fmpq, ...]:
+        """The <z_j, p~>."""
+        return tuple((self.rows @ self.direction.T).T.row(0))
+
+    @cached_property
+    def margin(self) -> fmpq:
+        """m, the smallest <z_j, p~> of the constraints that are not relaxed."""
+        return min(product for product, level in zip(self.products, self.levels, strict=True) if level != 0)
+
+    @cached_property
+    def smallest_relaxed(self) -> fmpq | None:
+        """The smallest <z_j, p~> of the relaxed constraints; None if no constraint is relaxed."""
+        relaxed = [product for product, level in zip(self.products, self.levels, strict=True) if level == 0]
+        return min(relaxed, default=None)
 
 
 class Contradiction:
