@@ -234,16 +234,16 @@ def test_nodes_reach_from_0_to_the_end() -> None:
     for spacing in (fmpq(1, 64), SPACING, fmpq(1)):
         found = nodes(spacing, 8)
         assert found[0] == 0
-        assert found[-1] == 40
+        assert found[-1] == 32
         gaps = [y - x for x, y in pairwise(found)]
         assert all(0 < gap <= 8 * spacing for gap in gaps)
-        assert all(gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < 40)
+        assert all(gap == spacing for gap, x in zip(gaps, found, strict=False) if x < 11 and x + spacing < 32)
 
 
 @pytest.mark.parametrize("reach", [1, 20, MOST_VARIANCE])
 def test_nodes_are_even_up_to_the_reach(reach: int) -> None:
     found = nodes(SPACING, reach)
-    assert found[-1] == min(5 * reach, MOST_VARIANCE)
+    assert found[-1] == min(4 * reach, MOST_VARIANCE)
     for x, y in pairwise(found[:-1]):
         assert y - x == SPACING * min(8, max(1, int((x / reach * x / reach).floor())))
 
