@@ -108,7 +108,8 @@ class InputFile:
 
 def columns_beside(source: Path | None, names: Mapping[str, str]) -> dict[str, int]:
     """How many columns the arrays of a file have, by their names there and by the fields that they are for."""
-    if source is None:
+    # Options that take arrays may take YAML, too.
+    if source is None or source.suffix in (".yaml", ".yml"):
         return {}
     headers = open_array_file(source).headers
     found = {name: header.shape[-1] for name, header in headers.items() if header.shape}

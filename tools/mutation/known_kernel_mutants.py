@@ -76,8 +76,8 @@ KNOWN = (
     ),
     Known(
         "certattn/kernel/mathematics/exact_matrix.py",
-        "return all((-1) ** (degree - k) * c >= 0",
-        "return any((-1) ** (degree - k) * c >= 0",
+        "return sum((-1) ** (degree - k) * c < 0",
+        "return sum((-1) ** (degree - k) * c > 0",
         f"{_MATRIX}definiteness_by_hand",
     ),
     Known(

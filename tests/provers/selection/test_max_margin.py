@@ -228,7 +228,7 @@ def test_the_names_of_the_claim_s_fields_are_those_of_the_prover() -> None:
                 waiting.append(form)
             else:
                 described |= set(form.fields)
-    assert described == {*MATRICES, *VECTORS}
+    assert described == {*MATRICES, *VECTORS, "norm"}
     assert CLAIMS["max-margin"].given is GIVEN
 
 
