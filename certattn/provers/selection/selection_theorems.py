@@ -90,27 +90,28 @@ def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) ->
     return all(answer.outcome is Outcome.PROVED for answer in _asked(theorem, situation, parameters).answers.values())
 
 
+def _is_near_a_local_choice(situation: Situation) -> bool:
+    """Whether there is an enclosed point, and tokens that score no less than the chosen ones are no neighbours."""
+    slack = locally_optimal_by(situation.constants)
+    point = situation.point
+    return point is not None and all(x.is_finite() for x in point) and (slack is None or slack > 0)
+
+
 def _local(situation: Situation) -> _Found | None:
-    constants = situation.constants
-    slack = locally_optimal_by(constants)
-    if situation.point is None or (slack is not None and slack <= 0):
+    if not _is_near_a_local_choice(situation):
         return None
-    if not all(entry.is_finite() for entry in situation.point):
-        return None
-    trial = find_trial(constants, situation.rule, situation.point)
+    assert situation.point is not None
+    trial = find_trial(situation.constants, situation.rule, situation.point)
     if isinstance(trial, Failure):
         return None
     return (stated(trial), trial) if _holds(LOCAL, situation, trial) else None
 
 
 def _tube(situation: Situation) -> _Found | None:
-    constants = situation.constants
-    slack = locally_optimal_by(constants)
-    if situation.point is None or (slack is not None and slack <= 0):
+    if not _is_near_a_local_choice(situation):
         return None
-    if not all(entry.is_finite() for entry in situation.point):
-        return None
-    trial = tube_trial.find_tube(constants, situation.rule, situation.point)
+    assert situation.point is not None
+    trial = tube_trial.find_tube(situation.constants, situation.rule, situation.point)
     return (tube_trial.stated(trial), trial) if trial is not None and _holds(TUBE, situation, trial) else None
 
 
