@@ -232,6 +232,9 @@ def witness(draw: random.Random, content: Content) -> None:
         spoil(draw, each["errors"])
     elif way < 0.8:
         each["pieces"] = str(draw.choice((1, 2, 3, 5, 6, 8, 12)))
+        if draw.random() < 0.5:
+            times = str(draw.choice(("1/10", "1/5", "2/5", "1/2", each["time"])))
+            each["later"] = {"time": times, "pieces": str(draw.choice((1, 2, 3, 4)))}
     elif way < 0.9:
         name = draw.choice(("time", "until"))
         if name in each:

@@ -111,9 +111,14 @@ def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> N
     require(isinstance(ranges, list) and ranges != [], "no ranges")
     for k, each in enumerate(ranges, start=1):
         last = k == len(ranges)
-        require_record(each, "a range", {"time", "pieces", "sums", "errors"} | (set() if last else {"until"}))
-        require(read_positive(each["time"]) <= time, "a time after the stated one")
-        require(1 <= read_count(each["pieces"]) <= 10_000, "pieces")
+        fields = {"time", "pieces", "sums", "errors"} | (set() if last else {"until"})
+        require_record(each, "a range", fields, {"later"})
+        begins = Fraction(0)
+        for stage in (each, *([each["later"]] if "later" in each else [])):
+            require("time" in stage and begins < read_positive(stage["time"]) <= time, "a time after the stated one")
+            require(1 <= read_count(stage["pieces"]) <= 10_000, "pieces")
+            begins = read_positive(stage["time"])
+        require_record(each.get("later", {"time", "pieces"}), "later", {"time", "pieces"})
         sums, errors = read_table(each["sums"], folder), read_table(each["errors"], folder)
         require(all(len(row) == 5 for row in sums), "sums of another length")
         require(all(len(row) == 3 for row in errors), "errors of another length")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 from flint import arb, fmpq
@@ -25,8 +26,8 @@ from certattn.kernel.mathematics.weight_fits import (
     WeightTable,
     room,
 )
-from certattn.kernel.theorems.training.length_tube import Flow, follow, risk_bound
-from certattn.kernel.theorems.training.risk_transfer import Range
+from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
+from certattn.kernel.theorems.training.risk_transfer import Range, Stage
 from certattn.provers.rounding import round_up
 
 Floats = NDArray[np.float64]
@@ -73,6 +74,8 @@ _FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
+# Where it falls too slowly for these, so many pieces that are so many times longer follow.
+_LONGER, _MOST_LONGER = 6, 480
 # A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
 # the last range is tried.
 _NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
@@ -393,9 +396,10 @@ class Ranges:
         table: WeightTable,
         most: int,
         horizon: fmpq,
+        longest: fmpq,
         duration: fmpq,
     ) -> None:
-        self._flow, self.path, self._horizon = flow, path, horizon
+        self._flow, self.path, self._horizon, self._longest = flow, path, horizon, longest
         self._table, self._most, self.duration = table, most, duration
         self._fitter = Fitter(path, table)
 
@@ -424,25 +428,37 @@ class Ranges:
         if (room(fit, table) >= 0) is not True:
             return None
         flow = self._flow(fit)
-        count = min(_MOST_PIECES, max(1, int((self._horizon / self.duration).ceil())))
-        seen: list[float] = []
-        points = [[float(x.mid()) for x in flow.start[:-1]]]
-        found = None
-        for done, piece in enumerate(follow(flow, count * self.duration, count), start=1):
-            if not piece.is_proved:
-                break
+        points, found = [[float(x.mid()) for x in flow.start[:-1]]], None
+        for stages, piece, risk in self._pieces(flow, goal):
             points.append([float(x.mid()) for x in piece.end[:-1]])
-            if done % _LOOK == 0:
-                risk = risk_bound(flow, piece)
-                if (risk <= goal) is True:
-                    found = Reached(Range(fit, piece.last, done), risk)
-                    break
-                seen.append(float(risk.upper()))
-                if piece.last > self.path.time and _falls_too_slowly(seen, decimal(goal), count // _LOOK):
-                    break
+            if risk is not None and (risk <= goal) is True:
+                found = Reached(Range(fit, stages), risk)
+                break
         if learns or found is not None:
             self._learn(points)
         return found
+
+    def _pieces(self, flow: Flow, goal: fmpq) -> Iterator[tuple[list[Stage], Piece, arb | None]]:
+        """Proved ones, what they make up, and some risks, as long as the goal is within reach: at last longer ones."""
+        durations = [self.duration]
+        pieces, done = follow(flow, iter(lambda: durations[-1], None)), list[Stage]()
+        for longer, most in ((1, _MOST_PIECES), (_LONGER, _MOST_LONGER)):
+            durations.append(self.duration * longer)
+            left = (self._longest if done else self._horizon) - sum((each.time for each in done), fmpq(0))
+            count, seen = min(most, int((left / durations[-1]).ceil())), list[float]()
+            stage = Stage(fmpq(0), 0)
+            for k in range(1, count + 1):
+                piece = next(pieces)
+                if not piece.is_proved:
+                    return
+                stage = Stage(k * durations[-1], k)
+                risk = risk_bound(flow, piece) if k % _LOOK == 0 else None
+                yield [*done, stage], piece, risk
+                if risk is not None:
+                    seen.append(float(risk.upper()))
+                    if piece.last > self.path.time and _falls_too_slowly(seen, decimal(goal), count // _LOOK):
+                        break
+            done.append(stage)
 
     def risks(self, first: int) -> Iterator[fmpq]:
         """Goals to try, from a little more than the least risk that the shortest range is seen to have."""
@@ -451,7 +467,7 @@ class Ranges:
         if (room(fit, table) >= 0) is not True:
             return
         flow, least = self._flow(fit), math.inf
-        for piece in follow(flow, self._horizon, max(1, int((self._horizon / self.duration).ceil()))):
+        for piece in follow(flow, repeat(self.duration, max(1, int((self._horizon / self.duration).ceil())))):
             if not piece.is_proved:
                 break
             least = min(least, float(risk_bound(flow, piece).upper()))

@@ -13,7 +13,7 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.mathematics.weight_fits import ExponentialSum, WeightTable
-from certattn.kernel.theorems.training.length_tube import follow, risk_bound
+from certattn.kernel.theorems.training.length_tube import Piece, follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import (
     DEFAULT_PIECES,
     LENGTH,
@@ -48,7 +48,8 @@ _FAR = 200, 10**6
 _NEAR_REACH = 1.4
 # Over infinite prompts the risk is then this part of the wanted one, and finite ones may take so much longer.
 _REST, _LATER = 3, fmpq(8)
-_SHORTEST_TIME = fmpq(16)
+# Next to Bayes points it may fall slowly.
+_SHORTEST_TIME, _LONGEST_TIME = fmpq(16), fmpq(64)
 
 
 def generate(
@@ -148,6 +149,7 @@ class _Finder:
             )
         reached = self._path.time * _LATER
         self._horizon = time if time is not None else max(reached, _SHORTEST_TIME)
+        self._longest = time if time is not None else max(reached, _LONGEST_TIME)
         self._duration = self._path.duration if pieces is None else self._horizon / pieces
         self._table: WeightTable | None = None
 
@@ -161,7 +163,7 @@ class _Finder:
         if table is None or not _serves(table, path, shortest, longest):
             table = WeightTable(path.spacing, path.reach, (shortest, longest))
         self._table = table
-        return Ranges(self._stated.flow, path, table, longest, self._horizon, self._duration)
+        return Ranges(self._stated.flow, path, table, longest, self._horizon, self._longest, self._duration)
 
     def _from(self, first: int, goal: fmpq | None) -> Ranges:
         """For lengths that are so long that the risk is reached by all longer ones, if some are."""
@@ -247,7 +249,7 @@ class _Finder:
     def _require_falling(self, last: Range) -> None:
         """Raises NotProvedError where the risk over infinite prompts may not tend to 0."""
         alone = self._stated.flow(None)
-        *_, end = follow(alone, last.time, last.pieces)
+        *_, end = follow(alone, last.durations(last.time))
         if not end.is_proved or (2 * risk_bound(alone, end) < self._stated.covariance.trace()) is not True:
             raise NotProvedError(
                 f"at t = {describe(last.time)} the risk over infinite prompts is not known to tend to 0, as 2R is not "
@@ -256,15 +258,16 @@ class _Finder:
 
     def _distance(self, found: list[Reached], until: fmpq) -> arb | None:
         """Of the runs up to the time; None where not all are followed so long."""
-        count = until / self._duration
-        if count.q != 1 or count > MOST_PIECES:
-            return None
-        alone = self._stated.flow(None)
-        infinite = list(follow(alone, until, int(count.p)))
-        worst = arb(0)
+        alone, worst, beside = self._stated.flow(None), arb(0), dict[tuple[fmpq, ...], list[Piece]]()
         for each in found:
-            pieces = list(follow(self._stated.flow(each.range.fit), until, int(count.p)))
-            for one, other in zip(pieces, infinite, strict=False):
+            more = each.range.more(until)
+            if more.q != 1 or each.range.pieces + more > MOST_PIECES:
+                return None
+            durations = tuple(each.range.durations(until))
+            if durations not in beside:
+                beside[durations] = list(follow(alone, durations))
+            pieces = follow(self._stated.flow(each.range.fit), durations)
+            for one, other in zip(pieces, beside[durations], strict=False):
                 if not one.is_proved or not other.is_proved:
                     return None
                 worst = worst.max(one.apart(other, alone.counts))
@@ -280,10 +283,14 @@ def _serves(table: WeightTable, path: FlowPath, shortest: int, longest: int) -> 
 
 def _written(of: Range) -> dict[str, Plain]:
     until: dict[str, Plain] = {} if of.fit.last is None else {"until": str(of.fit.last)}
+    later: dict[str, Plain] = {}
+    if len(of.stages) > 1:
+        later["later"] = {"time": format_rational(of.time), "pieces": str(of.stages[-1].pieces)}
     return {
         **until,
-        "time": format_rational(of.time),
-        "pieces": str(of.pieces),
+        "time": format_rational(of.stages[0].time),
+        "pieces": str(of.stages[0].pieces),
+        **later,
         "sums": _rows(of.fit.q.near, of.fit.q.share, of.fit.w.near, of.fit.w.share),
         "errors": _rows(of.fit.q.error, of.fit.w.error),
     }

@@ -21,7 +21,7 @@ polynomial in m up to 1/2 F''(y - m, y - m). So d = E(t) G x + int E(t - u) k(u)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -117,11 +117,12 @@ class Piece:
         return root(total)
 
 
-def follow(flow: Flow, until: fmpq, pieces: int) -> Iterator[Piece]:
-    """The pieces from time 0 to `until`, or to one that is not proved."""
-    z, error, h = [x.mid() for x in flow.start], _diagonal([x.rad() for x in flow.start]), until / pieces
-    for k in range(pieces):
-        piece = _piece(flow, z, error, h, h * (k + 1))
+def follow(flow: Flow, durations: Iterable[fmpq]) -> Iterator[Piece]:
+    """Pieces that last so long, one after the other, from time 0 on; none after one that is not proved."""
+    z, error, last = [x.mid() for x in flow.start], _diagonal([x.rad() for x in flow.start]), fmpq(0)
+    for h in durations:
+        last += h
+        piece = _piece(flow, z, error, h, last)
         yield piece
         if not piece.is_proved:
             return

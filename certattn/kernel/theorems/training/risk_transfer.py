@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Generic, TypeVar
 
 from flint import arb, fmpq
@@ -64,13 +64,14 @@ PIECES = Field("pieces", CountUpTo(1, MOST_PIECES), "intervals into which the ti
 TRAVEL = Field("travel", Rational(above=0), "longest leg of the polygon beside a flow on given prompts", required=False)
 
 UNTIL = Field("until", _LENGTH, "the largest length of the range; left out in the last one", required=False)
-SPAN = Field("time", Rational(above=0), "time at which its flows have the stated risk")
+SPAN = Field("time", Rational(above=0), "time at which its flows have the stated risk, or `later` begins")
 CUTS = Field("pieces", CountUpTo(1, MOST_PIECES), "intervals into which that time is cut")
 SUMS = Field("sums", Matrix(), "rows [rate <= 0, two factors for q, two for q - 9/2 kappa] of what is near them")
 ERRORS = Field(
     "errors", Matrix(), "rows [rate >= 0, factor >= 0, factor >= 0] of what is above the distances from them"
 )
-RANGE = Record(UNTIL, SPAN, CUTS, SUMS, ERRORS)
+LATER = Field("later", Record(SPAN, CUTS), "a later time, and intervals of another length up to it", required=False)
+RANGE = Record(UNTIL, SPAN, CUTS, LATER, SUMS, ERRORS)
 RANGES = Field("ranges", Listing(RANGE), "ranges of lengths, each from where the one before ends", required=False)
 LENGTHS = Field("lengths", Listing(_LENGTH), "lengths, in order, for which moments are computed", required=False)
 # Moments are computed at some thousand nodes, at most.
@@ -102,10 +103,9 @@ class Followed(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Range:
-    """The lengths of a fit, by when their flows have the stated risk, and the pieces of that time."""
+class Stage:
+    """A stretch of time, and the pieces that it is cut into."""
 
-    fit: WeightFit
     time: fmpq
     pieces: int
 
@@ -113,6 +113,34 @@ class Range:
     def duration(self) -> fmpq:
         """Of a piece."""
         return self.time / self.pieces
+
+
+@dataclass(frozen=True)
+class Range:
+    """The lengths of a fit, and stages at the end of which their flows have the stated risk."""
+
+    fit: WeightFit
+    stages: Sequence[Stage]
+
+    @property
+    def time(self) -> fmpq:
+        """When that is."""
+        return sum((each.time for each in self.stages), fmpq(0))
+
+    @property
+    def pieces(self) -> int:
+        """Until then."""
+        return sum(each.pieces for each in self.stages)
+
+    def more(self, until: fmpq) -> fmpq:
+        """How many pieces of the last stage are needed from there to a time."""
+        return (until - self.time) / self.stages[-1].duration
+
+    def durations(self, until: fmpq) -> Iterator[fmpq]:
+        """Of all pieces up to a time, which these make up."""
+        for each in self.stages:
+            yield from repeat(each.duration, each.pieces)
+        yield from repeat(self.stages[-1].duration, int(self.more(until).p))
 
 
 @dataclass(frozen=True)
@@ -204,8 +232,7 @@ class StatedTransfer:
     def _followed(self, fit: WeightFit | None, over: Range) -> Followable:
         """In the pieces of a range, and in more of them up to the stated time, where a tube is stated."""
         flow, until = self.flow(fit), self.asserts[TIME] if TUBE in self.asserts else over.time
-        count = int((until / over.duration).p)
-        return Followable(flow, list(follow(flow, until, count)), until, over.pieces)
+        return Followable(flow, list(follow(flow, over.durations(until))), until, over.pieces)
 
     @cached_property
     def polygon(self) -> Followed[tuple[contexts.Loss, Leg]]:
@@ -312,9 +339,10 @@ def _read_ranges(hints: Values, length: int, asserts: Values) -> Ranges:
                     raise hints.node(LENGTHS).malformed(expected, ", ".join(map(str, beside)) or "none")
         elif last is not None:
             raise values.node(UNTIL).malformed("no end of the last range: every longer prompt is meant")
-        _read_span(values, asserts)
+        stages = _read_stages(values)
         q, w = _read_sums(values[SUMS], values[ERRORS])
-        found.append(Range(WeightFit(first, last, q, w), values[SPAN], values[CUTS]))
+        found.append(Range(WeightFit(first, last, q, w), stages))
+        _require_time(found[-1], values, asserts)
         first = first if last is None else last
     return Ranges(found, lengths, spacing, task.hinted(hints, REACH, DEFAULT_REACH))
 
@@ -328,16 +356,30 @@ def _require_length(hints: Values, length: int, does: str) -> None:
         raise hints.node(LENGTHS).malformed(f"{length}, where a range {does}", found)
 
 
-def _read_span(values: Values, asserts: Values) -> None:
+def _read_stages(values: Values) -> list[Stage]:
     """Raises MalformedError."""
-    if values[SPAN] > asserts[TIME]:
-        raise values.node(SPAN).malformed("at most the stated time, from which on the risk is stated")
+    found = [Stage(values[SPAN], values[CUTS])]
+    if LATER in values:
+        later: Values = values[LATER]
+        if later[SPAN] <= values[SPAN]:
+            raise later.node(SPAN).malformed(
+                f"more than {describe(values[SPAN])}, the time before", describe(later[SPAN])
+            )
+        found.append(Stage(later[SPAN] - values[SPAN], later[CUTS]))
+    return found
+
+
+def _require_time(of: Range, values: Values, asserts: Values) -> None:
+    """That its stages end by the stated time, and that pieces make that up where there is a tube up to it."""
+    last: Values = values[LATER] if LATER in values else values
+    if of.time > asserts[TIME]:
+        raise last.node(SPAN).malformed("at most the stated time, from which on the risk is stated")
     if TUBE not in asserts:
         return
-    count = asserts[TIME] * values[CUTS] / values[SPAN]
-    if count.q != 1 or count > MOST_PIECES:
-        found = f"pieces of {describe(values[SPAN] / values[CUTS])}"
-        raise values.node(CUTS).malformed(
+    more = of.more(asserts[TIME])
+    if more.q != 1 or of.pieces + more > MOST_PIECES:
+        found = f"pieces of {describe(of.stages[-1].duration)}"
+        raise last.node(CUTS).malformed(
             "pieces of which some make up the stated time, up to which there is a tube", found
         )
 

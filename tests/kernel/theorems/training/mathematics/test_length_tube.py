@@ -38,6 +38,11 @@ def flow_of(sigma: list[float], counts: list[int], start: list[float], fit: Weig
     return Flow.of(Spectrum([arb(s) for s in sigma], counts), fit, [arb(x) for x in start])
 
 
+def equal(until: fmpq, count: int) -> list[fmpq]:
+    """Durations of so many equal pieces up to a time."""
+    return [until / count] * count
+
+
 def sizes(piece: Piece) -> Array:
     """How far flows are off at its end, coordinate by coordinate."""
     return np.array([sum(float(abs(x).upper()) for x in row) for row in piece.error.tolist()])
@@ -83,7 +88,7 @@ def test_the_tube_holds_simulated_flows(
     truth, steps = tool("truth.risk_transfer"), 2
     with working_precision(BITS):
         flow = flow_of(sigma, counts, start, fit_of(name, index))
-        pieces = list(follow(flow, fmpq(1, 4), 5))
+        pieces = list(follow(flow, [*equal(fmpq(1, 10), 3), *equal(fmpq(3, 20), 2)]))
         assert all(piece.is_proved for piece in pieces)
         assert pieces[-1].last == fmpq(1, 4)
         risks = [float(risk_bound(flow, piece).upper()) for piece in pieces]
@@ -92,7 +97,8 @@ def test_the_tube_holds_simulated_flows(
         for piece, risk in zip(pieces, risks, strict=True):
             points = [point]
             for _ in range(steps):
-                points.append(point := moved(task.finite_slope, point, 0.05 / steps))
+                h = int(piece.duration.p) / int(piece.duration.q) / steps
+                points.append(point := moved(task.finite_slope, point, h))
             assert inside(piece, points, 1e-5)
             assert task.finite_risk(point) <= risk + 1e-5
 
@@ -113,7 +119,7 @@ def test_infinite_prompts_are_followed_closely(sigma: list[float], counts: list[
     for count in (20, 80):
         with working_precision(BITS):
             flow = flow_of(sigma, counts, start, None)
-            pieces = list(follow(flow, fmpq(1), count))
+            pieces = list(follow(flow, equal(fmpq(1), count)))
         point = np.array(start)
         for piece in pieces:
             points = [point]
@@ -152,7 +158,7 @@ def test_a_linear_flow_and_what_it_may_be_off_by() -> None:
     start = np.array([0.1, 0.2])
     with working_precision(BITS):
         flow = _Linear(Spectrum([arb(1)], [1]), None, [arb(1, "0.1"), arb(-1, "0.2")])
-        pieces = list(follow(flow, fmpq(1), 80))
+        pieces = list(follow(flow, equal(fmpq(1), 80)))
         assert all(piece.is_proved for piece in pieces)
     powers, vectors = np.linalg.eigh(M)
 
@@ -182,7 +188,7 @@ def test_distances_along_a_valley_do_not_grow() -> None:
 
     with working_precision(BITS):
         flow = Turning(Spectrum([arb(1)], [1]), None, [arb(0, "0.1"), arb(0, "0.1")])
-        pieces = list(follow(flow, fmpq(4), 200))
+        pieces = list(follow(flow, equal(fmpq(4), 200)))
     # e^(tM) halves the sum of both to each of them and lets their difference vanish: no entry is ever above 0.1.
     assert (sizes(pieces[-1]) <= 0.1001).all()
     assert (sizes(pieces[-1]) >= 0.0999).all()
@@ -193,7 +199,7 @@ def test_lengths_rest() -> None:
         flow = flow_of([1.0], [1], [0.5, 0.5], fit_of("LINE", 0))
         assert flow.start[-1].contains(fmpq(1, 4))
         assert flow.start[-1].contains(1)
-        for piece in follow(flow, fmpq(1, 4), 4):
+        for piece in follow(flow, equal(fmpq(1, 4), 4)):
             assert (piece.start[-1], piece.end[-1], piece.bend[-1]) == (piece.start[-1], piece.start[-1], 0)
             assert abs(piece.start[-1] - arb("0.625")) < 1e-9
             assert arb("0.3749") < piece.most[-1] < arb("0.3751")
@@ -218,23 +224,23 @@ def test_pieces_are_a_parabola_apart() -> None:
 def test_a_flow_that_is_lost_ends_there() -> None:
     with working_precision(BITS):
         flow = flow_of([1.0], [1], [0.5, 0.5], fit_of("LINE", 0))
-        pieces = list(follow(flow, fmpq(20), 40))
+        pieces = list(follow(flow, equal(fmpq(20), 40)))
         assert len(pieces) < 40
         assert all(piece.is_proved for piece in pieces[:-1])
         assert not pieces[-1].is_proved
         assert not (risk_bound(flow, pieces[-1]) <= 10**9)
         # And with one long piece at once.
-        assert not next(follow(flow, fmpq(20), 1)).is_proved
+        assert not next(follow(flow, equal(fmpq(20), 1))).is_proved
         # A start whose means are infinite has no tube at all.
         far = replace(flow, start=[arb(2), arb("0.5"), flow.start[-1]])
-        assert not next(follow(far, fmpq(1, 100), 1)).is_proved
+        assert not next(follow(far, equal(fmpq(1, 100), 1))).is_proved
 
 
 def test_a_start_known_up_to_rounding_is_in_the_tube() -> None:
     with working_precision(BITS):
         flow = flow_of([1.0], [1], [0.5, 0.5], None)
         wide = replace(flow, start=[arb("0.5", "0.01"), arb("0.5", "0.02")])
-        first, second = next(follow(flow, fmpq(1, 10), 1)), next(follow(wide, fmpq(1, 10), 1))
+        first, second = next(follow(flow, equal(fmpq(1, 10), 1))), next(follow(wide, equal(fmpq(1, 10), 1)))
         assert all((x >= y) is True for x, y in zip(second.most, [arb("0.0099"), arb("0.0199")], strict=True))
         assert all((x > y) is True for x, y in zip(second.most, first.most, strict=True))
     assert (sizes(second) > sizes(first)).all()
@@ -242,7 +248,7 @@ def test_a_start_known_up_to_rounding_is_in_the_tube() -> None:
     # Starts at the corners are followed by tubes that are within that of all of them.
     for one, two in product((-0.01, 0.01), (-0.02, 0.02)):
         with working_precision(BITS):
-            corner = next(follow(replace(flow, start=[arb(0.5 + one), arb(0.5 + two)]), fmpq(1, 10), 1))
+            corner = next(follow(replace(flow, start=[arb(0.5 + one), arb(0.5 + two)]), equal(fmpq(1, 10), 1)))
         off = [abs(float(x - y)) for x, y in zip(corner.end, second.end, strict=True)]
         assert (off <= sizes(second) + sizes(corner)).all()
 
@@ -251,7 +257,7 @@ def test_ends_are_rounded_within_the_tube() -> None:
     """With few bits the kept parabola ends elsewhere, by more than anything else."""
     with working_precision(12):
         flow = _Linear(Spectrum([arb(1)], [1]), None, [arb(fmpq(1, 3)).mid(), arb(fmpq(-1, 7)).mid()])
-        pieces = list(follow(flow, fmpq(1, 3), 5))
+        pieces = list(follow(flow, equal(fmpq(1, 3), 5)))
     M, point = np.array([[-1, 0.5], [0.5, 0.25]]), np.array([float(x) for x in pieces[0].start])
     for piece in pieces:
         points = [point]
