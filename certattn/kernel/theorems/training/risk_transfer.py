@@ -371,7 +371,7 @@ def _read_stages(values: Values) -> list[Stage]:
 
 def _require_time(of: Range, values: Values, asserts: Values) -> None:
     """That its stages end by the stated time, and that pieces make that up where there is a tube up to it."""
-    last: Values = values[LATER] if LATER in values else values
+    last = values.get(LATER) or values
     if of.time > asserts[TIME]:
         raise last.node(SPAN).malformed("at most the stated time, from which on the risk is stated")
     if TUBE not in asserts:
