@@ -353,7 +353,7 @@ def _path_slack(
         slacks += proof.rooms
     if min(slacks) <= 0:
         return float(min(slacks))
-    values = {"head_cosine": lambda: proof.cosine, "attention_cosine": proof.attention, "mass": proof.mass}
+    values = {"head_cosine": proof.head, "attention_cosine": proof.attention, "mass": proof.mass}
     for name, value in values.items():
         if name in stated:
             (bound,) = _reals([stated[name]])
@@ -382,6 +382,7 @@ class _Proof:
         self.X = [[[y * x for x in _reals(row)] for row in X] for X, y in zip(known.inputs, known.labels, strict=True)]
         head = _reals(comparator["head"]) if "head" in comparator else [self.r * x for x in self.u]
         way = _reals(comparator["attention"]) if "attention" in comparator else [self.R * self.xi * x for x in p]
+        self.compared, self.directions = (head, way), (self.u, [self.xi * x for x in p])
         self.s = [self._softmax(i, way) for i in range(len(self.X))]
         margins = [
             mp.fsum(s * self._dot(x, head) for s, x in zip(self.s[i], X, strict=True)) for i, X in enumerate(self.X)
@@ -472,7 +473,33 @@ class _Proof:
     def _correction(self) -> mpf:
         return mpf(0) if self.loss == "exponential" else self.E
 
+    def _near(self) -> _Near | None:
+        if not self.good:
+            return None
+        if self._known is None:
+            self._known = _Near(self)
+        return self._known
+
+    _known: _Near | None = None
+
+    def _near_cosine(self, which: int, distance: mpf | None) -> list[mpf]:
+        if distance is None:
+            return []
+        point, u = self.compared[which], self.directions[which]
+        along = self._dot(point, u)
+        across = _norm([x - along * y for x, y in zip(point, u, strict=True)])
+        return [mp.cos(mp.atan((across + distance) / (along - distance)))] if along > distance else []
+
+    def head(self) -> mpf:
+        near = self._near()
+        return max([self.cosine, *(self._near_cosine(0, near.D) if near else [])])
+
     def attention(self) -> mpf:
+        near = self._near()
+        known = self._near_cosine(1, near.attention()) if near else []
+        return max([self._first_attention(), *known])
+
+    def _first_attention(self) -> mpf:
         logarithms = [mp.log(1 / self.off - 1)]
         if self.good:
             pairs, shares = self.known.pairs(), dict[int, mpf]()
@@ -495,4 +522,125 @@ class _Proof:
                     least = min(self.r * self._least(self.cosine, self._gap(i, t)) for t in self._others(i))
                     largest = max(largest, mp.exp(self._tilt({i: mpf(1)}) + self._correction) * compared / least)
             bounds.append(largest)
+            near = self._near()
+            assert near is not None
+            bounds.append(max(near.e[i] for i in self.mu))
         return 1 - min(bounds)
+
+
+class _Near:
+    """Steps 5 to 8 of the page, for inputs that are rows of pairs (w_it, z_it)."""
+
+    def __init__(self, proof: _Proof) -> None:
+        self.loss, self.R, known = proof.loss, proof.R, proof.known
+        (self.v, self.p), self.dot = proof.compared, proof._dot
+        self.spare = [
+            max(n * n - self.dot(x, x), mpf(0)) for n, x in zip((proof.r, proof.R), proof.compared, strict=True)
+        ]
+        count, self.rows = len(proof.X), [X[a] for X, a in zip(proof.X, known.indices, strict=True)]
+        self.every = range(count)
+        self.w = [[proof._gap(i, t) for t in proof._others(i)] for i in self.every]
+        self.z = [[_reals(known.key_gap(i, t)) for t in proof._others(i)] for i in self.every]
+        self.s = [[proof.s[i][t] for t in proof._others(i)] for i in self.every]
+        self.g = [[self.dot(w, self.v) for w in rows] for rows in self.w]
+        self.G = [self.dot(s, g) for s, g in zip(self.s, self.g, strict=True)]
+        self.gamma = [self.dot(row, self.v) for row in self.rows]
+        moved = [self._mixed(s, w, len(self.v)) for s, w in zip(self.s, self.w, strict=True)]
+        self.mean = [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(self.rows, moved, strict=True)]
+        self.moved = [_norm(x) for x in moved]
+        self.m = [self._slope(c - G) for c, G in zip(self.gamma, self.G, strict=True)]
+        self.wide = [max(map(_norm, w), default=mpf(0)) for w in self.w]
+        # Step 5.
+        a = self._mixed(self.m, self.rows, len(self.v))
+        floors = [self._floor(proof, i) for i in self.every]
+        k = _norm(a) / proof.r
+        lost = mp.fsum(m * (G + f) for m, G, f in zip(self.m, self.G, floors, strict=True))
+        self.D = self._farthest(k, self._off(a, k, self.v), k * self.spare[0] / 2 + lost)
+        # Steps 6 and 7.
+        a = self._mixed(self.m, self.mean, len(self.v))
+        k = _norm(a) / proof.r
+        self._attend()
+        for _ in range(2):
+            h = self._off(a, k, self.v) + mp.fsum(self._turned(i) for i in self.every if self.w[i])
+            self.D = min(self.D, self._farthest(k, h, k * self.spare[0] / 2))
+            self._attend()
+
+    @staticmethod
+    def _farthest(m: mpf, h: mpf, s: mpf) -> mpf:
+        return (h + mp.sqrt(h * h + 2 * m * s)) / m
+
+    @staticmethod
+    def _off(a: list[mpf], k: mpf, x: list[mpf]) -> mpf:
+        return _norm([b - k * y for b, y in zip(a, x, strict=True)])
+
+    @staticmethod
+    def _floor(proof: _Proof, i: int) -> mpf:
+        if i in proof.mu:
+            return mpf(0)
+        return max([mpf(0), *(-proof.r * proof._least(proof.cosine, proof._gap(i, t)) for t in proof._others(i))])
+
+    def _mixed(self, weights: list[mpf], rows: list[list[mpf]], size: int) -> list[mpf]:
+        return [self.dot(weights, [row[k] for row in rows]) for k in range(size)]
+
+    def _slope(self, y: mpf) -> mpf:
+        return mp.exp(-y) if self.loss == "exponential" else 1 / (1 + mp.exp(y))
+
+    def _gaps(self, i: int) -> tuple[mpf, mpf]:
+        pairs = list(zip(self.g[i], self.w[i], strict=True))
+        return min(g - self.D * _norm(w) for g, w in pairs), max(g + self.D * _norm(w) for g, w in pairs)
+
+    def _is_good(self, i: int) -> bool:
+        return not self.w[i] or self._gaps(i)[0] > 0
+
+    def _attend(self) -> None:
+        total = mpf(0)
+        for i in self.every:
+            if self._is_good(i):
+                power = mp.exp(-self.gamma[i] + self.D * _norm(self.rows[i]))
+                rise = mp.expm1(self.G[i] + self.D * self.moved[i])
+                total += power * rise if self.loss == "exponential" else mp.log1p(power * rise / (1 + power))
+            else:
+                total += mp.exp(-self.gamma[i] + self.G[i] + self.D * _norm(self.mean[i]))
+        self.total = total
+        self.e = [
+            mpf(1) if not self._is_good(i) else self._cost(i) / self._gaps(i)[0] if self.w[i] else mpf(0)
+            for i in self.every
+        ]
+
+    def _cost(self, i: int) -> mpf:
+        power = mp.exp(self.gamma[i] + self.D * _norm(self.rows[i]))
+        if self.loss == "exponential":
+            return mp.log1p(power * self.total)
+        return mp.log1p(mp.expm1(self.total) * (1 + power))
+
+    def _turned(self, i: int) -> mpf:
+        change = self.e[i] + mp.fsum(self.s[i])
+        power = change * max(map(abs, self.g[i]))
+        size, m = _norm(self.mean[i]), self.m[i]
+        most, bounds = m * mp.exp(power), [m * mp.expm1(power) * size]
+        if self._is_good(i):
+            most = min(most, self._slope(self.gamma[i] - self._cost(i) - self.e[i] * self.D * self.wide[i]))
+            bounds.append((most + m) * size)
+        return min(bounds) + most * change * self.wide[i]
+
+    def attention(self) -> mpf | None:
+        """Step 8."""
+        b, h, bend = [mpf(0)] * len(self.p), mpf(0), mpf(0)
+        for i in self.every:
+            if not self.z[i]:
+                continue
+            middle = self._mixed(self.s[i], self.z[i], len(self.p))
+            centred = [[x - y for x, y in zip(z, middle, strict=True)] for z in self.z[i]]
+            turn = self._mixed([s * g for s, g in zip(self.s[i], self.g[i], strict=True)], centred, len(self.p))
+            b = [x + self.m[i] * y for x, y in zip(b, turn, strict=True)]
+            power = self.D * _norm(self.mean[i])
+            lever = mp.fsum(s * _norm(w) * _norm(z) for s, w, z in zip(self.s[i], self.w[i], centred, strict=True))
+            h += self.m[i] * (mp.expm1(power) * _norm(turn) + mp.exp(power) * self.D * lever)
+            low, high = self._gaps(i)
+            share = max(self.e[i], mp.fsum(self.s[i]))
+            if not (self._is_good(i) and share * high <= (1 - share) * low):
+                high, low = max(high, mpf(0)), min(low, mpf(0))
+                power = self.D * _norm(self.rows[i]) + high - self.gamma[i]
+                bend += mp.exp(power) * (high - low) * max(map(_norm, self.z[i])) ** 2
+        k = _norm(b) / self.R
+        return self._farthest(k - bend, self._off(b, k, self.p) + h, k * self.spare[1] / 2) if k > bend else None
