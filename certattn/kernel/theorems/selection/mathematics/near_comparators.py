@@ -65,10 +65,10 @@ def gap_of_excess(loss: str, score: arb, more: arb) -> arb:
     return (more.expm1() * (1 + score.exp())).log1p()
 
 
-def is_convex(unattended: arb, least: arb, largest: arb) -> bool:
-    """Whether what attention costs an input is proved to be convex in p where it spends at most `unattended` on the
-    tokens that are not chosen, with all g in [least, largest]."""
-    return (unattended * largest <= (1 - unattended) * least) is True
+def convexity(unattended: arb, least: arb, largest: arb) -> arb:
+    """What attention costs an input has in p at least this times the variance of the <z_it, q> as second derivative
+    along q, where it spends `unattended` on other tokens than the chosen one, with all g in [least, largest]."""
+    return (1 - unattended) * least - unattended * largest
 
 
 # -- the bounds
@@ -214,7 +214,7 @@ class NearComparator:
 
     def _bends_up(self, i: int) -> bool:
         share = self.unattended[i].max(self.off[i])
-        return self._is_good(i) and is_convex(share, self._least_gap(i), self._largest_gap(i))
+        return self._is_good(i) and (convexity(share, self._least_gap(i), self._largest_gap(i)) >= 0) is True
 
     def _bend(self, i: int) -> arb:
         """How negative the second derivative of l(y_i) can be in p, for any attention and a minimiser's v."""
