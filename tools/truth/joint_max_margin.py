@@ -496,7 +496,7 @@ class _Proof:
 
     def attention(self) -> mpf:
         near = self._near()
-        known = self._near_cosine(1, near.attention()) if near else []
+        known = self._near_cosine(1, near.reach) if near else []
         return max([self._first_attention(), *known])
 
     def _first_attention(self) -> mpf:
@@ -547,7 +547,6 @@ class _Near:
         self.gamma = [self.dot(row, self.v) for row in self.rows]
         moved = [self._mixed(s, w, len(self.v)) for s, w in zip(self.s, self.w, strict=True)]
         self.mean = [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(self.rows, moved, strict=True)]
-        self.moved = [_norm(x) for x in moved]
         self.m = [self._slope(c - G) for c, G in zip(self.gamma, self.G, strict=True)]
         self.wide = [max(map(_norm, w), default=mpf(0)) for w in self.w]
         # Step 5.
@@ -556,14 +555,20 @@ class _Near:
         k = _norm(a) / proof.r
         lost = mp.fsum(m * (G + f) for m, G, f in zip(self.m, self.G, floors, strict=True))
         self.D = self._farthest(k, self._off(a, k, self.v), k * self.spare[0] / 2 + lost)
-        # Steps 6 and 7.
-        a = self._mixed(self.m, self.mean, len(self.v))
-        k = _norm(a) / proof.r
-        self._attend()
-        for _ in range(2):
-            h = self._off(a, k, self.v) + mp.fsum(self._turned(i) for i in self.every if self.w[i])
-            self.D = min(self.D, self._farthest(k, h, k * self.spare[0] / 2))
+        # Steps 6 to 8.
+        self.reach: mpf | None = None
+        self.mean_of, self.proof = moved, proof
+        self._move_by(lambda row: self.D * _norm(row))
+        for _ in range(4):
             self._attend()
+            self._narrow_head()
+            self._narrow_attention()
+        self._attend()
+
+    def _move_by(self, bound: Any) -> None:
+        self.far = [[bound(w) for w in rows] for rows in self.w]
+        self.far_row, self.far_mean = [bound(x) for x in self.rows], [bound(x) for x in self.mean]
+        self.far_moved = [bound(x) for x in self.mean_of]
 
     @staticmethod
     def _farthest(m: mpf, h: mpf, s: mpf) -> mpf:
@@ -586,8 +591,8 @@ class _Near:
         return mp.exp(-y) if self.loss == "exponential" else 1 / (1 + mp.exp(y))
 
     def _gaps(self, i: int) -> tuple[mpf, mpf]:
-        pairs = list(zip(self.g[i], self.w[i], strict=True))
-        return min(g - self.D * _norm(w) for g, w in pairs), max(g + self.D * _norm(w) for g, w in pairs)
+        pairs = list(zip(self.g[i], self.far[i], strict=True))
+        return min(g - far for g, far in pairs), max(g + far for g, far in pairs)
 
     def _is_good(self, i: int) -> bool:
         return not self.w[i] or self._gaps(i)[0] > 0
@@ -596,51 +601,112 @@ class _Near:
         total = mpf(0)
         for i in self.every:
             if self._is_good(i):
-                power = mp.exp(-self.gamma[i] + self.D * _norm(self.rows[i]))
-                rise = mp.expm1(self.G[i] + self.D * self.moved[i])
+                power = mp.exp(-self.gamma[i] + self.far_row[i])
+                rise = mp.expm1(self.G[i] + self.far_moved[i])
                 total += power * rise if self.loss == "exponential" else mp.log1p(power * rise / (1 + power))
             else:
-                total += mp.exp(-self.gamma[i] + self.G[i] + self.D * _norm(self.mean[i]))
-        self.total = total
-        self.e = [
-            mpf(1) if not self._is_good(i) else self._cost(i) / self._gaps(i)[0] if self.w[i] else mpf(0)
-            for i in self.every
-        ]
+                total += mp.exp(-self.gamma[i] + self.G[i] + self.far_mean[i])
+        self.e, self.change, self.cost = [mpf(0) for _ in self.every], [mpf(0) for _ in self.every], {}
+        for i in self.every:
+            if not self.w[i]:
+                continue
+            off, self.e[i] = mp.fsum(self.s[i]), mpf(1)
+            if self._is_good(i):
+                power = mp.exp(self.gamma[i] + self.far_row[i])
+                rise = power * total if self.loss == "exponential" else mp.expm1(total) * (1 + power)
+                self.cost[i] = mp.log1p(rise)
+                self.e[i] = min(self.e[i], self.cost[i] / self._gaps(i)[0])
+            turned = None if self.reach is None else 2 * max(map(_norm, self.z[i])) * self.reach
+            if turned is not None:
+                self.e[i] = min(self.e[i], off * mp.exp(turned))
+            self.change[i] = min(self.e[i] + off, mp.fsum(max(s, self.e[i]) for s in self.s[i]))
+            if turned is not None:
+                self.change[i] = min(self.change[i], max(self.e[i], off) * turned)
 
-    def _cost(self, i: int) -> mpf:
-        power = mp.exp(self.gamma[i] + self.D * _norm(self.rows[i]))
-        if self.loss == "exponential":
-            return mp.log1p(power * self.total)
-        return mp.log1p(mp.expm1(self.total) * (1 + power))
+    def _narrow_head(self) -> None:
+        a = self._mixed(self.m, self.mean, len(self.v))
+        k = _norm(a) / self.proof.r
+        least, weights, slopes, kept = k, list[mpf](), list[mpf](), mpf(31) / 32
+        for i in self.every:
+            power = self.change[i] * max(map(abs, self.g[i]), default=mpf(0))
+            furthest = max(self.far[i], default=mpf(0))
+            slope = self.m[i] * mp.exp(power)
+            if i in self.cost:
+                slope = min(slope, self._slope(self.gamma[i] - self.cost[i] - self.e[i] * furthest))
+            slopes.append(slope)
+            away = power + self.far_mean[i] + self.change[i] * furthest
+            weight = self.m[i] * mp.exp(-away)
+            if self.loss == "logistic":
+                weight /= 1 + mp.exp(away - self.gamma[i] + self.G[i])
+            weights.append(weight * kept)
+            least -= weight * (self.change[i] * self.wide[i]) ** 2 * kept / (1 - kept)
+        if least <= 0:
+            return
+        dual, longest = _metric(least, weights, self.mean)
+        h = self._off(a, k, self.v) / mp.sqrt(least)
+        for i in self.every:
+            power = self.change[i] * max(map(abs, self.g[i]), default=mpf(0))
+            size = dual(self.mean[i])
+            h += min(self.m[i] * mp.expm1(power), self.m[i] + slopes[i]) * size
+            h += slopes[i] * self.change[i] * max(map(dual, self.w[i]), default=mpf(0))
+        radius = self._farthest(mpf(1), h, k * self.spare[0] / 2)
+        self.D = min(self.D, radius * longest)
+        self._move_by(lambda row: min(self.D * _norm(row), radius * dual(row)))
 
-    def _turned(self, i: int) -> mpf:
-        change = self.e[i] + mp.fsum(self.s[i])
-        power = change * max(map(abs, self.g[i]))
-        size, m = _norm(self.mean[i]), self.m[i]
-        most, bounds = m * mp.exp(power), [m * mp.expm1(power) * size]
-        if self._is_good(i):
-            most = min(most, self._slope(self.gamma[i] - self._cost(i) - self.e[i] * self.D * self.wide[i]))
-            bounds.append((most + m) * size)
-        return min(bounds) + most * change * self.wide[i]
-
-    def attention(self) -> mpf | None:
-        """Step 8."""
-        b, h, bend = [mpf(0)] * len(self.p), mpf(0), mpf(0)
+    def _narrow_attention(self) -> None:
+        b, bend, convex = [mpf(0)] * len(self.p), mpf(0), list[tuple[mpf, list[mpf], mpf]]()
+        parts, bent = [], False
         for i in self.every:
             if not self.z[i]:
                 continue
             middle = self._mixed(self.s[i], self.z[i], len(self.p))
             centred = [[x - y for x, y in zip(z, middle, strict=True)] for z in self.z[i]]
             turn = self._mixed([s * g for s, g in zip(self.s[i], self.g[i], strict=True)], centred, len(self.p))
+            parts.append((i, turn, centred))
             b = [x + self.m[i] * y for x, y in zip(b, turn, strict=True)]
-            power = self.D * _norm(self.mean[i])
-            lever = mp.fsum(s * _norm(w) * _norm(z) for s, w, z in zip(self.s[i], self.w[i], centred, strict=True))
-            h += self.m[i] * (mp.expm1(power) * _norm(turn) + mp.exp(power) * self.D * lever)
             low, high = self._gaps(i)
-            share = max(self.e[i], mp.fsum(self.s[i]))
-            if not (self._is_good(i) and share * high <= (1 - share) * low):
-                high, low = max(high, mpf(0)), min(low, mpf(0))
-                power = self.D * _norm(self.rows[i]) + high - self.gamma[i]
-                bend += mp.exp(power) * (high - low) * max(map(_norm, self.z[i])) ** 2
+            share, longest = max(self.e[i], mp.fsum(self.s[i])), max(map(_norm, self.z[i]))
+            found = (1 - share) * low - share * high
+            if self._is_good(i) and found >= 0:
+                weight = self._slope(self.gamma[i] + self.far_row[i]) * found * (1 - share)
+                convex += [(weight * s, z, longest) for s, z in zip(self.s[i], self.z[i], strict=True)]
+            else:
+                high, low, bent = max(high, mpf(0)), min(low, mpf(0)), True
+                bend += mp.exp(self.far_row[i] + high - self.gamma[i]) * (high - low) * longest**2
         k = _norm(b) / self.R
-        return self._farthest(k - bend, self._off(b, k, self.p) + h, k * self.spare[1] / 2) if k > bend else None
+        if k <= bend:
+            return
+        still, spare = self._off(b, k, self.p), k * self.spare[1] / 2
+        bounds = [] if self.reach is None else [self.reach]
+        bounds.append(self._farthest(k - bend, still + self._uncertain(parts, _norm), spare))
+        for radius in () if bent else (mpf(2) ** n for n in range(-6, 1)):
+            weights = [w * mp.exp(-2 * longest * radius) for w, _, longest in convex]
+            dual, longest = _metric(k, weights, [z for _, z, _ in convex])
+            h = still / mp.sqrt(k) + self._uncertain(parts, dual)
+            found = self._farthest(mpf(1), h, spare) * longest
+            if found < radius:
+                bounds.append(found)
+                break
+        self.reach = min(bounds)
+
+    def _uncertain(self, parts: Any, size: Any) -> mpf:
+        total = mpf(0)
+        for i, turn, centred in parts:
+            lever = mp.fsum(s * far * size(z) for s, far, z in zip(self.s[i], self.far[i], centred, strict=True))
+            total += self.m[i] * (mp.expm1(self.far_mean[i]) * size(turn) + mp.exp(self.far_mean[i]) * lever)
+        return total
+
+
+def _metric(least: mpf, weights: list[mpf], rows: list[list[mpf]]) -> tuple[Any, mpf]:
+    """The dual norm of |x|^2 = least |x|^2 + sum of weights times squares of products with rows, and the longest x."""
+    size = len(rows[0])
+    H = mp.matrix(size, size)
+    for j in range(size):
+        for k in range(size):
+            H[j, k] = int(j == k) + mp.fsum(w * x[j] * x[k] for w, x in zip(weights, rows, strict=True)) / least
+    inverse = H**-1
+
+    def dual(row: list[mpf]) -> mpf:
+        return mp.sqrt(mp.fsum(row[j] * inverse[j, k] * row[k] for j in range(size) for k in range(size)) / least)
+
+    return dual, min(mp.sqrt(mp.fsum(inverse[k, k] for k in range(size)) / least), 1 / mp.sqrt(least))

@@ -7,7 +7,6 @@ concentrated: Newton's steps on the spheres, in turn. Weights of the inputs are 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ def _on_sphere(point: Array, radius: float, pull: Array, hessian: Array, rows: A
     return moved * (radius / np.linalg.norm(moved)), float(np.linalg.norm(step))
 
 
-def just_inside(point: Sequence[float], norm: fmpq) -> ExactMatrix:
+def just_inside(point: Array, norm: fmpq) -> ExactMatrix:
     """The point in this direction whose norm is `norm`, or less by few units of its last digit."""
     scale = 10**_DIGITS
     numbers = [fmpq(*float(x).as_integer_ratio()) for x in point]

@@ -9,26 +9,34 @@ Then, in this order,
 
     5. D bounds |v - v^|, as f(v, p) <= f(v^, p^) and the G_i are >= 0, or at least known numbers.
     6. e_i bounds 1 - s_{i alpha_i}, as f(v, p) <= f(v, p^) for the same v. An input is good where all g_it > 0.
-    7. D again, as f(v, p) <= f(v^, p) for the same p, which is convex in v; 6 and 7 twice.
+    7. D again, as f(v, p) <= f(v^, p) for the same p, which is convex in v.
     8. D' bounds |p - p^|, as f(v, p) <= f(v, p^), which is convex in p between the two where
        e_i max_t g_it <= (1 - e_i) min_t g_it, and nearly so where that adds little.
 
-In each the ball adds curvature: <v^, v - v^> <= (r^2 - |v^|^2 - |v - v^|^2) / 2.
+6 to 8 are repeated. In each the ball adds curvature, <v^, v - v^> <= (r^2 - |v^|^2 - |v - v^|^2) / 2, and the loss has
+its own, H = sum_i l'' r_i r_i' and its like: both together are a metric, in which distances are bounded.
 The page of the claim `joint-max-margin` has the proofs. Nothing here decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property, reduce
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import reduce
 
-from flint import arb
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.functions import root
 
 Row = Sequence[arb]
 _ZERO, _ONE = arb(0), arb(1)
+# How often 6 to 8 are gone through: each makes the next ones sharper.
+ROUNDS = 4
+# Distances from p^ at which second derivatives are tried.
+RADII = tuple(fmpq(n, 64) for n in (1, 2, 4, 8, 16, 32, 64))
+# (a + b)^2 >= k a^2 - k / (1 - k) b^2, for k in (0, 1).
+_KEPT = arb(fmpq(31, 32))
 
 
 # -- formulas
@@ -74,6 +82,38 @@ def convexity(unattended: arb, least: arb, largest: arb) -> arb:
 # -- the bounds
 
 
+class Metric:
+    """|x|_H = (x'Hx)^(1/2) for H = least I + sum_k weights_k rows_k rows_k', all weights >= 0 and least > 0."""
+
+    def __init__(self, least: arb, weights: Sequence[arb], rows: Sequence[Row], size: int) -> None:
+        self.least, inverse = least, None
+        table = [
+            [sum((w * row[a] * row[b] for w, row in zip(weights, rows, strict=True)), _ZERO) for b in range(size)]
+            for a in range(size)
+        ]
+        scaled = arb_mat(
+            [[(x / least if a != b else 1 + x / least) for b, x in enumerate(r)] for a, r in enumerate(table)]
+        )
+        # Raised where there are too few bits to tell that it is not singular.
+        with suppress(ZeroDivisionError):
+            inverse = scaled.inv()
+        self.inverse = None if inverse is None else [[inverse[a, b] for b in range(size)] for a in range(size)]
+
+    def dual(self, row: Row) -> arb:
+        """|<x, row>| is at most |x|_H times this."""
+        plain = l2_norm(row) / root(self.least)
+        if self.inverse is None:
+            return plain
+        return _least([root(_dot(row, [_dot(r, row) for r in self.inverse]) / self.least), plain])
+
+    def longest(self) -> arb:
+        """|x| is at most |x|_H times this."""
+        plain = 1 / root(self.least)
+        if self.inverse is None:
+            return plain
+        return _least([root(sum((row[k] for k, row in enumerate(self.inverse)), _ZERO) / self.least), plain])
+
+
 class NearComparator:
     """The bounds for one comparator `head`, `attention`, at the working precision.
 
@@ -97,7 +137,8 @@ class NearComparator:
         self.loss, (self.r, self.R), (self.v, self.p), self.spare = loss, norms, compared, spare
         self.chosen, self.gaps, self.keys = chosen, gaps, keys
         self.inputs = range(len(chosen))
-        # s^_it, g^_it, the y^_i's rows r^_i and what they lack of the chosen ones; m^_i.
+        self.several = [i for i in self.inputs if gaps[i]]
+        # s^_it, g^_it, the rows r^_i of the y^_i and what they lack of the chosen ones; m^_i.
         self.softmax = [_softmax([_dot(z, self.p) for z in rows]) for rows in keys]
         self.g = [[_dot(w, self.v) for w in rows] for rows in gaps]
         self.moved = [_sum(s, rows, len(self.v)) for s, rows in zip(self.softmax, gaps, strict=True)]
@@ -108,11 +149,37 @@ class NearComparator:
         self.slopes = [slope(loss, score - cost) for score, cost in zip(self.scores, self.costs, strict=True)]
         self.off = [sum(s, _ZERO) for s in self.softmax]
         self.widest = [_largest(l2_norm(w) for w in rows) for rows in gaps]
+        self.longest = [_largest(l2_norm(z) for z in rows) for rows in keys]
+        # z_it less their mean, and how p pulls at y_i.
+        means = [_sum(s, rows, len(self.p)) for s, rows in zip(self.softmax, keys, strict=True)]
+        self.centred = [
+            [[a - b for a, b in zip(z, mean, strict=True)] for z in rows]
+            for rows, mean in zip(keys, means, strict=True)
+        ]
+        self.turns = [
+            _sum([a * b for a, b in zip(self.softmax[i], self.g[i], strict=True)], self.centred[i], len(self.p))
+            for i in self.inputs
+        ]
+        self.reach: arb | None = None
         self.distance = self._at_first(floors)
-        for _ in range(2):
-            self.unattended = self._unattended()
-            self.distance = _least([self.distance, self._for_its_attention()])
-        self.unattended = self._unattended()
+        self._move_by(lambda row: self.distance * l2_norm(row))
+        for _ in range(ROUNDS):
+            self._attend()
+            self._narrow_head()
+            self._narrow_attention()
+        self._attend()
+
+    def _move_by(self, bound: Callable[[Row], arb]) -> None:
+        """Notes by how much products with v can differ from those with v^, and which inputs are good."""
+        self.far = [[bound(w) for w in rows] for rows in self.gaps]
+        self.far_chosen, self.far_moved, self.far_rows = (
+            [bound(row) for row in rows] for rows in (self.chosen, self.moved, self.rows)
+        )
+        self.least, self.most = [_ONE for _ in self.inputs], [_ONE for _ in self.inputs]
+        for i in self.several:
+            self.least[i] = reduce(arb.min, [g - far for g, far in zip(self.g[i], self.far[i], strict=True)])
+            self.most[i] = reduce(arb.max, [g + far for g, far in zip(self.g[i], self.far[i], strict=True)])
+        self.good = [(least > 0) is True for least in self.least]
 
     # -- 5
 
@@ -124,104 +191,130 @@ class NearComparator:
 
     # -- 6
 
-    def _least_gap(self, i: int) -> arb:
-        return reduce(arb.min, self._moved_gaps(i, -self.distance))
-
-    def _largest_gap(self, i: int) -> arb:
-        return reduce(arb.max, self._moved_gaps(i, self.distance))
-
-    def _moved_gaps(self, i: int, distance: arb) -> list[arb]:
-        return [g + distance * l2_norm(w) for g, w in zip(self.g[i], self.gaps[i], strict=True)]
-
-    def _is_good(self, i: int) -> bool:
-        return not self.gaps[i] or (self._least_gap(i) > 0) is True
-
-    def _largest_cost(self, i: int) -> arb:
-        """A bound of G_i at a minimiser, for a good input of several tokens."""
-        return gap_of_excess(self.loss, self.scores[i] + self.distance * l2_norm(self.chosen[i]), self._more)
-
-    def _unattended(self) -> list[arb]:
+    def _attend(self) -> None:
         # How much more than for one-hot attention the loss of all inputs is under p^, for the minimiser's v.
-        self._more = _ZERO
+        more = _ZERO
         for i in self.inputs:
-            score = self.scores[i] - self.distance * l2_norm(self.chosen[i])
-            if self._is_good(i):
-                self._more += excess(self.loss, score, self.costs[i] + self.distance * l2_norm(self.moved[i]))
+            if self.good[i]:
+                more += excess(self.loss, self.scores[i] - self.far_chosen[i], self.costs[i] + self.far_moved[i])
             else:
-                margin = self.scores[i] - self.costs[i] - self.distance * l2_norm(self.rows[i])
                 # Less than e^-y, for both losses.
-                self._more += (-margin).exp()
-        found = []
-        for i in self.inputs:
-            if not self._is_good(i):
-                found.append(_ONE)
-            else:
-                found.append(self._largest_cost(i) / self._least_gap(i) if self.gaps[i] else _ZERO)
-        return found
+                more += (self.costs[i] - self.scores[i] + self.far_rows[i]).exp()
+        self.unattended, self.change = [_ZERO for _ in self.inputs], [_ZERO for _ in self.inputs]
+        # Bounds of G_i at a minimiser.
+        self.largest_costs: dict[int, arb] = {}
+        for i in self.several:
+            bounds = [_ONE]
+            if self.good[i]:
+                self.largest_costs[i] = gap_of_excess(self.loss, self.scores[i] + self.far_chosen[i], more)
+                bounds.append(self.largest_costs[i] / self.least[i])
+            turned = None if self.reach is None else 2 * self.longest[i] * self.reach
+            if turned is not None:
+                bounds.append(self.off[i] * turned.exp())
+            self.unattended[i] = _least(bounds)
+            # sum_t |s_it - s^_it|.
+            changes = [
+                self.unattended[i] + self.off[i],
+                sum((s.max(self.unattended[i]) for s in self.softmax[i]), _ZERO),
+            ]
+            if turned is not None:
+                changes.append(self._share(i) * turned)
+            self.change[i] = _least(changes)
+
+    def _share(self, i: int) -> arb:
+        """The largest 1 - s_{i alpha_i} between p^ and p."""
+        return self.unattended[i].max(self.off[i])
 
     # -- 7
 
-    def _for_its_attention(self) -> arb:
+    def _narrow_head(self) -> None:
         """D from f(v, p) <= f(v^, p)."""
         pull = _sum(self.slopes, self.rows, len(self.v))
-        curvature = l2_norm(pull) / self.r
-        residual = _residual(pull, curvature, self.v)
+        along = l2_norm(pull) / self.r
+        least, weights, slopes = along, list[arb](), list[arb]()
         for i in self.inputs:
-            if self.gaps[i]:
-                residual += self._pull_by_attention(i)
-        return farthest(curvature, residual, curvature * self.spare[0] / 2)
-
-    def _pull_by_attention(self, i: int) -> arb:
-        """A bound of how far m_i r_i, of v^ with a minimiser's attention, is from m^_i r^_i."""
-        # sum_t |s_it - s^_it|, and by how much y_i differs by it.
-        change = self.unattended[i] + self.off[i]
-        power = change * _largest(abs(g) for g in self.g[i])
-        here, size = self.slopes[i], l2_norm(self.rows[i])
-        slopes = here * power.exp()
-        found = [here * power.expm1() * size]
-        if self._is_good(i):
-            cost = self._largest_cost(i) + self.unattended[i] * self.distance * self.widest[i]
-            slopes = _least([slopes, slope(self.loss, self.scores[i] - cost)])
-            found.append((slopes + here) * size)
-        return _least(found) + slopes * change * self.widest[i]
+            # By how much y^_i and the products with v - v^ differ between the two kinds of attention.
+            power = self.change[i] * _largest(abs(g) for g in self.g[i])
+            bounds = [self.slopes[i] * power.exp()]
+            if i in self.largest_costs:
+                cost = self.largest_costs[i] + self.unattended[i] * _largest(self.far[i])
+                bounds.append(slope(self.loss, self.scores[i] - cost))
+            slopes.append(_least(bounds))
+            farthest_row = self.far_rows[i] + self.change[i] * _largest(self.far[i])
+            weight = self.slopes[i] * (-power - farthest_row).exp()
+            if self.loss == "logistic":
+                weight = weight * slope(self.loss, power + farthest_row + self.costs[i] - self.scores[i])
+            weights.append(weight * _KEPT)
+            moved = self.change[i] * self.widest[i]
+            least -= weight * moved * moved * _KEPT / (1 - _KEPT)
+        if (least > 0) is not True:
+            return
+        metric = Metric(least, weights, self.rows, len(self.v))
+        residual = _residual(pull, along, self.v) / root(least)
+        for i in self.inputs:
+            size, power = metric.dual(self.rows[i]), self.change[i] * _largest(abs(g) for g in self.g[i])
+            turned = [self.slopes[i] * power.expm1() * size, (slopes[i] + self.slopes[i]) * size]
+            residual += _least(turned) + slopes[i] * self.change[i] * _largest(metric.dual(w) for w in self.gaps[i])
+        radius = farthest(_ONE, residual, along * self.spare[0] / 2)
+        if radius.is_finite() is True:
+            before = self.distance
+            self.distance = before.min(radius * metric.longest())
+            self._move_by(lambda row: (self.distance * l2_norm(row)).min(radius * metric.dual(row)))
 
     # -- 8
 
-    @cached_property
-    def reach(self) -> arb | None:
-        pulls, uncertain, bent = [], _ZERO, _ZERO
-        for i in self.inputs:
-            if not self.keys[i]:
-                continue
-            middle = _sum(self.softmax[i], self.keys[i], len(self.p))
-            centred = [[a - b for a, b in zip(z, middle, strict=True)] for z in self.keys[i]]
-            pull = _sum([s * g for s, g in zip(self.softmax[i], self.g[i], strict=True)], centred, len(self.p))
-            pulls.append([self.slopes[i] * x for x in pull])
-            power = self.distance * l2_norm(self.rows[i])
-            lever = sum(
-                (s * l2_norm(w) * l2_norm(z) for s, w, z in zip(self.softmax[i], self.gaps[i], centred, strict=True)),
-                _ZERO,
-            )
-            uncertain += self.slopes[i] * (power.expm1() * l2_norm(pull) + power.exp() * self.distance * lever)
-            if not self._bends_up(i):
+    def _narrow_attention(self) -> None:
+        pull, bent = [_ZERO for _ in self.p], _ZERO
+        convex = dict[int, arb]()
+        for i in self.several:
+            pull = [a + self.slopes[i] * b for a, b in zip(pull, self.turns[i], strict=True)]
+            found = convexity(self._share(i), self.least[i], self.most[i])
+            if self.good[i] and (found >= 0) is True:
+                convex[i] = found
+            else:
                 bent += self._bend(i)
-        pull = [sum(column, _ZERO) for column in zip(*pulls, strict=True)]
         along = l2_norm(pull) / self.R
-        curvature = along - bent
-        if (curvature > 0) is not True:
-            return None
-        return farthest(curvature, _residual(pull, along, self.p) + uncertain, along * self.spare[1] / 2)
-
-    def _bends_up(self, i: int) -> bool:
-        share = self.unattended[i].max(self.off[i])
-        return self._is_good(i) and (convexity(share, self._least_gap(i), self._largest_gap(i)) >= 0) is True
+        least = along - bent
+        if (least > 0) is not True:
+            return
+        stationary, spare = _residual(pull, along, self.p), along * self.spare[1] / 2
+        bounds = [] if self.reach is None else [self.reach]
+        bounds.append(farthest(least, stationary + self._uncertain(l2_norm), spare))
+        # Beyond a radius nothing is as good, where nothing is at it: for that the loss has to be convex in between.
+        for radius in RADII if len(convex) == len(self.several) else ():
+            metric = self._near_metric(least, convex, arb(radius))
+            residual = stationary / root(least) + self._uncertain(metric.dual)
+            found = farthest(_ONE, residual, spare) * metric.longest()
+            if (found < radius) is True:
+                bounds.append(found)
+                break
+        self.reach = _least(bounds)
 
     def _bend(self, i: int) -> arb:
         """How negative the second derivative of l(y_i) can be in p, for any attention and a minimiser's v."""
-        high, low = _ZERO.max(self._largest_gap(i)), _ZERO.min(self._least_gap(i))
-        lowest = self.scores[i] - self.distance * l2_norm(self.chosen[i]) - high
-        longest = _largest(l2_norm(z) for z in self.keys[i])
-        return (-lowest).exp() * (high - low) * longest * longest
+        high, low = _ZERO.max(self.most[i]), _ZERO.min(self.least[i])
+        lowest = self.scores[i] - self.far_chosen[i] - high
+        return (-lowest).exp() * (high - low) * self.longest[i] * self.longest[i]
+
+    def _uncertain(self, size: Callable[[Row], arb]) -> arb:
+        """A bound of how far the pull at p^ under a minimiser's v is from that under v^."""
+        total = _ZERO
+        for i in self.several:
+            power = self.far_rows[i]
+            terms = zip(self.softmax[i], self.far[i], self.centred[i], strict=True)
+            lever = sum((s * far * size(z) for s, far, z in terms), _ZERO)
+            total += self.slopes[i] * (power.expm1() * size(self.turns[i]) + power.exp() * lever)
+        return total
+
+    def _near_metric(self, least: arb, convex: dict[int, arb], radius: arb) -> Metric:
+        """A lower bound of second derivatives of the loss in p, as near to p^ as this."""
+        weights, rows = list[arb](), list[Row]()
+        for i, found in convex.items():
+            weight = slope(self.loss, self.scores[i] + self.far_chosen[i]) * found * (1 - self._share(i))
+            weight = weight * (-2 * self.longest[i] * radius).exp()
+            weights += [weight * s for s in self.softmax[i]]
+            rows += self.keys[i]
+        return Metric(least, weights, rows, len(self.p))
 
 
 def _softmax(products: Sequence[arb]) -> list[arb]:
