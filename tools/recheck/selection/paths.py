@@ -267,7 +267,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
                 0 if hat["attention"] is None else R * R - norm2(hp),
             )
             near = Near(loss, (r, R), (hv, hp), spare, pairs, floors)
-            far = near.reach()
+            far = near.reach
         if "head_cosine" in stated:
             found = None if near is None else cosine(hv, v, near.D)
             at_most(stated["head_cosine"], c if found is None else largest([c, found]), f"path[{k}].head_cosine")
