@@ -523,8 +523,7 @@ class _Proof:
                     largest = max(largest, mp.exp(self._tilt({i: mpf(1)}) + self._correction) * compared / least)
             bounds.append(largest)
             near = self._near()
-            assert near is not None
-            bounds.append(max(near.e[i] for i in self.mu))
+            bounds += [max(near.e[i] for i in self.mu)] if near else []
         return 1 - min(bounds)
 
 
