@@ -219,6 +219,7 @@ def metric(least: I, weights: list[Any], rows: list[Any]) -> tuple[Callable[[Seq
             L[j][k] = root(largest([entry, iv(1)])) if j == k else entry / L[k][k]
 
     def solved(row: Sequence[Any]) -> list[I]:
+        """L^-1 row"""
         found: list[I] = []
         for j in range(n):
             found.append((iv(row[j]) - (dot(L[j][:j], found) if j else 0)) / L[j][j])
