@@ -7,14 +7,17 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from corpus import ACCEPT, REFUTED, REJECTED, Cases, Family, check
 from flint import arb, fmpq
+from mpmath import mp, mpf
 
 import certattn
 from certattn.kernel.decide.proof import Verdict
@@ -217,6 +220,62 @@ def test_attention_to_others_costs_convexly_where_the_kernel_says_so() -> None:
         assert second >= float(least.mid()) * variance - 1e-6
         negative += second < -1e-3
     assert negative > 100
+
+
+Bounds = tuple[list[Any], list[Any]]
+
+
+def distances(problem: JointSolution, plain: Any, truth: ModuleType, folder: Path) -> Iterator[Bounds]:
+    """D, D' and the e_i of each pair of norms: of the kernel, and of the second opinion in mpmath."""
+    asserts = plain["asserts"]
+    known = truth._read_given(plain["given"], folder)
+    v, p = (truth.read_vector(asserts[name], folder) for name in ("v", "p"))
+    mu, lam, compared = truth._read_witness(plain["witness"], known, len(problem.path), folder)
+    for k, stated in enumerate(problem.path):
+        with working_precision(700), mp.workdps(200):
+            path = joint_path.JointPath(problem.head, problem.attention, stated.loss, stated.norms, stated.compared)
+            norms = tuple(truth._reals([Fraction(str(x)) for x in stated.norms]))
+            near = truth._Proof(known, stated.loss, norms, (v, p), (mu, lam), compared.get(k, {}))._near()
+            assert (path.near is None) is (near is None)
+            if path.near is not None:
+                mine = [path.near.distance, path.near.reach, *path.near.unattended]
+                yield mine, [near.D, near.reach, *near.e]
+
+
+def agree(mine: Any, theirs: Any) -> bool:
+    if mine is None or theirs is None:
+        return mine is theirs
+    return bool(abs(mpf(mine.mid().str(60, radius=False)) - theirs) <= mpf(10) ** -50 * abs(theirs))
+
+
+def test_distances_are_those_of_the_second_opinion(tmp_path: Path, tool: Tool) -> None:
+    truth = tool("truth.joint_max_margin")
+    problems = []
+    for family in (cases.NEAR, cases.RELAXED):
+        problems.append(loads(first(family), tmp_path / "c.yaml").plain)
+    # An input outside the support whose other token has the larger score.
+    given = {**problems[1]["given"], "tokens": [*problems[1]["given"]["tokens"][:3], [["1", "4"], ["0", "6"]]]}
+    for loss in ("logistic", "exponential"):
+        assert made(given, tmp_path / "c.yaml", at=[("40", "40"), ("12", "20")], loss=loss) is not None
+        problems.append(loads((tmp_path / "c.yaml").read_text(), tmp_path / "c.yaml").plain)
+    for index, (given, loss) in enumerate(random_instances(10)):
+        plain = made(given, tmp_path / "c.yaml")
+        if plain is None or plain.drop is None:
+            continue
+        gamma, xi = (as_float(1 / s.norm_squared) ** 0.5 for s in (plain.head.solution, plain.attention))
+        at = [(f"{r / gamma:.3g}", f"{R / xi:.3g}") for r, R in ((10 + index, 8), (40, 12), (12, 20))]
+        if made(given, tmp_path / "c.yaml", at=at[:2], loss=loss) is not None:
+            problems.append(loads((tmp_path / "c.yaml").read_text(), tmp_path / "c.yaml").plain)
+    compared, reached, some_not_good = 0, 0, 0
+    for plain in problems:
+        problem = read(loads(yaml.safe_dump(plain), tmp_path / "c.yaml"))
+        for mine, theirs in distances(problem, plain, truth, tmp_path):
+            assert all(agree(a, b) for a, b in zip(mine, theirs, strict=True))
+            compared, reached = compared + 1, reached + (mine[1] is not None)
+            some_not_good += any((x == 1) is True for x in mine[2:])
+    assert compared >= 10
+    assert reached >= 8
+    assert some_not_good >= 1
 
 
 def test_bounds_are_within_a_tenth_of_the_minimiser(tmp_path: Path, tool: Tool) -> None:
