@@ -140,6 +140,12 @@ class SymbolicNumber:
     def log(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.log(self.expr))
 
+    def expm1(self) -> SymbolicNumber:
+        return self.exp() - 1
+
+    def log1p(self) -> SymbolicNumber:
+        return (1 + self).log()
+
     def tanh(self) -> SymbolicNumber:
         return SymbolicNumber(sympy.tanh(self.expr))
 

@@ -353,7 +353,7 @@ def _path_slack(
         slacks += proof.rooms
     if min(slacks) <= 0:
         return float(min(slacks))
-    values = {"head_cosine": lambda: proof.cosine, "attention_cosine": proof.attention, "mass": proof.mass}
+    values = {"head_cosine": proof.head, "attention_cosine": proof.attention, "mass": proof.mass}
     for name, value in values.items():
         if name in stated:
             (bound,) = _reals([stated[name]])
@@ -382,6 +382,7 @@ class _Proof:
         self.X = [[[y * x for x in _reals(row)] for row in X] for X, y in zip(known.inputs, known.labels, strict=True)]
         head = _reals(comparator["head"]) if "head" in comparator else [self.r * x for x in self.u]
         way = _reals(comparator["attention"]) if "attention" in comparator else [self.R * self.xi * x for x in p]
+        self.compared, self.directions = (head, way), (self.u, [self.xi * x for x in p])
         self.s = [self._softmax(i, way) for i in range(len(self.X))]
         margins = [
             mp.fsum(s * self._dot(x, head) for s, x in zip(self.s[i], X, strict=True)) for i, X in enumerate(self.X)
@@ -472,7 +473,33 @@ class _Proof:
     def _correction(self) -> mpf:
         return mpf(0) if self.loss == "exponential" else self.E
 
+    def _near(self) -> _Near | None:
+        if not self.good:
+            return None
+        if self._known is None:
+            self._known = _Near(self)
+        return self._known
+
+    _known: _Near | None = None
+
+    def _near_cosine(self, which: int, distance: mpf | None) -> list[mpf]:
+        if distance is None:
+            return []
+        point, u = self.compared[which], self.directions[which]
+        along = self._dot(point, u)
+        across = _norm([x - along * y for x, y in zip(point, u, strict=True)])
+        return [mp.cos(mp.atan((across + distance) / (along - distance)))] if along > distance else []
+
+    def head(self) -> mpf:
+        near = self._near()
+        return max([self.cosine, *(self._near_cosine(0, near.D) if near else [])])
+
     def attention(self) -> mpf:
+        near = self._near()
+        known = self._near_cosine(1, near.reach) if near else []
+        return max([self._first_attention(), *known])
+
+    def _first_attention(self) -> mpf:
         logarithms = [mp.log(1 / self.off - 1)]
         if self.good:
             pairs, shares = self.known.pairs(), dict[int, mpf]()
@@ -495,4 +522,190 @@ class _Proof:
                     least = min(self.r * self._least(self.cosine, self._gap(i, t)) for t in self._others(i))
                     largest = max(largest, mp.exp(self._tilt({i: mpf(1)}) + self._correction) * compared / least)
             bounds.append(largest)
+            near = self._near()
+            bounds += [max(near.e[i] for i in self.mu)] if near else []
         return 1 - min(bounds)
+
+
+class _Near:
+    """Steps 5 to 8 of the page, for inputs that are rows of pairs (w_it, z_it)."""
+
+    def __init__(self, proof: _Proof) -> None:
+        self.loss, self.R, known = proof.loss, proof.R, proof.known
+        (self.v, self.p), self.dot = proof.compared, proof._dot
+        self.spare = [
+            max(n * n - self.dot(x, x), mpf(0)) for n, x in zip((proof.r, proof.R), proof.compared, strict=True)
+        ]
+        count, self.rows = len(proof.X), [X[a] for X, a in zip(proof.X, known.indices, strict=True)]
+        self.every = range(count)
+        self.w = [[proof._gap(i, t) for t in proof._others(i)] for i in self.every]
+        self.z = [[_reals(known.key_gap(i, t)) for t in proof._others(i)] for i in self.every]
+        self.s = [[proof.s[i][t] for t in proof._others(i)] for i in self.every]
+        self.g = [[self.dot(w, self.v) for w in rows] for rows in self.w]
+        self.G = [self.dot(s, g) for s, g in zip(self.s, self.g, strict=True)]
+        self.gamma = [self.dot(row, self.v) for row in self.rows]
+        moved = [self._mixed(s, w, len(self.v)) for s, w in zip(self.s, self.w, strict=True)]
+        self.mean = [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(self.rows, moved, strict=True)]
+        self.m = [self._slope(c - G) for c, G in zip(self.gamma, self.G, strict=True)]
+        self.wide = [max(map(_norm, w), default=mpf(0)) for w in self.w]
+        # Step 5.
+        a = self._mixed(self.m, self.rows, len(self.v))
+        floors = [self._floor(proof, i) for i in self.every]
+        k = _norm(a) / proof.r
+        lost = mp.fsum(m * (G + f) for m, G, f in zip(self.m, self.G, floors, strict=True))
+        self.D = self._farthest(k, self._off(a, k, self.v), k * self.spare[0] / 2 + lost)
+        # Steps 6 to 8.
+        self.reach: mpf | None = None
+        self.mean_of, self.proof = moved, proof
+        self._move_by(lambda row: self.D * _norm(row))
+        for _ in range(4):
+            self._attend()
+            self._narrow_head()
+            self._narrow_attention()
+        self._attend()
+
+    def _move_by(self, bound: Any) -> None:
+        self.far = [[bound(w) for w in rows] for rows in self.w]
+        self.far_row, self.far_mean = [bound(x) for x in self.rows], [bound(x) for x in self.mean]
+        self.far_moved = [bound(x) for x in self.mean_of]
+
+    @staticmethod
+    def _farthest(m: mpf, h: mpf, s: mpf) -> mpf:
+        return (h + mp.sqrt(h * h + 2 * m * s)) / m
+
+    @staticmethod
+    def _off(a: list[mpf], k: mpf, x: list[mpf]) -> mpf:
+        return _norm([b - k * y for b, y in zip(a, x, strict=True)])
+
+    @staticmethod
+    def _floor(proof: _Proof, i: int) -> mpf:
+        if i in proof.mu:
+            return mpf(0)
+        return max([mpf(0), *(-proof.r * proof._least(proof.cosine, proof._gap(i, t)) for t in proof._others(i))])
+
+    def _mixed(self, weights: list[mpf], rows: list[list[mpf]], size: int) -> list[mpf]:
+        return [self.dot(weights, [row[k] for row in rows]) for k in range(size)]
+
+    def _slope(self, y: mpf) -> mpf:
+        return mp.exp(-y) if self.loss == "exponential" else 1 / (1 + mp.exp(y))
+
+    def _gaps(self, i: int) -> tuple[mpf, mpf]:
+        pairs = list(zip(self.g[i], self.far[i], strict=True))
+        return min(g - far for g, far in pairs), max(g + far for g, far in pairs)
+
+    def _is_good(self, i: int) -> bool:
+        return not self.w[i] or self._gaps(i)[0] > 0
+
+    def _attend(self) -> None:
+        total = mpf(0)
+        for i in self.every:
+            if self._is_good(i):
+                power = mp.exp(-self.gamma[i] + self.far_row[i])
+                rise = mp.expm1(self.G[i] + self.far_moved[i])
+                total += power * rise if self.loss == "exponential" else mp.log1p(power * rise / (1 + power))
+            else:
+                total += mp.exp(-self.gamma[i] + self.G[i] + self.far_mean[i])
+        self.e, self.change, self.cost = [mpf(0) for _ in self.every], [mpf(0) for _ in self.every], {}
+        for i in self.every:
+            if not self.w[i]:
+                continue
+            off, self.e[i] = mp.fsum(self.s[i]), mpf(1)
+            if self._is_good(i):
+                power = mp.exp(self.gamma[i] + self.far_row[i])
+                rise = power * total if self.loss == "exponential" else mp.expm1(total) * (1 + power)
+                self.cost[i] = mp.log1p(rise)
+                self.e[i] = min(self.e[i], self.cost[i] / self._gaps(i)[0])
+            turned = None if self.reach is None else 2 * max(map(_norm, self.z[i])) * self.reach
+            if turned is not None:
+                self.e[i] = min(self.e[i], off * mp.exp(turned))
+            self.change[i] = min(self.e[i] + off, mp.fsum(max(s, self.e[i]) for s in self.s[i]))
+            if turned is not None:
+                self.change[i] = min(self.change[i], max(self.e[i], off) * turned)
+
+    def _narrow_head(self) -> None:
+        a = self._mixed(self.m, self.mean, len(self.v))
+        k = _norm(a) / self.proof.r
+        least, weights, slopes, kept = k, list[mpf](), list[mpf](), mpf(31) / 32
+        for i in self.every:
+            power = self.change[i] * max(map(abs, self.g[i]), default=mpf(0))
+            furthest = max(self.far[i], default=mpf(0))
+            slope = self.m[i] * mp.exp(power)
+            if i in self.cost:
+                slope = min(slope, self._slope(self.gamma[i] - self.cost[i] - self.e[i] * furthest))
+            slopes.append(slope)
+            away = power + self.far_mean[i] + self.change[i] * furthest
+            weight = self.m[i] * mp.exp(-away)
+            if self.loss == "logistic":
+                weight /= 1 + mp.exp(away - self.gamma[i] + self.G[i])
+            weights.append(weight * kept)
+            least -= weight * (self.change[i] * self.wide[i]) ** 2 * kept / (1 - kept)
+        if least <= 0:
+            return
+        dual, longest = _metric(least, weights, self.mean)
+        h = self._off(a, k, self.v) / mp.sqrt(least)
+        for i in self.every:
+            power = self.change[i] * max(map(abs, self.g[i]), default=mpf(0))
+            size = dual(self.mean[i])
+            h += min(self.m[i] * mp.expm1(power), self.m[i] + slopes[i]) * size
+            h += slopes[i] * self.change[i] * max(map(dual, self.w[i]), default=mpf(0))
+        radius = self._farthest(mpf(1), h, k * self.spare[0] / 2)
+        self.D = min(self.D, radius * longest)
+        self._move_by(lambda row: min(self.D * _norm(row), radius * dual(row)))
+
+    def _narrow_attention(self) -> None:
+        b, bend, convex = [mpf(0)] * len(self.p), mpf(0), list[tuple[mpf, list[mpf], mpf]]()
+        parts, bent = [], False
+        for i in self.every:
+            if not self.z[i]:
+                continue
+            middle = self._mixed(self.s[i], self.z[i], len(self.p))
+            centred = [[x - y for x, y in zip(z, middle, strict=True)] for z in self.z[i]]
+            turn = self._mixed([s * g for s, g in zip(self.s[i], self.g[i], strict=True)], centred, len(self.p))
+            parts.append((i, turn, centred))
+            b = [x + self.m[i] * y for x, y in zip(b, turn, strict=True)]
+            low, high = self._gaps(i)
+            share, longest = max(self.e[i], mp.fsum(self.s[i])), max(map(_norm, self.z[i]))
+            found = (1 - share) * low - share * high
+            if self._is_good(i) and found >= 0:
+                weight = self._slope(self.gamma[i] + self.far_row[i]) * found * (1 - share)
+                convex += [(weight * s, z, longest) for s, z in zip(self.s[i], self.z[i], strict=True)]
+            else:
+                high, low, bent = max(high, mpf(0)), min(low, mpf(0)), True
+                bend += mp.exp(self.far_row[i] + high - self.gamma[i]) * (high - low) * longest**2
+        k = _norm(b) / self.R
+        if k <= bend:
+            return
+        still, spare = self._off(b, k, self.p), k * self.spare[1] / 2
+        bounds = [] if self.reach is None else [self.reach]
+        bounds.append(self._farthest(k - bend, still + self._uncertain(parts, _norm), spare))
+        for radius in () if bent else (mpf(2) ** n for n in range(-6, 1)):
+            weights = [w * mp.exp(-2 * longest * radius) for w, _, longest in convex]
+            dual, longest = _metric(k, weights, [z for _, z, _ in convex])
+            h = still / mp.sqrt(k) + self._uncertain(parts, dual)
+            found = self._farthest(mpf(1), h, spare) * longest
+            if found < radius:
+                bounds.append(found)
+                break
+        self.reach = min(bounds)
+
+    def _uncertain(self, parts: Any, size: Any) -> mpf:
+        total = mpf(0)
+        for i, turn, centred in parts:
+            lever = mp.fsum(s * far * size(z) for s, far, z in zip(self.s[i], self.far[i], centred, strict=True))
+            total += self.m[i] * (mp.expm1(self.far_mean[i]) * size(turn) + mp.exp(self.far_mean[i]) * lever)
+        return total
+
+
+def _metric(least: mpf, weights: list[mpf], rows: list[list[mpf]]) -> tuple[Any, mpf]:
+    """The dual norm of |x|^2 = least |x|^2 + sum of weights times squares of products with rows, and the longest x."""
+    size = len(rows[0])
+    H = mp.matrix(size, size)
+    for j in range(size):
+        for k in range(size):
+            H[j, k] = int(j == k) + mp.fsum(w * x[j] * x[k] for w, x in zip(weights, rows, strict=True)) / least
+    inverse = H**-1
+
+    def dual(row: list[mpf]) -> mpf:
+        return mp.sqrt(mp.fsum(row[j] * inverse[j, k] * row[k] for j in range(size) for k in range(size)) / least)
+
+    return dual, min(mp.sqrt(mp.fsum(inverse[k, k] for k in range(size)) / least), 1 / mp.sqrt(least))

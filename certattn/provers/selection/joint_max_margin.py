@@ -25,8 +25,15 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMarg
 from certattn.provers.commands import Argument, Command, Option, Yaml, pair_for, to_plot
 from certattn.provers.exact_inputs import Number, exact, positive, require_one_of
 from certattn.provers.output import Draft, texts
-from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
-from certattn.provers.selection.joint_multipliers import attention_offset, comparator, full_multipliers, offset
+from certattn.provers.rounding import as_float, lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.joint_minimiser import JointLoss, just_inside
+from certattn.provers.selection.joint_multipliers import (
+    attention_offset,
+    comparator,
+    floats,
+    full_multipliers,
+    offset,
+)
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers
 from certattn.provers.selection.token_optimality import multiplier_table
 
@@ -204,7 +211,7 @@ class _Solved:
 
     def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain]]:
         """What is proved at these norms, and the comparators that differ from r u and R p_mm/|p_mm|."""
-        tried = list(itertools.product(self._heads(norms[0]), self._attentions(norms[1])))
+        tried = [*self._minimisers(loss, norms), *itertools.product(self._heads(norms[0]), self._attentions(norms[1]))]
         reason = ""
         for bits in _BITS:
             with working_precision(bits):
@@ -217,6 +224,12 @@ class _Solved:
                     return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}
         where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
         raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
+
+    def _minimisers(self, loss: str, norms: tuple[fmpq, fmpq]) -> list[tuple[ExactMatrix, ExactMatrix]]:
+        r, R = map(as_float, norms)
+        start = floats(self.head.solution.solution)[0], floats(self.attention.solution)[0]
+        found = JointLoss(self.head, loss).minimiser(*start, r, R)
+        return [] if found is None else [(just_inside(found[0], norms[0]), just_inside(found[1], norms[1]))]
 
     def _heads(self, r: fmpq) -> list[ExactMatrix | None]:
         found: list[ExactMatrix | None] = [None]
@@ -265,7 +278,7 @@ def _entry(norms: tuple[fmpq, fmpq], path: JointPath) -> dict[str, Plain]:
         "head_norm": format_rational(norms[0]),
         "attention_norm": format_rational(norms[1]),
     }
-    values = {"head_cosine": path.cosine, "attention_cosine": path.attention_cosine(), "mass": path.mass()}
+    values = {"head_cosine": path.head_cosine(), "attention_cosine": path.attention_cosine(), "mass": path.mass()}
     for name, value in values.items():
         if value.is_finite() is True and (value > 0) is True:
             bound = 1 - round_up(max(upper_rational(1 - value), _FINEST), _FEW_DIGITS)

@@ -187,3 +187,59 @@ def check_attention(kernel: Kernel) -> Iterator[Check]:
     p = sum((m * z for m, z in zip(multipliers, rows, strict=True)), sympy.zeros(2, 1))
     products = sum(m * z.dot(p) for m, z in zip(multipliers, rows, strict=True))
     yield equal("|p_mm|^2 = sum_j lambda_j <z_j, p_mm>", p.dot(p), products)
+
+
+def check_ball(kernel: Kernel) -> Iterator[Check]:
+    """The curvature of a ball, the largest distance, and the least cosine at a distance."""
+    near = kernel.near_comparators
+    point, other, r = vector("x", 2), vector("y", 2), positive_symbol("r")
+    inner = sum(a * (b - a) for a, b in zip(point, other, strict=True))
+    squares = [sum(a * a for a in x) for x in (point, other)]
+    apart = sum((b - a) ** 2 for a, b in zip(point, other, strict=True))
+    less = (r**2 - squares[0] - apart) / 2 - (r**2 - squares[1]) / 2
+    yield equal("<x, y - x> is (r^2 - |x|^2 - |x - y|^2) / 2 less (r^2 - |y|^2) / 2", inner, less)
+    curvature, residual, spare = (positive_symbol(name) for name in ("k", "h", "s"))
+    far = expression(near.farthest(*map(_number, (curvature, residual, spare))))
+    yield equal("at the largest distance both sides are equal", curvature * far**2 / 2, residual * far + spare)
+    yield positive("the other root is negative", sympy.expand((far * curvature - 2 * residual) * far * curvature))
+    along, across = (positive_symbol(name) for name in ("a", "b"))
+    found = expression(near.least_cosine(*map(_number, (along + residual, across, residual))))
+    yield equal("the cosine of (a, b + h)", found, along / sympy.sqrt(along**2 + (across + residual) ** 2))
+
+
+def check_losses(kernel: Kernel) -> Iterator[Check]:
+    """Slope, excess and its inverse are those of the losses, written without cancellation."""
+    near, losses = kernel.near_comparators, kernel.losses
+    score, gap, more = real("gamma"), positive_symbol("G"), positive_symbol("A")
+    for name in ("exponential", "logistic"):
+        loss = losses.LOSSES[name]
+        slope = expression(near.slope(name, _number(score)))
+        yield equal(f"{name}: -l'", slope, -sympy.diff(expression(loss.value(_number(score))), score))
+        found = expression(near.excess(name, _number(score), _number(gap)))
+        yield equal_logarithms(
+            f"{name}: l(gamma - G) - l(gamma)", found, expression(loss.excess(_number(score), _number(gap)))
+        )
+        found = expression(near.gap_of_excess(name, _number(score), _number(more)))
+        wanted = expression(loss.inverse_excess(_number(score), _number(more)))
+        yield equal_logarithms(f"{name}: the gap of an excess", found, wanted)
+
+
+def check_convexity(kernel: Kernel) -> Iterator[Check]:
+    """The second derivative of sum_t s_t g_t along q, and why it is >= 0 where s_0 min g >= (1 - s_0) max g."""
+    x = real("x")
+    others, products, gaps = positive_vector("e", 2), vector("a", 2), positive_vector("g", 2)
+    powers = [1, *(e * sympy.exp(-a * x) for e, a in zip(others, products, strict=True))]
+    weights = [power / sum(powers) for power in powers]
+    a, g = [0, *products], [0, *gaps]
+    cost, mean = _mean(weights, g), _mean(weights, a)
+    third = sum(s * (b - cost) * (c - mean) ** 2 for s, b, c in zip(weights, g, a, strict=True))
+    yield equal("the second derivative of the cost", sympy.diff(cost, x, 2).subs(x, 0), third.subs(x, 0))
+    here = [s.subs(x, 0) if hasattr(s, "subs") else s for s in weights]
+    spread = _mean(here, [c**2 for c in a]) - _mean(here, a) ** 2
+    rest = spread - here[0] * _mean(here, a) ** 2 / (1 - here[0])
+    within = sum(here[k] * (products[k - 1] - _mean(here, a) / (1 - here[0])) ** 2 for k in (1, 2))
+    yield equal("Var - s_0 abar^2 / (1 - s_0) is the spread of the other tokens", rest, within)
+    share, gap = _number(weights[1]), _number(gaps[0])
+    one = {others[1]: 0, x: 0}
+    found = expression(kernel.near_comparators.convexity(share, gap, gap)).subs(one) * spread.subs(one)
+    yield equal("with one other token it is the variance times the kernel's number", third.subs(one), found)

@@ -17,6 +17,7 @@ from matrices import scaled, times, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from scalars import natural, positive, rational
 from selection.margins import asked, hinted, indices_of, inputs_of, inverse_root, moved, pairs_of, scored, shortest
+from selection.nearness import Near, Pairs, cosine
 from vectors import dot, minus, norm2
 
 
@@ -147,7 +148,7 @@ def entropy(weights: Sequence[Fraction]) -> I:
 
 
 def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
-    """docs/claims/selection/joint-max-margin.md, whose numbers (1) to (7) are computed in its order."""
+    """docs/claims/selection/joint-max-margin.md, whose numbers are computed in its order."""
     given = fields(g, "given", "tokens indices", "lengths W labels")
     _, _, labels = scored({**given, "keys": None, "scores": None})
     tokens = inputs_of(given, "tokens")
@@ -252,8 +253,24 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         selected = all(least(lead[i, t], c).a > 0 for i in S for t in inner[i])
         if selected:
             c = 1 - largest([K, iv(0)]) / (r * gamma)
+        near, far = None, None
+        if selected:
+            floors = [0 if i in S else largest([0, *(-least(lead[i, t], c) for t in inner[i])]) for i in range(n)]
+            pairs = Pairs(
+                [top[i] for i in range(n)],
+                [[lead[i, t] for t in inner[i]] for i in range(n)],
+                [[z[i, t] for t in inner[i]] for i in range(n)],
+                [[soft[i][t] for t in inner[i]] for i in range(n)],
+            )
+            spare = (
+                0 if hat["head"] is None else r * r - norm2(hv),
+                0 if hat["attention"] is None else R * R - norm2(hp),
+            )
+            near = Near(loss, (r, R), (hv, hp), spare, pairs, floors)
+            far = near.reach
         if "head_cosine" in stated:
-            at_most(stated["head_cosine"], c, f"path[{k}].head_cosine")
+            found = None if near is None else cosine(hv, v, near.D)
+            at_most(stated["head_cosine"], c if found is None else largest([c, found]), f"path[{k}].head_cosine")
         hat_l = {j: x / p2 for j, x in lam.items() if j[0] in S}
         chi = iv(0) if loss == "exponential" else E
         lower = {j: least(x, c) for j, x in lead.items()}
@@ -292,13 +309,16 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
                 total = log(1 - e) - chi - log_a - above({i: of_input(i) / p2 for i in S})
                 total += summed(x * log(lower[j] / x) for j, x in hat_l.items())
                 beta = total if beta is None or total.a > beta.a else beta
-            if beta is None:
+            angles = [] if beta is None else [(beta * root(p2) - B / root(p2)) / R]
+            found = None if far is None else cosine(hp, p, far)
+            angles += [] if found is None else [found]
+            if not angles:
                 raise Undecided("the attention off the chosen tokens")
-            at_most(stated["attention_cosine"] * R, beta * root(p2) - B / root(p2), f"path[{k}].attention_cosine")
+            at_most(stated["attention_cosine"], largest(angles), f"path[{k}].attention_cosine")
         if "mass" in stated:
             lack = e
-            if selected:
+            if near is not None:
                 nearest = {i: smallest([lower[i, t] for t in inner[i]]) for i in S if inner[i]}
                 each = [exp(log_a + chi + above({i: Fraction(1)}) - log(x)) for i, x in nearest.items()]
-                lack = smallest([e, largest(each)])
+                lack = smallest([e, largest(each), largest([near.e[i] for i in S])])
             at_most(stated["mass"], 1 - lack, f"path[{k}].mass")

@@ -75,7 +75,7 @@ ATTENTION_COSINE = Field("attention_cosine", Rational(above=0), "the same of p a
 MASS = Field("mass", Rational(above=0), "the softmax weight of every support input's chosen token, at least", False)
 # What is bounded at a pair of norms, and where its bound is computed.
 _BOUNDS: dict[Field[fmpq], Callable[[JointPath], arb]] = {
-    HEAD_COSINE: lambda path: path.cosine,
+    HEAD_COSINE: JointPath.head_cosine,
     ATTENTION_COSINE: JointPath.attention_cosine,
     MASS: JointPath.mass,
 }

@@ -25,6 +25,7 @@ Xi = 1 / |p_mm|:
     3. <v, u> >= r c with c = 1 - (K/r + e Z) / Gamma; and c = 1 - K / (r Gamma) where that makes all g_j > 0.
     4. |p| cos(p, p_mm) >= (1/Xi) log(1/e - 1) - Xi B, and the same with a logarithm from the comparison of p with
        other attention under the same v; B is for multipliers of pairs outside S.
+    5-8. (v, p) is near a comparator that nearly is a minimiser: near_comparators.py.
 
 Weights mu^_i stand on the support inputs, E bounds sum_i e^{-y_i} at a minimiser, E0 = e^{r Gamma} E.
 The page of the claim `joint-max-margin` has the proofs. Nothing here decides.
@@ -44,8 +45,9 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import exp_remainder, root
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
+from certattn.kernel.theorems.selection.mathematics.near_comparators import NearComparator, least_cosine
 
-_ONE = arb(1)
+_ZERO, _ONE = arb(0), arb(1)
 # A head and attention that minimisers are compared with, each in one row.
 Compared = tuple[ExactMatrix | None, ExactMatrix | None]
 # So many choices of one token for every support input are enumerated.
@@ -55,8 +57,9 @@ MOST_CHOICES = 10_000
 class LabelMargin:
     """The head of `solution`, which is a solution where its conditions are proved; `rows` hold the Y_i x_it.
 
-    Attributes: `support` are the inputs with a multiplier, S, and `weights` their mu^_i; by pair, `gaps` are the
-    Y_i <v_mm, x_{i alpha_i} - x_it>, which times Gamma are the h_j, and `distances` the |x_{i alpha_i} - x_it|^2.
+    Attributes: `support` are the inputs with a multiplier, S, and `weights` their mu^_i; by pair, `differences` are the
+    Y_i (x_{i alpha_i} - x_it), `gaps` their products with v_mm, which times Gamma are the h_j, and `distances` their
+    squared norms.
     """
 
     def __init__(self, rows: ExactMatrix, selection: Selection, solution: MaxMargin) -> None:
@@ -64,11 +67,10 @@ class LabelMargin:
         multipliers = {i: value for i, value in sorted(solution.multipliers.items()) if value > 0}
         self.support, total = tuple(multipliers), sum(multipliers.values(), fmpq(0))
         self.weights = {i: value / total for i, value in multipliers.items()}
-        # The Y_i (x_{i alpha_i} - x_it).
         others = rows.take_rows([selection.tokens.row(pair.input, pair.token) for pair in selection.pairs])
-        differences = rows.take_rows([selection.rows[pair.input] for pair in selection.pairs]) - others
-        self.gaps = (differences @ solution.solution.T).T.row(0)
-        self.distances = [sum((x * x for x in row), fmpq(0)) for row in differences.to_rows()]
+        self.differences = rows.take_rows([selection.rows[pair.input] for pair in selection.pairs]) - others
+        self.gaps = (self.differences @ solution.solution.T).T.row(0)
+        self.distances = [sum((x * x for x in row), fmpq(0)) for row in self.differences.to_rows()]
 
     @property
     def enumerated(self) -> bool:
@@ -209,7 +211,7 @@ class JointPath:
         self, head: LabelMargin, attention: MaxMargin, loss: str, norms: tuple[fmpq, fmpq], compared: Compared
     ) -> None:
         stated_head, stated_attention = compared
-        self.head, self.attention, self.selection = head, attention, head.selection
+        self.loss, self.head, self.attention, self.selection = loss, head, attention, head.selection
         self.r, self.R = arb(norms[0]), arb(norms[1])
         self.gamma, self.xi = head.solution.margin(), attention.margin()
         self.direction = [self.gamma * x for x in head.solution.solution.row(0)]
@@ -226,8 +228,17 @@ class JointPath:
             self.softmax.append([power / total for power in powers])
             columns = zip(*(self.label_rows[row] for row in tokens.rows_of(i)), strict=True)
             self.attended.append([_dot(self.softmax[i], column) for column in columns])
-        vector = [r * x for x in v.row(0)]
-        margins = [_dot(row, vector) for row in self.attended]
+        self.compared = [r * x for x in v.row(0)], [R * x for x in p.row(0)]
+        # What is left of r^2 and R^2, and how the two lie to v_mm and p_mm.
+        self.spare = tuple(
+            _ZERO if stated is None else arb(norm * norm - stated.inner(stated))
+            for stated, norm in zip(compared, norms, strict=True)
+        )
+        self.position = (
+            (self.r, _ZERO) if stated_head is None else _position(stated_head, head.solution),
+            (self.R, _ZERO) if stated_attention is None else _position(stated_attention, attention),
+        )
+        margins = [_dot(row, self.compared[0]) for row in self.attended]
         # Steps 1 and 2: E, a bound of sum_i e^{-y_i} at every minimiser, by the loss of the comparator.
         exponentials = exponential_sum(loss, margins)
         self.correction = arb(slope_correction(loss, exponentials))
@@ -339,18 +350,71 @@ class JointPath:
                 logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
         return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0))
 
+    # -- steps 5 to 8
+
+    @cached_property
+    def near(self) -> NearComparator | None:
+        """How near minimisers are to the comparator; where `selected`."""
+        if not self.selected:
+            return None
+        inputs = range(self.selection.tokens.count)
+        gaps, keys = (table_of_balls(rows, _ONE) for rows in (self.head.differences, self.selection.differences))
+        return NearComparator(
+            self.loss,
+            (self.r, self.R),
+            self.compared,
+            (self.spare[0], self.spare[1]),
+            [self.label_rows[row] for row in self.selection.rows],
+            [[gaps[j] for j in self._pairs(i)] for i in inputs],
+            [[keys[j] for j in self._pairs(i)] for i in inputs],
+            [self._floor(i) for i in inputs],
+        )
+
+    def _floor(self, i: int) -> arb:
+        """Attention to other tokens raises the margin of input i by no more than this, at a minimiser; 0 for S where
+        `selected`."""
+        least = [] if i in self.head.weights else [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)]
+        return -reduce(arb.min, least, _ZERO)
+
+    def _near_cosine(self, which: int, distance: arb) -> list[arb]:
+        """The least cosine with v_mm, or p_mm, of what is so near to the comparator; none where it is too far."""
+        along, across = self.position[which]
+        return [least_cosine(along, across, distance)] if (along > distance) is True else []
+
     # -- what is proved
 
+    def head_cosine(self) -> arb:
+        """The larger of the bounds that are proved."""
+        near = [] if self.near is None else self._near_cosine(0, self.near.distance)
+        return _best([self.cosine, *near], arb.max)
+
     def attention_cosine(self) -> arb:
-        """The larger of the bounds that are proved, the first from the attention that S spends on other tokens; finite
+        """The largest of the bounds that are proved, the first from the attention that S spends on other tokens; finite
         where one of them is."""
-        direct = self._cosine_of(log_odds(1 - self.unattended))
-        return _best([direct, self._compared_cosine()] if self.selected else [direct], arb.max)
+        bounds = [self._cosine_of(log_odds(1 - self.unattended))]
+        if self.selected:
+            bounds.append(self._compared_cosine())
+        if self.near is not None and self.near.reach is not None:
+            bounds += self._near_cosine(1, self.near.reach)
+        return _best(bounds, arb.max)
 
     def mass(self) -> arb:
         """A lower bound of the softmax weight of the chosen token of every input of S."""
-        direct = self.unattended
-        return 1 - _best([direct, self._compared_unattended()] if self.selected else [direct], arb.min)
+        bounds = [self.unattended]
+        if self.near is not None:
+            bounds += [self._compared_unattended(), _greatest(self.near.unattended[i] for i in self.head.support)]
+        return 1 - _best(bounds, arb.min)
+
+
+def _position(point: ExactMatrix, solution: MaxMargin) -> tuple[arb, arb]:
+    """The parts of a point along and across the solution: <x, u> and |x - <x, u> u|, by exact squares."""
+    product = point.inner(solution.solution)
+    across = point.inner(point) - product * product / solution.norm_squared
+    return product * solution.margin(), root(arb(across))
+
+
+def _greatest(numbers: Iterable[arb]) -> arb:
+    return reduce(arb.max, numbers, _ZERO)
 
 
 def _best(bounds: Sequence[arb], better: Callable[[arb, arb], arb]) -> arb:
