@@ -43,10 +43,23 @@ def scouted_descent(
         shares /= np.add.reduceat(shares, offsets)[input_of]
         means = np.add.reduceat(shares * scores, offsets)
         slopes = _slopes(loss, means)
-        downhill = (slopes[input_of] * shares * (scores - means[input_of])) @ keys
-        if rule.kind == NORMALISED:
-            downhill = downhill / (np.linalg.norm(downhill) or np.nan)
+        weights = slopes[input_of] * (scores - means[input_of])
+        turned = rule.kind == NORMALISED
+        downhill = _direction(keys, logits, input_of, weights) if turned else (weights * shares) @ keys
         point = point + size * downhill
+
+
+def _direction(keys: Array, logits: Array, input_of: Array, weights: Array) -> Array:
+    """That of the sum of keys under the weights times the softmax weights, whose terms add up to 0 within an input:
+    relative to the heaviest tokens, so that nothing cancels or underflows."""
+    highest = np.full(input_of[-1] + 1, -np.inf)
+    np.maximum.at(highest, input_of, logits)
+    tops = np.flatnonzero(logits == highest[input_of])
+    chosen = tops[np.unique(input_of[tops], return_index=True)[1]]
+    relative = logits - highest[input_of] - np.log(np.bincount(input_of, np.exp(logits - highest[input_of])))[input_of]
+    relative[chosen] = -np.inf
+    sums = (weights * np.exp(relative - relative.max())) @ (keys - keys[chosen][input_of])
+    return np.asarray(sums / (np.linalg.norm(sums) or np.nan))
 
 
 def _double(x: fmpq) -> float:

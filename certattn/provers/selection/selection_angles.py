@@ -20,6 +20,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
+    LINEAR,
     LOGARITHM,
     NUMERATOR,
     OFFSET,
@@ -82,7 +83,7 @@ class StatedBounds:
         shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
                  for name, value in found.items()}  # fmt: skip
         numbers = {"from": begins, **shown}
-        return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
+        return {"form": problem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
     def _coefficients(self, problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
         """What the theorem says of the rate from there on: bounds to the safe side, none of them negative."""
@@ -92,7 +93,7 @@ class StatedBounds:
         bounds = {}
         with working_precision(self.bits):
             proved: Sequence[arb | Range] = rate().proved(begins - first)
-            for field, value in zip(RATE_FIELDS[problem.theorem.rate_form], proved, strict=True):
+            for field, value in zip(RATE_FIELDS[problem.rate_form], proved, strict=True):
                 ball = _ball(value)
                 if not ball.is_finite():
                     raise NotProvedError("no rate is proved there")
@@ -126,9 +127,12 @@ def _require_bounded(problem: DescentProblem, text: str) -> None:
 def _is_late(rate: dict[str, Plain]) -> bool:
     """Whether a rate is not proved to be below 1 after LATE."""
     values = {name: arb(exact_rational(value, name)) for name, value in rate.items() if name != "form"}
-    log = (values[OFFSET.name] + values[SLOPE.name] * (LATE - values[FROM.name])).log()
+    argument = values[OFFSET.name] + values[SLOPE.name] * (LATE - values[FROM.name])
+    log = argument.log()
     if rate["form"] == LOGARITHM:
         bound = values[NUMERATOR.name] / log
+    elif rate["form"] == LINEAR:
+        bound = (values[LATERAL.name] / argument) ** 2 / 2
     else:
         root = (values[SQUARE.name] + values[GROWTH.name] * log).sqrt()
         bound = ((values[LATERAL.name] + root) / log) ** 2 / 2

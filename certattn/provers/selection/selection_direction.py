@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
@@ -61,6 +61,8 @@ STEPS = 100_000
 SEARCH_BITS = (128, 512, 2048)
 # With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
 _MANY, _FEW_STEPS = 4, 3000
+# A later step is worth its cost where the bound is smaller by a tenth.
+_SHARPER = 0.9
 
 
 class UnboundedError(NotProvedError):
@@ -367,7 +369,7 @@ class Search:
             if tried is None:
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
-            if found is None or tried[1].bound < best:
+            if found is None or tried[1].bound < _SHARPER * best:
                 found, best = k, tried[1].bound
             if strong and self.aim is None:
                 found = k
@@ -381,7 +383,11 @@ class Search:
             return None
         start = read_indices(setting, self.indices or (0,) * setting.stated.tokens.count)
         end = descend(setting.rule.on(landscape(start, setting.loss)), around(setting.start.balls()), found)[found]
-        return self._choice(end.box, found) if end.error.is_finite() else None
+        if end.error.is_finite():
+            return self._choice(end.box, found)
+        if ctx.prec < SEARCH_BITS[-1]:
+            raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
+        return None
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""

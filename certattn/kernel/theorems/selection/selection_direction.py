@@ -190,6 +190,11 @@ class DescentProblem:
         return self.theorem.apply(situated, self.parameters, self.selection, kkt_names("p_mm"))
 
     @property
+    def rate_form(self) -> str:
+        """Of the theorem's rate for this rule."""
+        return self.theorem.rules[self.rule.kind]
+
+    @property
     def rate_begins(self) -> fmpq | None:
         """From when on the theorem's rate holds; None where it gives none."""
         return None if self.conclusion.rate is None else self.steps + self.conclusion.delay
@@ -323,8 +328,8 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
     conclusion, begins, theorem = problem.conclusion, problem.rate_begins, problem.theorem
     if conclusion.rate is None or begins is None or stated[FROM] < begins:
         yield NoProof(RATE.name, _no_rate(problem))
-    elif form != theorem.rate_form:
-        yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {theorem.rate_form}")
+    elif form != problem.rate_form:
+        yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {problem.rate_form} here")
     else:
         rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
         proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
