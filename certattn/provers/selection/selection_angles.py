@@ -86,7 +86,7 @@ class StatedBounds:
         return {"form": problem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
     def _coefficients(self, problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
-        """What the theorem says of the rate from there on: bounds to the safe side, none of them negative."""
+        """What the theorem says of the rate from there on: bounds to the safe side, none but the offset negative."""
         rate, first = problem.conclusion.rate, problem.rate_begins
         assert rate is not None
         assert first is not None
@@ -98,7 +98,8 @@ class StatedBounds:
                 if not ball.is_finite():
                     raise NotProvedError("no rate is proved there")
                 bound = lower_rational(ball) if field in (OFFSET, SLOPE) else upper_rational(ball)
-                bounds[field.name] = max(bound, fmpq(0))
+                # How far below 0 an offset is tells how much later the rate begins.
+                bounds[field.name] = bound if field is OFFSET else max(bound, fmpq(0))
         return bounds
 
     def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
