@@ -203,12 +203,12 @@ def certified(instance: Instance, descent: Descent, most_steps: int, seconds: in
             bound = (
                 float(problem.angles[0].at_most.p) / float(problem.angles[0].at_most.q) if problem.angles else np.nan
             )
-            return Outcome(problem.theorem.name, problem.steps, bound, spent)
+            return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent)
         with working_precision(int(str(made.plain["witness"].get("bits", 128)))):
             rate = problem.conclusion.rate
             assert rate is not None
-            bound = float(rate().at(fmpq(descent.at) - problem.steps).upper())
-        return Outcome(problem.theorem.name, problem.steps, bound, spent)
+            bound = float(rate().at(fmpq(descent.at) - problem.enclosed).upper())
+        return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent)
 
 
 def _too_late(*_: object) -> None:

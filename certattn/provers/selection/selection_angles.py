@@ -114,11 +114,12 @@ class StatedBounds:
 def _require_bounded(problem: DescentProblem, text: str) -> None:
     """That something is proved of the angle at that step (or time). Raises UsageError."""
     at, begins, name = exact_rational(text, "angles"), problem.rate_begins, problem.theorem.name
-    if at <= problem.steps or (begins is not None and at >= begins):
+    if at <= problem.enclosed or (begins is not None and at >= begins):
         return
     unit = "step" if problem.rule.discrete else "time"
     if begins is None:
-        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {problem.steps}")
+        last = format_rational(problem.enclosed)
+        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {last}")
     first = format_rational(begins)
     raise UsageError(
         f"--angle {text}: the theorem {name!r} bounds angles from {unit} {first} on; expected --angle {first} or more"

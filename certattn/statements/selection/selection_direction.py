@@ -137,7 +137,8 @@ def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
         return []
     solution = point_words(problem.solution.solution, problem.stated.shape)
     name = Trained(problem.stated.variable).solution
-    return [f"{name} = {solution}, by the theorem {problem.theorem.name!r} at step {problem.steps}"]
+    place = f"{'step' if problem.rule.discrete else 'time'} {describe(problem.enclosed)}"
+    return [f"{name} = {solution}, by the theorem {problem.theorem.name!r} at {place}"]
 
 
 def _rule_words(rule: Rule, trained: Trained) -> str:
