@@ -377,7 +377,8 @@ class Search:
             if strong and self.aim is None:
                 found, spotted = k, point
                 break
-            if strong and latest == last:
+            # Late times of the flow cost little.
+            if strong and latest == last and setting.rule.discrete:
                 latest = min(last, max(_MANY * k, _FEW_STEPS))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
