@@ -13,7 +13,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.mathematics.selection_flow import taylor_order
+from certattn.kernel.mathematics.selection_flow import SelectionFlow, taylor_order
 from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.mathematics.validated_flow import steps
@@ -69,7 +69,7 @@ def scouted_flow(tokens: Tokens, loss: Loss, rule: Rule, start: Start, last: int
         reached = fmpq(time)
         while reached < wanted:
             selection = Selection(tokens, heaviest(tokens, here.centre))
-            field = rule.flow(landscape(selection, loss))
+            field = SelectionFlow(landscape(selection, loss), arb(rule.unit))
             piece = next(steps(field, here, wanted - reached, taylor_order()), None)
             if piece is None:
                 return

@@ -21,7 +21,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.losses import LOSSES, Loss
-from certattn.kernel.mathematics.selection_flow import flow
+from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
 from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
@@ -406,7 +406,7 @@ class Search:
         surface = landscape(read_indices(setting, indices), setting.loss)
         if setting.rule.discrete:
             return descend(setting.rule.on(surface), start, k)[k]
-        return flow(setting.rule.flow(surface), start, [fmpq(k)])[fmpq(k)]
+        return flow(SelectionFlow(surface, arb(setting.rule.unit)), start, [fmpq(k)])[fmpq(k)]
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""

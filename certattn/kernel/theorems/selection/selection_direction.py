@@ -58,7 +58,7 @@ from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.mathematics.selection_flow import flow
+from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
 from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
@@ -285,7 +285,7 @@ class Descent:
                 steps = [int(stop.p) for stop in stops]
                 self._found = descend(problem.rule.on(surface), start, problem.steps, steps)
             else:
-                self._found = flow(problem.rule.flow(surface), start, {*stops, problem.time})
+                self._found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
             last = self.at(problem.enclosed).box
         self.situation = Situation(constants, surface, problem.rule, last)
 

@@ -33,7 +33,6 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
-from certattn.kernel.mathematics.selection_flow import SelectionFlow
 from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, NormalisedStep
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, log_weight
@@ -169,10 +168,6 @@ class Rule:
     def on(self, landscape: Landscape) -> GradientStep | NormalisedStep:
         """One step there."""
         return (NormalisedStep if self.kind == NORMALISED else GradientStep)(landscape, self.size())
-
-    def flow(self, landscape: Landscape) -> SelectionFlow:
-        """The flow there."""
-        return SelectionFlow(landscape, arb(self.unit))
 
 
 @dataclass(frozen=True)
