@@ -64,8 +64,8 @@ SEARCH_BITS = (128, 512, 2048)
 _FLOW_BITS = (64, 128)
 # With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
 _MANY, _FEW_STEPS = 4, 3000
-# A later step is worth its cost where the bound is smaller by a tenth.
-_SHARPER = 0.9
+# A later normalised step, which costs bits, is worth it where the bound is smaller by a tenth.
+_SHARPER = {NORMALISED: 0.9}
 
 
 class UnboundedError(NotProvedError):
@@ -372,7 +372,7 @@ class Search:
             if tried is None:
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
-            if found is None or tried[1].bound < _SHARPER * best:
+            if found is None or tried[1].bound < _SHARPER.get(setting.rule.kind, 1) * best:
                 found, spotted, best = k, point, tried[1].bound
             if strong and self.aim is None:
                 found, spotted = k, point
