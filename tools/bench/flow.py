@@ -22,7 +22,8 @@ from flint import arb, ctx, fmpq
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Vector, integrate
+from certattn.kernel.mathematics.validated_flow import Vector, integrate
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow
 
 # The plain method is given up where a box is so wide, and a step where it was halved so often.
 _LOST = 1000

@@ -204,6 +204,8 @@ def _shown(name: str, folder: Path) -> str:
         found = row(name, folder)
     except NotProvedError as error:
         return str(error).partition(";")[0]
+    except AssertionError as error:
+        return f"found, but not checked: {' '.join(str(error).split())}"
     tube = "" if found.tube is None else f" {found.tube:5.1f}"
     times = f"{found.timed.found:8.1f}s {found.timed.checked:9.1f}s"
     return f"{found.length:6} {found.by_then:8} {found.truth:6} {found.ratio:6.2f} {times}{tube}"

@@ -2,14 +2,18 @@
 
     python tools/bench/selection_runs.py                          175 descents from random points, then 100 others
     python tools/bench/selection_runs.py --seed 20 --count 175    the first of these only
+    python tools/bench/selection_runs.py --seed 20 --count 24 --rule flow
+    python tools/bench/selection_runs.py --seed 20 --count 24 --box 1/100 --at 1000
 
 Keys, scores and the start are standard normal, on a grid of 1/64; at most 4 inputs, 6 tokens and dimension 6, the
 logistic loss, eta = 1. Truth is the descent computed in doubles: it contracts, so that their rounding does not grow.
+Of a box it is the largest angle at some of its points. The flow is computed by scipy.
 The tokens of largest weight at its last step are `best`, `local` (locally optimal, and not the best), or `other`: not
 separable or not locally optimal, where no theorem can hold.
 
 A certificate is asked for a bound at step 1,000,000, which no enclosed step reaches. What its theorem says of step
-100,000, which it does not enclose either unless it has to, is compared with the truth there.
+100,000 (--at), which it does not enclose either unless it has to, is compared with the truth there. Of the flow and of
+boxes the bound that it states there is, enclosed or not.
 """
 
 from __future__ import annotations
@@ -26,12 +30,14 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
+from scipy.integrate import solve_ivp
 
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
+from certattn.kernel.theorems.selection.mathematics.selection_constants import FLOW, GRADIENT, NORMALISED
 from certattn.kernel.theorems.selection.selection_direction import read
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
@@ -40,8 +46,25 @@ Array = np.ndarray[Any, Any]
 RUNS = ((20, 175), (21, 100))
 STEPS = 100_000
 GRID = 64
+# Of a box, so many of its corners are followed.
+SAMPLES = 8
 ASKED = "1000000"
 MOST_INPUTS, MOST_TOKENS, MOST_DIMENSIONS = 4, 6, 6
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A rule, its step, half the width of the start box, and the step (or time) at which bounds are compared."""
+
+    rule: str
+    step: fmpq
+    radius: fmpq
+    at: int
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether the bound at this very step is asked for, and not what a theorem says of it."""
+        return self.rule == FLOW or self.radius > 0
 
 
 @dataclass(frozen=True)
@@ -52,14 +75,15 @@ class Instance:
     scores: Array
     start: Array
 
-    def given(self) -> dict[str, Any]:
-        exact = lambda table: np.vectorize(lambda x: str(fmpq(int(x), GRID)))(table).tolist()  # noqa: E731
+    def given(self, descent: Descent) -> dict[str, Any]:
+        exact = lambda table, by=0: np.vectorize(lambda x: str(fmpq(int(x), GRID) + by))(table).tolist()  # noqa: E731
+        ends = {"lower": exact(self.start, -descent.radius), "upper": exact(self.start, descent.radius)}
         return {
             "keys": exact(self.keys),
             "scores": exact(self.scores),
             "loss": "logistic",
-            "descent": {"rule": "gradient", "step": "1"},
-            "start": exact(self.start),
+            "descent": {"rule": descent.rule, **({} if descent.rule == FLOW else {"step": str(descent.step)})},
+            "start": ends if descent.radius else exact(self.start),
         }
 
 
@@ -73,8 +97,8 @@ def instances(seed: int, count: int) -> list[Instance]:
     return found
 
 
-def computed(found: Sequence[Instance], steps: int) -> list[Array]:
-    """Where these descents are after so many steps, in doubles: all at once, padded to one size."""
+def computed(found: Sequence[Instance], descent: Descent) -> list[Array]:
+    """Where these descents are in the end, in doubles: all at once, padded to one size. Of a box, from some points."""
     size = len(found), MOST_INPUTS, MOST_TOKENS
     keys, scores, start = np.zeros((*size, MOST_DIMENSIONS)), np.zeros(size), np.zeros((len(found), MOST_DIMENSIONS))
     absent, inputs = np.full(size, -np.inf), np.zeros((len(found), MOST_INPUTS))
@@ -83,20 +107,52 @@ def computed(found: Sequence[Instance], steps: int) -> list[Array]:
         n, tokens, dimension = each.keys.shape
         keys[a, :n, :tokens, :dimension], scores[a, :n, :tokens] = each.keys / GRID, each.scores / GRID
         start[a, :dimension], absent[a, :n, :tokens], inputs[a, :n] = each.start / GRID, 0, 1 / n
-    rows = keys.reshape(len(found), -1, MOST_DIMENSIONS)
-    columns, point = rows.transpose(0, 2, 1).copy(), start
-    for _ in range(steps):
-        logits = (rows @ point[:, :, None]).reshape(size) + absent
-        shares = np.exp(logits - logits.max(2, keepdims=True))
-        shares /= shares.sum(2, keepdims=True)
-        mean = (shares * scores).sum(2)
-        weights = (inputs / (1 + np.exp(mean)))[:, :, None] * shares * (scores - mean[:, :, None])
-        point = point + (columns @ weights.reshape(len(found), -1, 1))[:, :, 0]
-    return [end[: each.start.size] for end, each in zip(point, found, strict=True)]
+    if descent.radius:
+        rng = np.random.default_rng(0)
+        corners = np.sign(rng.standard_normal((SAMPLES, *start.shape))) * float(descent.radius)
+        start = (start + corners * (keys.any((1, 2)) != 0)).reshape(-1, MOST_DIMENSIONS)
+        keys, scores, absent, inputs = (
+            np.tile(x, (SAMPLES, *[1] * (x.ndim - 1))) for x in (keys, scores, absent, inputs)
+        )
+    point = start.copy()
+
+    def downhill(point: Array, which: slice = slice(None)) -> tuple[Array, Array]:
+        """-grad L over e^m, and m: differences of keys with the heaviest token, so that nothing underflows."""
+        table = keys[which]
+        logits = (table @ point[:, None, :, None])[..., 0] + absent[which]
+        chosen = logits.argmax(2)[:, :, None]
+        logits -= np.take_along_axis(logits, chosen, 2)
+        shares = np.exp(logits)
+        total = shares.sum(2, keepdims=True)
+        mean = (shares * scores[which]).sum(2, keepdims=True) / total
+        np.put_along_axis(logits, chosen, -np.inf, 2)
+        most = np.where(inputs[which][:, :, None] > 0, logits, -np.inf).max((1, 2), keepdims=True)
+        weights = (
+            inputs[which][:, :, None] / (1 + np.exp(mean)) / total * np.exp(logits - most) * (scores[which] - mean)
+        )
+        apart = table - np.take_along_axis(table, chosen[..., None], 2)
+        return (weights[..., None] * apart).sum((1, 2)), most[:, 0]
+
+    if descent.rule == FLOW:
+        for a in range(len(point)):
+
+            def field(_: float, p: Array, a: int = a) -> Array:
+                slope, most = downhill(p[None], slice(a, a + 1))
+                return np.asarray((slope * np.exp(most))[0])
+
+            point[a] = solve_ivp(field, (0, descent.at), point[a], "LSODA", rtol=1e-9, atol=1e-11).y[:, -1]
+    else:
+        for _ in range(descent.at):
+            slope, most = downhill(point)
+            lengths = np.linalg.norm(slope, axis=1, keepdims=True) if descent.rule == NORMALISED else np.exp(-most)
+            point = point + float(descent.step.p) / float(descent.step.q) / lengths * slope
+    ends = point.reshape(-1, len(found), MOST_DIMENSIONS)
+    return [ends[:, a, : each.start.size] for a, each in enumerate(found)]
 
 
-def kind(instance: Instance, end: Array) -> tuple[str, float]:
-    """Of the tokens of largest weight at the end: what they are, and 1 - cos of the angle with their p_mm."""
+def kind(instance: Instance, ends: Array) -> tuple[str, float]:
+    """Of the tokens of largest weight at the ends: what they are, and the largest 1 - cos angle with their p_mm."""
+    end = ends[0]
     inputs, tokens, dimension = instance.keys.shape
     exact = [[fmpq(int(x), GRID) for x in row] for row in instance.keys.reshape(-1, dimension)]
     scores = tuple(fmpq(int(x), GRID) for x in instance.scores.ravel())
@@ -110,8 +166,9 @@ def kind(instance: Instance, end: Array) -> tuple[str, float]:
         return "other", np.nan
     direction = np.array([float(x.p) / float(x.q) for x in solution.solution.row(0)])
     direction /= np.linalg.norm(direction)
-    across = np.linalg.norm(end - (end @ direction) * direction) / np.linalg.norm(end)
-    return "local" if selection.bad else "best", float(across**2 / (1 + np.sqrt(1 - across**2)))
+    across = np.linalg.norm(ends - np.outer(ends @ direction, direction), axis=1) / np.linalg.norm(ends, axis=1)
+    sines = across.max()
+    return "local" if selection.bad else "best", float(sines**2 / (1 + np.sqrt(1 - sines**2)))
 
 
 @dataclass(frozen=True)
@@ -124,15 +181,15 @@ class Outcome:
     seconds: float
 
 
-def certified(instance: Instance, most_steps: int, seconds: int) -> Outcome | str:
+def certified(instance: Instance, descent: Descent, most_steps: int, seconds: int) -> Outcome | str:
     """The outcome, checked; or why there is none."""
     with tempfile.TemporaryDirectory() as folder:
         out, before = Path(folder) / "direction.yaml", time.perf_counter()
         signal.signal(signal.SIGALRM, _too_late)
         signal.alarm(seconds)
         try:
-            given = instance.given()
-            made = certattn.generate("selection-direction", out, given=given, most_steps=most_steps, angles=[ASKED])
+            given, asked = instance.given(descent), [str(descent.at)] if descent.is_stated else [ASKED]
+            made = certattn.generate("selection-direction", out, given=given, most_steps=most_steps, angles=asked)
         except certattn.NotProvedError as error:
             return str(error)
         except TimeoutError:
@@ -142,26 +199,29 @@ def certified(instance: Instance, most_steps: int, seconds: int) -> Outcome | st
         spent = time.perf_counter() - before
         assert certattn.check(out).verdict is certattn.Verdict.VERIFIED
         problem = read(made)
-        with working_precision(128):
+        if descent.is_stated:
+            bound = (
+                float(problem.angles[0].at_most.p) / float(problem.angles[0].at_most.q) if problem.angles else np.nan
+            )
+            return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent)
+        with working_precision(int(str(made.plain["witness"].get("bits", 128)))):
             rate = problem.conclusion.rate
             assert rate is not None
-            bound = float(rate().at(fmpq(STEPS - problem.steps)).upper())
-        return Outcome(problem.theorem.name, problem.steps, bound, spent)
+            bound = float(rate().at(fmpq(descent.at) - problem.enclosed).upper())
+        return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent)
 
 
 def _too_late(*_: object) -> None:
     raise TimeoutError
 
 
-def table(seed: int, count: int, most_steps: int, seconds: int, first: int = 0) -> None:
+def table(seed: int, count: int, descent: Descent, most_steps: int, seconds: int) -> None:
     found = instances(seed, count)
-    ends = computed(found, STEPS)
+    ends = computed(found, descent)
     rows = []
     for number, (instance, end) in enumerate(zip(found, ends, strict=True)):
-        if number < first:
-            continue
         sort, truth = kind(instance, end)
-        outcome = certified(instance, most_steps, seconds)
+        outcome = certified(instance, descent, most_steps, seconds)
         rows.append((sort, truth, outcome))
         said = outcome if isinstance(outcome, str) else f"{outcome.theorem} {outcome.steps} {outcome.seconds:.1f} s"
         ratio = "" if isinstance(outcome, str) else f" {outcome.bound / truth:.3g} times {truth:.2g}"
@@ -184,15 +244,24 @@ def _summary(what: str, values: Sequence[float]) -> None:
         print(f"  {what}: {len(values)}, median {middle:.3g}, 90% {late:.3g}, largest {max(values):.3g}")
 
 
+def fmpq_of(text: str) -> fmpq:
+    return fmpq(*map(int, text.split("/")))
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="one set of descents instead of both")
     parser.add_argument("--count", type=int, default=RUNS[0][1], help="how many of that seed")
     parser.add_argument("--most-steps", type=int, default=STEPS, help="enclosed steps that are tried of each")
     parser.add_argument("--seconds", type=int, default=60, help="after how many seconds a search is given up")
+    parser.add_argument("--rule", choices=(GRADIENT, NORMALISED, FLOW), default=GRADIENT)
+    parser.add_argument("--step", type=fmpq_of, default=fmpq(1), help="eta, or the length of normalised steps")
+    parser.add_argument("--box", type=fmpq_of, default=fmpq(0), help="half the width of a box of starts")
+    parser.add_argument("--at", type=int, default=STEPS, help="the step or time at which bounds are compared")
     options = parser.parse_args(arguments)
+    descent = Descent(options.rule, options.step, options.box, options.at)
     for seed, count in RUNS if options.seed is None else ((options.seed, options.count),):
-        table(seed, count, options.most_steps, options.seconds)
+        table(seed, count, descent, options.most_steps, options.seconds)
     return 0
 
 

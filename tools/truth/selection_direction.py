@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from tools.truth.judgement import Judgement, Truth
 from tools.truth.reading import read_count, read_counts, read_number, read_point, require, require_record
@@ -22,6 +23,8 @@ _STEPS = 300
 _TRIED = 4
 # Doubles go astray by no more than this in so many steps.
 _ROUNDING = 1e-9
+# The flow is integrated up to a time, with an error of its own.
+_LAST_TIME, _FLOW_ROUNDING = 500, 1e-7
 # A token of this softmax weight is settled on.
 _SETTLED = 0.9999
 SLOPES = {
@@ -40,7 +43,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     indices = require_indices(instance, read_counts(asserts["indices"]))
     require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
-    require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "bits"})
+    require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "time", "bits"})
     solution = instance.solve(indices)
     limit = read_point(asserts["limit"], instance.shape, folder) if "limit" in asserts else solution
     bounds, rate = _bounds(asserts, rule), _rate(asserts)
@@ -51,9 +54,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     direction = np.array([float(x) for x in solution])
     for start in starts:
         if rule == "flow":
-            found = _angle(start, direction)
-            if Fraction(0) in bounds and found is not None and found > float(bounds[Fraction(0)]) + _ROUNDING:
-                wrong = "the start"
+            wrong = wrong or _contradicted_by_the_flow(instance, direction, start, bounds, rate, given["loss"])
         else:
             wrong = wrong or _contradiction(
                 instance, indices, direction, start, (rule, step), bounds, rate, given["loss"]
@@ -72,9 +73,8 @@ def _contradiction(
     loss: str,
 ) -> str:
     """What a simulated descent has against the statement, in words; nothing if it has nothing."""
-    keys = [np.array([[float(x) for x in row] for row in rows]) for rows in instance.keys]
+    keys, scores = _in_doubles(instance)
     np.seterr(over="ignore", invalid="ignore")
-    scores = [np.array([float(x) for x in row]) for row in instance.scores]
     for k in range(_STEPS + 1):
         angle = _angle(point, direction)
         if angle is not None:
@@ -84,15 +84,7 @@ def _contradiction(
                 numerator, offset, slope = (float(x) for x in rate[1:])
                 if angle > numerator / math.log(offset + slope * (k - float(rate[0]))) + _ROUNDING:
                     return f"the rate at step {k}"
-        gradient, weights = np.zeros(len(point)), []
-        for rows, gamma in zip(keys, scores, strict=True):
-            logits = rows @ point
-            share = np.exp(logits - logits.max())
-            share /= share.sum()
-            weights.append(share)
-            mean = share @ gamma
-            gradient -= SLOPES[loss](mean) * (rows.T @ (share * (gamma - mean)))
-        gradient /= len(keys)
+        gradient, weights = _gradient(keys, scores, loss, point)
         length = np.linalg.norm(gradient)
         if not np.isfinite(length):
             return ""
@@ -106,6 +98,54 @@ def _contradiction(
     if all(share.max() > _SETTLED for share in weights) and settled != list(indices):
         return "another selection"
     return ""
+
+
+def _contradicted_by_the_flow(
+    instance: Instance,
+    direction: np.ndarray[Any, Any],
+    start: np.ndarray[Any, Any],
+    bounds: dict[Fraction, Fraction],
+    rate: tuple[Fraction, ...] | None,
+    loss: str,
+) -> str:
+    """The same of the flow, integrated by scipy."""
+    keys, scores = _in_doubles(instance)
+    np.seterr(over="ignore", invalid="ignore")
+    times = sorted({*(t for t in bounds if t <= _LAST_TIME), Fraction(0), Fraction(_LAST_TIME)})
+    field = lambda _, point: -_gradient(keys, scores, loss, point)[0]  # noqa: E731
+    found = solve_ivp(field, (0, _LAST_TIME), start, "LSODA", t_eval=[float(t) for t in times], rtol=1e-10, atol=1e-12)
+    for time, point in zip(times, found.y.T, strict=False):
+        angle = _angle(point, direction)
+        if angle is None or not np.isfinite(angle):
+            continue
+        if time in bounds and angle > float(bounds[time]) + _FLOW_ROUNDING:
+            return f"time {time}"
+        if rate is not None and time >= rate[0]:
+            numerator, offset, slope = (float(x) for x in rate[1:])
+            if angle > numerator / math.log(offset + slope * float(time - rate[0])) + _FLOW_ROUNDING:
+                return f"the rate at time {time}"
+    return ""
+
+
+def _in_doubles(instance: Instance) -> tuple[list[np.ndarray[Any, Any]], list[np.ndarray[Any, Any]]]:
+    """Keys and scores of the inputs."""
+    keys = [np.array([[float(x) for x in row] for row in rows]) for rows in instance.keys]
+    return keys, [np.array([float(x) for x in row]) for row in instance.scores]
+
+
+def _gradient(
+    keys: list[np.ndarray[Any, Any]], scores: list[np.ndarray[Any, Any]], loss: str, point: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]]:
+    """grad L, and the softmax weights."""
+    gradient, weights = np.zeros(len(point)), []
+    for rows, gamma in zip(keys, scores, strict=True):
+        logits = rows @ point
+        share = np.exp(logits - logits.max())
+        share /= share.sum()
+        weights.append(share)
+        mean = share @ gamma
+        gradient -= SLOPES[loss](mean) * (rows.T @ (share * (gamma - mean)))
+    return gradient / len(keys), weights
 
 
 def _angle(point: np.ndarray[Any, Any], direction: np.ndarray[Any, Any]) -> float | None:

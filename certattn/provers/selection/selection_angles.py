@@ -20,6 +20,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
+    LINEAR,
     LOGARITHM,
     NUMERATOR,
     OFFSET,
@@ -82,22 +83,23 @@ class StatedBounds:
         shown = {name: round_down(value, _DIGITS) if name in (offset, slope) else round_up(value, _DIGITS)
                  for name, value in found.items()}  # fmt: skip
         numbers = {"from": begins, **shown}
-        return {"form": problem.theorem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
+        return {"form": problem.rate_form, **{name: format_rational(value) for name, value in numbers.items()}}
 
     def _coefficients(self, problem: DescentProblem, begins: fmpq) -> dict[str, fmpq]:
-        """What the theorem says of the rate from there on: bounds to the safe side, none of them negative."""
+        """What the theorem says of the rate from there on: bounds to the safe side, none but the offset negative."""
         rate, first = problem.conclusion.rate, problem.rate_begins
         assert rate is not None
         assert first is not None
         bounds = {}
         with working_precision(self.bits):
             proved: Sequence[arb | Range] = rate().proved(begins - first)
-            for field, value in zip(RATE_FIELDS[problem.theorem.rate_form], proved, strict=True):
+            for field, value in zip(RATE_FIELDS[problem.rate_form], proved, strict=True):
                 ball = _ball(value)
                 if not ball.is_finite():
                     raise NotProvedError("no rate is proved there")
                 bound = lower_rational(ball) if field in (OFFSET, SLOPE) else upper_rational(ball)
-                bounds[field.name] = max(bound, fmpq(0))
+                # How far below 0 an offset is tells how much later the rate begins.
+                bounds[field.name] = bound if field is OFFSET else max(bound, fmpq(0))
         return bounds
 
     def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
@@ -112,11 +114,12 @@ class StatedBounds:
 def _require_bounded(problem: DescentProblem, text: str) -> None:
     """That something is proved of the angle at that step (or time). Raises UsageError."""
     at, begins, name = exact_rational(text, "angles"), problem.rate_begins, problem.theorem.name
-    if at <= problem.steps or (begins is not None and at >= begins):
+    if at <= problem.enclosed or (begins is not None and at >= begins):
         return
     unit = "step" if problem.rule.discrete else "time"
     if begins is None:
-        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {problem.steps}")
+        last = format_rational(problem.enclosed)
+        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {last}")
     first = format_rational(begins)
     raise UsageError(
         f"--angle {text}: the theorem {name!r} bounds angles from {unit} {first} on; expected --angle {first} or more"
@@ -126,9 +129,12 @@ def _require_bounded(problem: DescentProblem, text: str) -> None:
 def _is_late(rate: dict[str, Plain]) -> bool:
     """Whether a rate is not proved to be below 1 after LATE."""
     values = {name: arb(exact_rational(value, name)) for name, value in rate.items() if name != "form"}
-    log = (values[OFFSET.name] + values[SLOPE.name] * (LATE - values[FROM.name])).log()
+    argument = values[OFFSET.name] + values[SLOPE.name] * (LATE - values[FROM.name])
+    log = argument.log()
     if rate["form"] == LOGARITHM:
         bound = values[NUMERATOR.name] / log
+    elif rate["form"] == LINEAR:
+        bound = (values[LATERAL.name] / argument) ** 2 / 2
     else:
         root = (values[SQUARE.name] + values[GROWTH.name] * log).sqrt()
         bound = ((values[LATERAL.name] + root) / log) ** 2 / 2

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.quoting import counted
@@ -21,7 +21,8 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.losses import LOSSES, Loss
-from certattn.kernel.mathematics.selection_landscape import inner, landscape
+from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
+from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
@@ -50,7 +51,7 @@ from certattn.provers.output import Draft, require_proved
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.balanced_multipliers import balanced
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
-from certattn.provers.selection.scouted_descent import scouted_descent
+from certattn.provers.selection.scouted_descent import heaviest, scouted_descent, scouted_flow
 from certattn.provers.selection.selection_angles import StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 from certattn.provers.selection.token_optimality import multiplier_table, stated_point
@@ -59,8 +60,12 @@ from certattn.statements.selection.selection_direction import start_words
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
 SEARCH_BITS = (128, 512, 2048)
+# Those of the flow, of which an order of polynomials follows.
+_FLOW_BITS = (64, 128)
 # With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
 _MANY, _FEW_STEPS = 4, 3000
+# A later normalised step, which costs bits, is worth it where the bound is smaller by a tenth.
+_SHARPER = {NORMALISED: 0.9}
 
 
 class UnboundedError(NotProvedError):
@@ -94,11 +99,11 @@ def generate(
     theorem : str, optional
         The theorem to apply; found if left out.
     steps : int, optional
-        After how many steps to apply it; found if left out.
+        After how many steps to apply it, or at which time of the flow; found if left out.
     most_steps : int
-        How many steps are tried.
+        How many steps are tried, or how long the flow is followed.
     angles : sequence of int or str
-        Steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Steps up to `most_steps` are enclosed,
+        Steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Those up to `most_steps` are enclosed,
         which gives the sharpest bounds. A bound that is not below 1 is left out.
     limit : bool
         Whether to state p_mm itself.
@@ -143,11 +148,11 @@ def generate(
     setting = draft.read(read_setting)
     at = [exact_text(angle, "angles") for angle in angles]
     _require_fit(setting, theorem, at)
-    enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
-    later = [exact_rational(text, "angles") for text in at]
-    aim = max((each for each in later if each > most_steps or not setting.rule.discrete), default=None)
+    asked = [exact_rational(text, "angles") for text in at]
+    aim = max((each for each in asked if each > most_steps), default=None)
+    first = max((int(each.ceil()) for each in asked if each <= most_steps), default=0)
     search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim)
-    run, choice = search.find(max(enclosed, default=0), steps, most_steps)
+    run, choice = search.find(first, steps, most_steps)
     asserts, witness = stated(run, choice, limit)
     if setting.start.kind == ENCLOSED:
         asserts = StatedBounds(draft, witness, run.bits).added(asserts, at, late_rate)
@@ -203,13 +208,6 @@ def _best(tokens: Tokens) -> tuple[int, ...]:
         if len(found) > 1:
             raise UsageError(f"tokens {found} of input {i} have the same score: none is optimal; state indices")
     return tuple(found[0] for found in best)
-
-
-def _heaviest(tokens: Tokens, point: Sequence[arb]) -> tuple[int, ...]:
-    """The tokens of largest softmax weight at a point, about."""
-    logits = [float(inner([arb(entry) for entry in row], point)) for row in tokens.keys.to_rows()]
-    rows = [logits[tokens.rows_of(i).start : tokens.rows_of(i).stop] for i in range(tokens.count)]
-    return tuple(row.index(max(row)) for row in rows)
 
 
 def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
@@ -286,18 +284,22 @@ class Search:
     aim: fmpq | None = None
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
+    @property
+    def _precisions(self) -> tuple[int, ...]:
+        return SEARCH_BITS if self.setting.rule.discrete else _FLOW_BITS
+
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The tokens, the theorem and the first step from `first` on at which it applies.
 
         From a point, with as many bits as its enclosures need; a box grows whatever the precision.
         """
-        for bits in SEARCH_BITS:
+        for bits in self._precisions:
             try:
                 with working_precision(bits):
                     run, choice = self._found(first, steps, most_steps)
                 return replace(run, bits=bits), choice
             except UnboundedError:
-                if bits == SEARCH_BITS[-1] or not _is_point(self.setting.start):
+                if bits == self._precisions[-1] or not _is_point(self.setting.start):
                     raise
         raise AssertionError("the last precision returns or raises")
 
@@ -305,22 +307,24 @@ class Search:
         """The same at the working precision."""
         setting, tokens = self.setting, self.setting.stated.tokens
         enclosed = setting.start.kind == ENCLOSED
-        if not enclosed or not setting.rule.discrete:
+        if not enclosed:
             indices = self.indices if self.indices is not None else _best(tokens)
             run = self.run(indices)
-            point, cone = setting.start.balls() if enclosed else None, setting.start.cone
+            cone = setting.start.cone
             if cone is not None and self.theorem in (CONE, None):
                 choice = cone_choice(run.situation(None), cone)
             else:
-                choice = applicable(run.situation(point), self.theorem, self.aim)
+                choice = applicable(run.situation(None), self.theorem)
             if choice is None:
-                raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, 0))
+                raise NotProvedError(why_not(run.situation(None), run.solution, self.theorem, 0))
             return run, choice
         last = most_steps if steps is None else steps
-        if _is_point(setting.start):
+        if _is_point(setting.start) or not setting.rule.discrete:
             scouted = self._scouted(first, steps, last)
             if scouted is not None:
                 return scouted
+        if not setting.rule.discrete:
+            raise UnboundedError("no theorem was found to hold where the flow from this start is enclosed")
         start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
@@ -357,7 +361,8 @@ class Search:
         """
         setting, found, best, latest = self.setting, None, math.inf, last
         point: list[arb] = []
-        for k, here in scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, last):
+        spotted: list[arb] = []
+        for k, here in self._trail(last):
             if k > latest:
                 break
             point = [arb(x) for x in here]
@@ -367,21 +372,41 @@ class Search:
             if tried is None:
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
-            if found is None or tried[1].bound < best:
-                found, best = k, tried[1].bound
+            if found is None or tried[1].bound < _SHARPER.get(setting.rule.kind, 1) * best:
+                found, spotted, best = k, point, tried[1].bound
             if strong and self.aim is None:
-                found = k
+                found, spotted = k, point
                 break
-            if strong and latest == last:
+            # Late times of the flow cost little.
+            if strong and latest == last and setting.rule.discrete:
                 latest = min(last, max(_MANY * k, _FEW_STEPS))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
             raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))
         if found is None:
             return None
-        start = read_indices(setting, self.indices or (0,) * setting.stated.tokens.count)
-        end = descend(setting.rule.on(landscape(start, setting.loss)), around(setting.start.balls()), found)[found]
-        return self._choice(end.box, found) if end.error.is_finite() else None
+        end = self._enclosed(spotted, found)
+        if end.error.is_finite():
+            return self._choice(end.box, found)
+        if ctx.prec < self._precisions[-1] and _is_point(setting.start):
+            raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
+        return None
+
+    def _trail(self, last: int) -> Iterator[tuple[int, list[float]]]:
+        """Where the descent is, about, at some steps or times."""
+        setting, tokens = self.setting, self.setting.stated.tokens
+        if not setting.rule.discrete:
+            return scouted_flow(tokens, setting.loss, setting.rule, setting.start, last)
+        return scouted_descent(tokens, setting.loss.name, setting.rule, setting.start, last)
+
+    def _enclosed(self, point: list[arb], k: int) -> Enclosure:
+        """p(k), which is near the point."""
+        setting, start = self.setting, around(self.setting.start.balls())
+        indices = self.indices or heaviest(setting.stated.tokens, point)
+        surface = landscape(read_indices(setting, indices), setting.loss)
+        if setting.rule.discrete:
+            return descend(setting.rule.on(surface), start, k)[k]
+        return flow(SelectionFlow(surface, arb(setting.rule.unit)), start, [fmpq(k)])[fmpq(k)]
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""
@@ -389,9 +414,9 @@ class Search:
             return [self.indices]
         tokens = self.setting.stated.tokens
         best = best_tokens(tokens)
-        heaviest = _heaviest(tokens, point)
+        heavy = heaviest(tokens, point)
         unique = all(len(found) == 1 for found in best)
-        return [tuple(found[0] for found in best), heaviest] if unique else [heaviest]
+        return [tuple(found[0] for found in best), heavy] if unique else [heavy]
 
     def _tried(self, indices: tuple[int, ...]) -> Run | None:
         """The run of these tokens; None where they are not stated and cannot be separated."""
@@ -418,7 +443,7 @@ def stated(run: Run, choice: Choice, limit: bool) -> tuple[dict[str, Plain], dic
     selection, solution = run.selection, run.solution
     witness: dict[str, Plain] = {"multipliers": multiplier_table(selection, solution.multipliers)}
     if choice.steps > 0:
-        witness["steps"] = str(choice.steps)
+        witness["steps" if run.setting.rule.discrete else "time"] = str(choice.steps)
     if run.bits > SEARCH_BITS[0]:
         witness["bits"] = str(run.bits)
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
@@ -458,8 +483,8 @@ def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
 
 # How far a descent is followed.
 STEP_OPTIONS = (
-    Option("--steps", "How many steps to enclose first; found if left out.", int, "K"),
-    Option("--most-steps", "The largest number of steps to try.", int, "K"),
+    Option("--steps", "How many steps (of the flow: how long) to enclose first; found if left out.", int, "K"),
+    Option("--most-steps", "The largest number of steps (or time) to try.", int, "K"),
 )
 COMMAND = Command(
     Argument("DESCENT", Yaml("given")),

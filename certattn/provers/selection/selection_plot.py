@@ -24,6 +24,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
+    LINEAR,
     LOGARITHM,
     NUMERATOR,
     OFFSET,
@@ -229,7 +230,10 @@ def _floats(row: list[fmpq]) -> Array:
 def _bound(rate: tuple[str, Values], elapsed: float) -> float:
     """The stated bound of 1 - cos so many steps after the rate begins."""
     form, values = rate
-    log = math.log(as_float(values[OFFSET]) + as_float(values[SLOPE]) * elapsed)
+    argument = as_float(values[OFFSET]) + as_float(values[SLOPE]) * elapsed
+    if form == LINEAR:
+        return (as_float(values[LATERAL]) / argument) ** 2 / 2
+    log = math.log(argument)
     if form == LOGARITHM:
         return as_float(values[NUMERATOR]) / log
     root = math.sqrt(as_float(values[SQUARE]) + as_float(values[GROWTH]) * log)

@@ -18,6 +18,7 @@ from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.mathematics.validated_flow import MOST_STEPS, integrate, steps
 from certattn.kernel.theorems.training.flow_trajectory import (
     GIVEN,
     LEAST_ORDER,
@@ -28,7 +29,7 @@ from certattn.kernel.theorems.training.flow_trajectory import (
     taylor_order,
 )
 from certattn.kernel.theorems.training.regression import Parameters, balls_around, bayes_point, flat, read_task
-from certattn.kernel.theorems.training.validated_flow import MOST_STEPS, RegressionFlow, integrate, steps
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow
 from certattn.provers.commands import Argument, Command, Option, Yaml, entries, to_plot
 from certattn.provers.exact_inputs import Number, exact, exact_rational, positive, require_within
 from certattn.provers.output import Draft

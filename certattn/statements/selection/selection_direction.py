@@ -12,6 +12,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
     LATERAL,
+    LINEAR,
     LOGARITHM,
     NUMERATOR,
     OFFSET,
@@ -85,7 +86,7 @@ CONDITIONS = {
     "tube.pull": "push, against pull rho",
     "rate": "a bound on 1 - cos angle for all later steps",
     "rate.numerator": "A >= the numerator of the rate proved",
-    "rate.lateral": "A >= Xi (|q| + E), or Xi (|q| + nu + |y'|)",
+    "rate.lateral": "A >= Xi (|q| + E), or Xi (|q| + nu + |y'|), or without Xi for normalised steps",
     "rate.square": "S >= Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi)",
     "rate.growth": "G >= 2 kappa",
     "rate.offset": "B <= the offset proved at k0",
@@ -136,7 +137,8 @@ def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
         return []
     solution = point_words(problem.solution.solution, problem.stated.shape)
     name = Trained(problem.stated.variable).solution
-    return [f"{name} = {solution}, by the theorem {problem.theorem.name!r} at step {problem.steps}"]
+    place = f"{'step' if problem.rule.discrete else 'time'} {describe(problem.enclosed)}"
+    return [f"{name} = {solution}, by the theorem {problem.theorem.name!r} at {place}"]
 
 
 def _rule_words(rule: Rule, trained: Trained) -> str:
@@ -174,6 +176,8 @@ def _rate(form: str, stated: Values, k: str) -> str:
     if form == LOGARITHM:
         return f"{describe(stated[NUMERATOR])} / log({argument})"
     numerator = describe(stated[LATERAL])
+    if form == LINEAR:
+        return f"({numerator} / ({argument}))^2 / 2"
     if stated[SQUARE] != 0 or stated[GROWTH] != 0:
         numerator = f"({numerator} + sqrt({_sum(stated[SQUARE], stated[GROWTH], 'l')}))"
     return f"({numerator} / l)^2 / 2 with l = log({argument})"

@@ -55,7 +55,7 @@ def check_coefficients(kernel: Kernel) -> Iterator[Check]:
         ("d = 2", 1, symbols, matrix("a", 2, 2), real("b")),
         *((f"numbers, d = {d}", 5, *_instance(d)) for d in (1, 2, 3)),
     ):
-        flow = kernel.validated_flow.RegressionFlow(kernel.exact(Sigma))
+        flow = kernel.regression_flow.RegressionFlow(kernel.exact(Sigma))
         coefficients = plain(flow.coefficients(_symbolic([*A, b]), order))
         path = _polynomials(coefficients)
         # Below the order, F(p) has the coefficients that it has for p cut off before its last term.
@@ -91,8 +91,8 @@ def check_excess(kernel: Kernel) -> Iterator[Check]:
         first = [(1 + more) / (sigma * b), b]
         rest = [[positive_symbol(f"a_{k}"), positive_symbol(f"b_{k}")] for k in range(1, order + 1)]
         coefficients = [first, *rest]
-        flow = kernel.validated_flow.RegressionFlow(kernel.exact(sympy.Matrix([[sigma]])))
-        found = plain(flow.excess([_symbolic(entry) for entry in coefficients]))
+        flow = kernel.regression_flow.RegressionFlow(kernel.exact(sympy.Matrix([[sigma]])))
+        found = plain(flow.excess([_symbolic(entry) for entry in coefficients], None))
         A, factor = _polynomials(coefficients)
         speeds = [_powers(speed) for speed in _velocity(sympy.Matrix([[sigma]]), sympy.Matrix([[A]]), factor)]
         for k in range(order, 3 * order + 1):
@@ -114,7 +114,7 @@ def check_expansion(kernel: Kernel) -> Iterator[Check]:
     yield equal("Cauchy and Schwarz", (a**2 + b**2) * (e**2 + h**2) - (b * e + h * a) ** 2, (a * e - b * h) ** 2)
     yield equal("h e <= r^2 / 2", (e**2 + h**2) / 2 - h * e, (e - h) ** 2 / 2)
     length, radius = positive_symbol("n"), positive_symbol("r")
-    found = plain(kernel.validated_flow.product_reach(SymbolicNumber(length), SymbolicNumber(radius)))
+    found = plain(kernel.regression_flow.product_reach(SymbolicNumber(length), SymbolicNumber(radius)))
     yield equal("the kernel's bound", found, length * radius + radius**2 / 2)
 
 
@@ -176,5 +176,5 @@ def check_invariant(kernel: Kernel) -> Iterator[Check]:
         lengths = sum(x * x for x in u) * sum(x * x for x in v)
         yield equal(f"Lagrange, d = {d}", lengths - (first / 2) ** 2, squares)
     length, radius = positive_symbol("n"), positive_symbol("r")
-    found = plain(kernel.validated_flow.invariant_reach(SymbolicNumber(length), SymbolicNumber(radius)))
+    found = plain(kernel.regression_flow.invariant_reach(SymbolicNumber(length), SymbolicNumber(radius)))
     yield equal("the kernel's bound", found, 2 * radius * length + radius**2)

@@ -52,14 +52,16 @@ FROM = Field("from", Rational(minimum=0), "the step (or time) k0 from which on t
 NUMERATOR = Field("numerator", Rational(minimum=0), "A in A / log(B + C (k - k0))")
 OFFSET = Field("offset", Rational(above=1), "B > 1")
 SLOPE = Field("slope", Rational(above=0), "C > 0")
-LATERAL = Field("lateral", Rational(minimum=0), "A in ((A + sqrt(S + G l)) / l)^2 / 2 with l = log(B + C (k - k0))")
+_LATERAL = "A in ((A + sqrt(S + G l)) / l)^2 / 2 with l = log(B + C (k - k0)); or in (A / (B + C (k - k0)))^2 / 2"
+LATERAL = Field("lateral", Rational(minimum=0), _LATERAL)
 SQUARE = Field("square", Rational(minimum=0), "S")
 GROWTH = Field("growth", Rational(minimum=0), "G")
-LOGARITHM, ROOT = "logarithm", "root"
+LOGARITHM, ROOT, LINEAR = "logarithm", "root", "linear"
 # What is compared of a rate, in the order of the obligations.
 RATE_FIELDS: Mapping[str, tuple[Field[fmpq], ...]] = {
     LOGARITHM: (NUMERATOR, OFFSET, SLOPE),
     ROOT: (LATERAL, SQUARE, GROWTH, OFFSET, SLOPE),
+    LINEAR: (LATERAL, OFFSET, SLOPE),
 }
 _RATES = Variant("form", {form: Record(FROM, *fields) for form, fields in RATE_FIELDS.items()})
 RATE = Field("rate", _RATES, "a bound of 1 - cos angle(p(k), p_mm) for all k >= k0", required=False)
@@ -105,16 +107,15 @@ Reader = Callable[[Values, Start, Selection, Rule], Any]
 class DescentTheorem:
     """A theorem that gives the direction of descent.
 
-    `rules` are the rules of descent that it is proved for, `starts` the kinds of start that it is about, `rate_form`
-    the form of its rate, `record` its fields in the witness. `read` makes its parameters of these; a text says why
+    `rules` are the rules of descent that it is proved for, with the form of the rate, `starts` the kinds of start that
+    it is about, `record` its fields in the witness. `read` makes its parameters of these; a text says why
     these prove nothing. `apply` gives its conditions, all named after it, which are asked where all of the names that
     it gets is proved.
     """
 
     name: str
-    rules: tuple[str, ...]
+    rules: Mapping[str, str]
     starts: tuple[str, ...]
-    rate_form: str
     record: Record
     read: Reader
     apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
@@ -337,14 +338,14 @@ def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selecti
     return Conclusion(_staged("cone", needs, *stages))
 
 
-_STEPS, _ALL = (GRADIENT, FLOW), (GRADIENT, FLOW, NORMALISED)
+_STEPS, _ALL = dict.fromkeys((GRADIENT, FLOW), LOGARITHM), dict.fromkeys((GRADIENT, FLOW, NORMALISED), ROOT)
 _TRIAL = Record(REFERENCE, FRACTIONS, INFLATION, SETBACK, PROGRESS, MOVE, NEAR, SIDEWAYS)
 _STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
-GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), LOGARITHM, Record(), lambda *_: None, _apply_global)
-EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, LOGARITHM, _AFTER, _read_after, _apply_every_start)
-LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), ROOT, _TRIAL, _read_trial, _apply_local)
+GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), Record(), lambda *_: None, _apply_global)
+EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, _AFTER, _read_after, _apply_every_start)
+LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), _TRIAL, _read_trial, _apply_local)
 _TUBE = Record(REFERENCE, RADIUS, ASIDE, CURVATURE)
-TUBE = DescentTheorem("tube", _ALL, (ENCLOSED,), ROOT, _TUBE, _read_tube, _apply_tube)
+TUBE = DescentTheorem("tube", {**_ALL, NORMALISED: LINEAR}, (ENCLOSED,), _TUBE, _read_tube, _apply_tube)
 _WIDER: Reader = lambda values, start, *_: (start.cone, values[OPENING_SLOPE])  # noqa: E731
-CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), "", Record(OPENING_SLOPE), _WIDER, _apply_cone)
+CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), Record(OPENING_SLOPE), _WIDER, _apply_cone)
 THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (CONE_THEOREM, EVERY_START, GLOBAL, LOCAL, TUBE)}

@@ -12,9 +12,9 @@ at some k, and one for all k >= k0.
 With queries q_i, all of this is about a matrix W in the place of p, |W| of Frobenius, and k_it' W q_i = <k_it q_i', W>
 in the place of <k_it, p>.
 
-Proof: p_mm by its KKT conditions; p(K) is enclosed by K steps; a theorem whose conditions are proved at p(K) says the
-rest (Ataee Tarzanagh, Li, Zhang and Oymak 2023, theorems 1 to 3, in explicit form:
-docs/claims/selection/selection-direction.md).
+Proof: p_mm by its KKT conditions; p(K) is enclosed, by K steps or by Taylor polynomials up to the time K; a theorem
+whose conditions are proved at p(K) says the rest (Ataee Tarzanagh, Li, Zhang and Oymak 2023, theorems 1 to 3, in
+explicit form: docs/claims/selection/selection-direction.md).
 
     descent: {rule: gradient, step: eta}      p(k+1) = p(k) - eta grad L(p(k))
     descent: {rule: normalised, step: s}      p(k+1) = p(k) - s grad L(p(k)) / |grad L(p(k))|
@@ -28,7 +28,7 @@ docs/claims/selection/selection-direction.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -58,6 +58,7 @@ from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
 from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
@@ -142,10 +143,11 @@ ANGLES = Field("angles", _ANGLES, "bounds of 1 - cos angle at some steps or time
 
 _NAMED = Variant("name", {name: theorem.record for name, theorem in THEOREMS.items()})
 APPLIED = Field("theorem", _NAMED, "the theorem that is applied at p(K), with its parameters")
+TIME = Field("time", Rational(minimum=0), "of the flow: K, up to which it is enclosed first; 0 if left out", False)
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)
 
 ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE)
-WITNESS = Record(MULTIPLIERS, STEPS, APPLIED, BITS)
+WITNESS = Record(MULTIPLIERS, STEPS, TIME, APPLIED, BITS)
 
 # So many steps are enclosed in a minute or two.
 MOST_STEPS = 1_000_000
@@ -163,7 +165,7 @@ class StatedAngle(NamedTuple):
 
 @dataclass(frozen=True)
 class DescentProblem:
-    """What is given and asserted, and how it is to be proved: the theorem is applied after `steps` steps."""
+    """What is given and asserted, and how it is to be proved: the theorem is applied after `steps` steps, at `time`."""
 
     stated: StatedTokens
     selection: Selection
@@ -175,6 +177,7 @@ class DescentProblem:
     asserts: Values
     angles: list[StatedAngle]
     steps: int
+    time: fmpq
     theorem: DescentTheorem
     parameters: Any
 
@@ -190,13 +193,23 @@ class DescentProblem:
         return self.theorem.apply(situated, self.parameters, self.selection, kkt_names("p_mm"))
 
     @property
+    def enclosed(self) -> fmpq:
+        """K: the step or the time up to which descent is enclosed."""
+        return fmpq(self.steps) if self.rule.discrete else self.time
+
+    @property
+    def rate_form(self) -> str:
+        """Of the theorem's rate for this rule."""
+        return self.theorem.rules[self.rule.kind]
+
+    @property
     def rate_begins(self) -> fmpq | None:
         """From when on the theorem's rate holds; None where it gives none."""
-        return None if self.conclusion.rate is None else self.steps + self.conclusion.delay
+        return None if self.conclusion.rate is None else self.enclosed + self.conclusion.delay
 
     def is_direct(self, angle: StatedAngle) -> bool:
-        """Whether p(k) is enclosed itself: at k <= K, and at the start of the flow."""
-        return angle.at <= self.steps
+        """Whether p(k) is enclosed itself: at k <= K."""
+        return angle.at <= self.enclosed
 
 
 def read(certificate: Certificate) -> DescentProblem:
@@ -220,9 +233,10 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     limit = read_point(asserts[LIMIT], stated.shape, stated.variable) if LIMIT in asserts else None
     solution, (name, values) = point_of(selection, witness[MULTIPLIERS]), witness[APPLIED]
     theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
+    time = witness.get(TIME) or fmpq(0)
     parameters = theorem.read(values, start, selection, rule)
     return DescentProblem(
-        stated, selection, loss, rule, start, solution, limit, asserts, angles, steps, theorem, parameters
+        stated, selection, loss, rule, start, solution, limit, asserts, angles, steps, time, theorem, parameters
     )
 
 
@@ -259,14 +273,25 @@ class Descent:
 
     def __init__(self, problem: DescentProblem) -> None:
         constants = SelectionConstants(problem.selection, problem.loss, problem.solution)
-        self.enclosures = dict[int, Enclosure]()
+        self._found: Mapping[int, Enclosure] | Mapping[fmpq, Enclosure] = {}
         surface = landscape(problem.selection, problem.loss)
+        last = None
         if problem.start.kind == ENCLOSED:
-            stops = [int(angle.at.p) for angle in problem.angles if problem.is_direct(angle)]
-            step = problem.rule.on(surface)
-            self.enclosures = descend(step, around(problem.start.balls()), problem.steps, stops)
-        last = self.enclosures.get(problem.steps)
-        self.situation = Situation(constants, surface, problem.rule, last.box if last is not None else None)
+            start, stops = (
+                around(problem.start.balls()),
+                [each.at for each in problem.angles if problem.is_direct(each)],
+            )
+            if problem.rule.discrete:
+                steps = [int(stop.p) for stop in stops]
+                self._found = descend(problem.rule.on(surface), start, problem.steps, steps)
+            else:
+                self._found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
+            last = self.at(problem.enclosed).box
+        self.situation = Situation(constants, surface, problem.rule, last)
+
+    def at(self, k: fmpq) -> Enclosure:
+        """p(k), of which an angle is stated or the theorem applied."""
+        return {fmpq(stop): each for stop, each in self._found.items()}[k]
 
 
 def unfit(problem: DescentProblem) -> str | None:
@@ -281,6 +306,8 @@ def unfit(problem: DescentProblem) -> str | None:
         return f"it is not about a start of the kind {start.kind!r}, as {able} is"
     if steps > 0 and not (rule.discrete and start.kind == ENCLOSED):
         return "only descent in steps from a point or a box is enclosed: here the witness may have no steps"
+    if problem.time > 0 and (rule.discrete or start.kind != ENCLOSED):
+        return "only the flow from a point or a box is enclosed up to a time: here the witness may have none"
     if steps > MOST_STEPS:
         return f"at most {MOST_STEPS} steps are enclosed, and these are {steps}"
     return None
@@ -310,7 +337,7 @@ def _angle(name: str, angle: StatedAngle, problem: DescentProblem) -> Obligation
         return NoProof(name, "the start is 0, and has no direction")
     if box is not None and problem.is_direct(angle):
         # Where p(k) is enclosed, what is compared is the stated quantity itself.
-        value = lambda: shortfall(descent().enclosures[int(at.p)], descent().situation.constants.direction)  # noqa: E731
+        value = lambda: shortfall(descent().at(at), descent().situation.constants.direction)  # noqa: E731
         return Obligation(name, value, "<=", angle.at_most, needs=kkt_names("p_mm"))
     rate, begins, needs = conclusion.rate, problem.rate_begins, [each.name for each in conclusion.conditions]
     if rate is None or begins is None or at < begins:
@@ -323,8 +350,8 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
     conclusion, begins, theorem = problem.conclusion, problem.rate_begins, problem.theorem
     if conclusion.rate is None or begins is None or stated[FROM] < begins:
         yield NoProof(RATE.name, _no_rate(problem))
-    elif form != theorem.rate_form:
-        yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {theorem.rate_form}")
+    elif form != problem.rate_form:
+        yield NoProof(RATE.name, f"the theorem {theorem.name!r} has a rate of the form {problem.rate_form} here")
     else:
         rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
         proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
@@ -336,9 +363,9 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
 
 
 def _no_rate(problem: DescentProblem) -> str:
-    begins, steps = problem.rate_begins, problem.steps
+    begins, last = problem.rate_begins, describe(problem.enclosed)
     if begins is None:
-        return f"the witness leads to no rate: bounds of angles hold up to {steps} from a point or a box, and not later"
+        return f"the witness leads to no rate: bounds of angles hold up to {last} from a point or a box, and not later"
     return f"later bounds of angles hold from {describe(begins)} on, where the rate begins"
 
 

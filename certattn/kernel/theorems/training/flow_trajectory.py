@@ -9,7 +9,7 @@ the Euclidean norm of all d^2 + 1 numbers. It may assert bounds of R at t_i, and
 the same |A|_F^2 - b^2 and sign of b; and a bound of the distance, at all times between t_(i-1) and t_i, from what moves
 evenly from one stated point to the next.
 
-Proof: a Taylor method that proves its own error (validated_flow.py,
+Proof: a Taylor method that proves its own error (mathematics/validated_flow.py,
 docs/claims/training/flow-trajectory.md). And, independent of it and exact but for one root, that the stated points may
 be on the flow at all, which conserves |A|_F^2 - b^2:
 
@@ -33,8 +33,9 @@ from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.mathematics.validated_flow import Step, integrate
 from certattn.kernel.theorems.training import regression as task
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, Step, integrate, invariant_reach
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow, invariant_reach
 
 GIVEN = Record(task.COVARIANCE, task.START)
 

@@ -73,9 +73,10 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.mathematics.validated_flow import integrate
 from certattn.kernel.theorems.training import regression as task
 from certattn.kernel.theorems.training import shifted_risk
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, integrate
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow
 
 FLOW, DESCENT = "flow", "descent"
 STEP = Field("step", Rational(above=0), "the step eta")

@@ -37,6 +37,8 @@ SABOTAGE: dict[str, Sabotage] = {
     "a strong pull": (contracting_tube, "contraction", lambda *numbers: arb(10) ** 9),
     "an offset of 0": (TubeConvergence, "offset", lambda self, total: arb(0)),
     "far out": (TubeConvergence, "reached", lambda self, elapsed: (arb(10) ** 9, arb(10) ** 9)),
+    "no swerve": (contracting_tube, "sum_of_squares", lambda terms, move: arb(0)),
+    "straight ahead": (TubeConvergence, "straightness", always((arb(1), arb(0)))),
     "a steep argument": (TubeConvergence, "argument", lambda self, elapsed: (arb(10) ** 9, arb(10) ** 9)),
 }
 

@@ -41,6 +41,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "a steep slope": (GlobalBasin, "slope", always(arb(10) ** 9)),
     "no excess after a time": (global_selection, "excess_after", lambda *point: arb(0.001)),
     "a rate of 0": (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
+    "a flow that rests": (selection_direction, "flow", lambda field, start, times: dict.fromkeys(times, start)),
     "steps that go nowhere": (selection_landscape.GradientStep, "of", lambda self, point: around(point)),
 }
 

@@ -18,7 +18,7 @@ from certattn.kernel.decide.obligation import Obligation
 from certattn.kernel.theorems.training import flow_trajectory
 from certattn.kernel.theorems.training.flow_trajectory import Straying
 from certattn.kernel.theorems.training.regression import Parameters
-from certattn.kernel.theorems.training.validated_flow import RegressionFlow, invariant_reach
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow, invariant_reach
 
 cases = Cases("flow_cases")
 

@@ -26,7 +26,8 @@ then |y'_k| <= rho, |y''_k| <= nu and x_k >= x_0 + xi sigma_k for all k, and
 
     tan angle(p_k, u) <= (|q| + nu + |y'_k|) / x_k,     e^{Xi x_k} >= e^{Xi x_0} + k h Xi xi theta_- w,
 
-with a bound of |y'_k| that falls as the pushes fade (`TubeConvergence.offset`).
+with a bound of |y'_k| that falls as the pushes fade (`TubeConvergence.offset`). Normalised steps turn to u, so that
+nearly all of their length is progress: x_k >= x_0 + s (pace k - lost) (`TubeConvergence.straightness`).
 
 Proof: docs/claims/selection/selection-direction-local.md. Nothing here decides.
 """
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb, fmpq
 
@@ -73,6 +75,15 @@ def remaining(size: arb, rate: arb, pull: arb, move: arb, total: arb) -> arb:
     rate s = min(rate, pull/2) on: size e^{pull m - s total} / (pull - s)."""
     slower = minimum(rate, pull / 2)
     return size * (pull * move - slower * total).exp() / (pull - slower)
+
+
+def sum_of_squares(terms: Sequence[tuple[arb, arb]], move: arb) -> arb:
+    """sum_{i >= 0} (sum_l a_l e^{-r_l i m})^2 of terms (a_l, r_l), r_l > 0: term by term geometric series."""
+    total = arb(0)
+    for size, rate in terms:
+        for other, faster in terms:
+            total += size * other / (1 - (-(rate + faster) * move).exp())
+    return total
 
 
 class Frame:
@@ -197,6 +208,9 @@ class TubeConvergence:
         self.pushes = [(l2_norm(mean), arb(0)), (near.spread, rate)]
         self.pushes += [(weight * lengthwise[j], k.slacks[j] * forward) for j, weight in weaker.items()]
         self.pushes += [(weight * lengthwise[t], k.slacks[t] * forward) for t, weight in bad.items()]
+        # What moves p beside L.
+        self.beside = [(weight * sideways[j], k.slacks[j] * forward) for j, weight in stronger.items()]
+        self.beside += [(weight * sideways[t], k.slacks[t] * forward) for t, weight in bad.items()]
         self.flat = frame.rank == 0
         self.push = arb(0) if self.flat else sum((size for size, _ in self.pushes), arb(0))
         self.hold = arb(1) if self.flat else self.pull * radius
@@ -205,22 +219,42 @@ class TubeConvergence:
         self.pace += near.total(k.heights)
 
     def argument(self, elapsed: fmpq) -> tuple[arb, arb]:
-        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0; c = 0 for normalised
-        steps, with which <p_k, u> grows by itself."""
+        """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0; not of normalised
+        steps."""
         k, near, rule = self.constants, self.near, self.rule
-        slope = arb(0)
-        if rule.kind != NORMALISED:
-            slope = k.margin * near.forward * near.low * k.concentration * rule.unit
+        slope = k.margin * near.forward * near.low * k.concentration * rule.unit
         return (k.margin * self.distance).exp() + slope * elapsed, slope
 
     def reached(self, elapsed: fmpq) -> tuple[arb, arb]:
         """Lower bounds of x_k and sigma_k for every k from `elapsed` after p_0 on."""
         k, rule = self.constants, self.rule
         if rule.kind == NORMALISED:
-            total = rule.unit * elapsed / (largest(k.lengths[j] for j in k.good) + self.near.error)
-            return self.distance + self.near.forward * total, total
+            (pace, lost), total = self.straightness, self.shortest_move * elapsed
+            straight = rule.unit * (pace * elapsed - lost)
+            return self.distance + (self.near.forward * total).max(straight), total
         far = self.argument(elapsed)[0].log() / k.margin
         return far, ((far - self.distance) / self.pace).max(arb(0))
+
+    @property
+    def shortest_move(self) -> arb:
+        """Of normalised steps, s / (max |z_j| + e)."""
+        lengths = self.constants.lengths
+        return self.rule.unit / (largest(lengths[j] for j in self.constants.good) + self.near.error)
+
+    @cached_property
+    def straightness(self) -> tuple[arb, arb]:
+        """(pace, lost) with x_k >= x_0 + s (pace k - lost) for normalised steps, pace >= 0."""
+        (lasting, none), *fading = self.pushes
+        swerves = [*fading, *self.beside]
+        if not self.flat:
+            steepness = self.constants.good_diameter**2 / 4
+            swerves.append((steepness * self.inside, self.pull))
+            for size, rate in fading:
+                left = remaining(size, rate, self.pull, self.move, arb(0))
+                swerves.append((steepness * left, minimum(rate, self.pull / 2)))
+            lasting += steepness * remaining(lasting, none, self.pull, self.move, arb(0))
+        forward = self.near.forward**2
+        return (1 - lasting**2 / forward).max(arb(0)), sum_of_squares(swerves, self.shortest_move) / forward
 
     def offset(self, total: arb) -> arb:
         """A bound of |y'_k| where sigma_k is at least `total`; at most rho."""
@@ -242,7 +276,11 @@ class TubeConvergence:
             return arb(1)
         return shortfall_of_tangent(self.lateral(elapsed) / far)
 
-    def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
+    def proved(self, elapsed: fmpq) -> tuple[arb, ...]:
         """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0:
-        A = Xi (|q| + nu + |y'|), S = G = 0."""
-        return self.constants.margin * self.lateral(elapsed), arb(0), arb(0), *self.argument(elapsed)
+        A = Xi (|q| + nu + |y'|), S = G = 0. Of normalised steps (A, B, C) with tan <= A / (B + C (k - k0))."""
+        aside = self.lateral(elapsed)
+        if self.rule.kind == NORMALISED:
+            pace, lost = self.straightness
+            return aside, self.distance + self.rule.unit * (pace * elapsed - lost), self.rule.unit * pace
+        return self.constants.margin * aside, arb(0), arb(0), *self.argument(elapsed)

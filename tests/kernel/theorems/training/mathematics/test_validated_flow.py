@@ -9,18 +9,13 @@ import mpmath
 import pytest
 from flint import arb, arb_mat, fmpq
 
+from certattn.kernel.mathematics import validated_flow
 from certattn.kernel.mathematics.balls import l2_norm, working_precision
 from certattn.kernel.mathematics.enclosure import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.training import validated_flow
+from certattn.kernel.mathematics.validated_flow import Step, Vector, integrate, steps
 from certattn.kernel.theorems.training.regression import BallMatrix, Parameters, Regression, flat
-from certattn.kernel.theorems.training.validated_flow import (
-    RegressionFlow,
-    Step,
-    Vector,
-    integrate,
-    steps,
-)
+from certattn.kernel.theorems.training.regression_flow import RegressionFlow
 
 COVARIANCE = ExactMatrix.rational([[fmpq(1), fmpq(1, 2)], [fmpq(1, 2), fmpq(1)]])
 A = ExactMatrix.rational([[fmpq(1, 2), fmpq(-1, 4)], [fmpq(1, 8), fmpq(3, 8)]])
@@ -41,7 +36,7 @@ class Linear:
             found.append([x / (k + 1) for x in image.entries()])
         return found
 
-    def excess(self, coefficients: list[Vector]) -> Vector:
+    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
         return [l2_norm((self._matrix * arb_mat(len(coefficients[-1]), 1, coefficients[-1])).entries()).upper()]
 
     def expansion(self, ball: Enclosure) -> arb:
@@ -54,7 +49,7 @@ class Square:
     def coefficients(self, point: Vector, order: int) -> list[Vector]:
         return [[point[0] ** (k + 1)] for k in range(order + 1)]
 
-    def excess(self, coefficients: list[Vector]) -> Vector:
+    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
         z, n = [abs(entry[0]) for entry in coefficients], len(coefficients) - 1
         return [sum((z[j] * z[k - j] for j in range(k - n, n + 1)), arb(0)).upper() for k in range(n, 2 * n + 1)]
 
@@ -197,7 +192,7 @@ def test_taylor_coefficients_solve_the_equation() -> None:
     with working_precision(256):
         coefficients = RegressionFlow(COVARIANCE).coefficients(regression_start().centre, order)
         flow = RegressionFlow(COVARIANCE)
-        excess = flow.excess(coefficients)
+        excess = flow.excess(coefficients, arb(1))
         for k in (6, 8):
             t = arb(2) ** -k
             value = [sum((entry[i] * t**n for n, entry in enumerate(coefficients)), arb(0)) for i in range(5)]
