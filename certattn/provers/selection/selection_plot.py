@@ -20,6 +20,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Values
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.theorems.selection.direction_bounds import ANGLES, StatedBound
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
@@ -85,8 +86,8 @@ def _draw_plane(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
     if rate is not None:
         # The runs from the corners of a box are at nearly the same distances: one tube stands for all.
         _draw_tube(axes, runs[0], rate, turn, f"{standing()} for all later {_unit(problem)}s")
-    for stated in problem.angles:
-        opening, radius = _opening(as_float(stated.at_most)), runs[0].radius_at(as_float(stated.at))
+    for stated in _single(problem):
+        opening, radius = _opening(as_float(stated.bound)), runs[0].radius_at(as_float(stated.at))
         axes.plot(*_arc(radius, turn - opening, turn + opening).T, color=BOUND, lw=3, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("$p_1$")
@@ -110,14 +111,18 @@ def _draw_angles(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
         later = np.geomspace(1.0, max(last - begins, 2.0), 200)
         bounds = [min(_bound(rate, float(elapsed)), 2.0) for elapsed in later]
         axes.loglog(begins + later, bounds, color=BOUND, lw=1.4, ls="--", label=f"{standing()}, at most")
-    if problem.angles:
-        at = [max(as_float(stated.at), 1.0) for stated in problem.angles]
+    if _single(problem):
+        at = [max(as_float(stated.at), 1.0) for stated in _single(problem)]
         label = f"{standing()} at this {_unit(problem)}"
-        axes.loglog(at, [as_float(s.at_most) for s in problem.angles], color=BOUND, ls="", marker="v", label=label)
+        axes.loglog(at, [as_float(s.bound) for s in _single(problem)], color=BOUND, ls="", marker="v", label=label)
     axes.set_xlabel(f"{_unit(problem)}")
     axes.set_ylabel(r"$1 - \cos\angle(p, p_{mm})$")
     axes.grid(True)
     axes.legend()
+
+
+def _single(problem: DescentProblem) -> list[StatedBound]:
+    return [bound for bound in problem.bounds if bound.kind == ANGLES.name and not bound.ever]
 
 
 def _gaps(points: Array, ray: Array) -> Array:
@@ -164,7 +169,7 @@ class Run:
 
 def _end(problem: DescentProblem) -> float:
     """The last step that is shown."""
-    end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in problem.angles)])
+    end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in _single(problem))])
     rate = problem.asserts.get(RATE)
     if rate is not None:
         begins = as_float(rate[1][FROM])
