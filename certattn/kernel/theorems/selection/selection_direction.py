@@ -264,7 +264,7 @@ class Descent:
 
     @cached_property
     def extremes(self) -> dict[StatedBound, arb]:
-        """Of every bound that begins before K, the worst value at its steps before K."""
+        """Of every bound that begins before K, the worst value at its steps before K: not finite if one is unknown."""
         early = [bound for bound in self.problem.bounds if bound.ever and bound.at < self.problem.steps]
         first = min(int(bound.at.p) for bound in early)
         step, found = self.problem.rule.on(self.situation.landscape), dict[StatedBound, arb]()
@@ -274,7 +274,8 @@ class Descent:
                 if bound.at <= k:
                     value = bound.quantity.of(self.situation, here)
                     found[bound] = bound.worse(found[bound], value) if bound in found else value
-        return found
+        # A run that is lost ends early.
+        return {bound: found.get(bound, arb.nan()) for bound in early}
 
 
 def unfit(problem: DescentProblem) -> str | None:

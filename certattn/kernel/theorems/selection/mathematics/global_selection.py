@@ -99,8 +99,8 @@ class GlobalBasin:
         return (self.numerator / self.argument(elapsed).log()).min(arb(2))
 
     def excess_at(self, elapsed: fmpq) -> arb:
-        """An upper bound of F for every k from `elapsed` after the point on: 1 / (1 / F_0 + r k)."""
-        return self.constants.concentration * self.selected / self.argument(elapsed)
+        """An upper bound of F for every k from `elapsed` after the point on: 1 / (1 / F_0 + r k), r = slope / (w_* s_0)."""
+        return 1 / (1 / self.excess + self.slope / (self.constants.concentration * self.selected) * elapsed)
 
     def loss_gap(self, elapsed: fmpq) -> arb:
         """The same of L less its limit."""
