@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,11 @@ _TRIED = 4
 _ROUNDING = 1e-9
 # A token of this softmax weight is settled on.
 _SETTLED = 0.9999
+LOSSES = {
+    "linear": lambda x: -x,
+    "logistic": lambda x: float(np.logaddexp(0.0, -x)),
+    "exponential": lambda x: float(np.exp(-x)),
+}
 SLOPES = {
     "linear": lambda x: 1.0,
     "logistic": lambda x: math.exp(-np.logaddexp(0.0, x)),
@@ -36,7 +41,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     require(isinstance(given, dict) and {"loss", "descent", "start"} <= set(given), "given")
     instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     require(isinstance(given["loss"], str) and given["loss"] in SLOPES, "the loss")
-    require_record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
+    require_record(asserts, "asserts", {"indices"}, {"limit", "rate", *KINDS})
     indices = require_indices(instance, read_counts(asserts["indices"]))
     require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
@@ -51,8 +56,8 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     direction = np.array([float(x) for x in solution])
     for start in starts:
         if rule == "flow":
-            found = _angle(start, direction)
-            if Fraction(0) in bounds and found is not None and found > float(bounds[Fraction(0)]) + _ROUNDING:
+            now = _now(instance, indices, start, direction, given["loss"])
+            if any(bound.at == 0 and bound.is_broken(now) for bound in bounds):
                 wrong = "the start"
         else:
             wrong = wrong or _contradiction(
@@ -67,7 +72,7 @@ def _contradiction(
     direction: np.ndarray[Any, Any],
     point: np.ndarray[Any, Any],
     rule: tuple[str, float],
-    bounds: dict[Fraction, Fraction],
+    bounds: list[Bound],
     rate: tuple[Fraction, ...] | None,
     loss: str,
 ) -> str:
@@ -76,14 +81,14 @@ def _contradiction(
     np.seterr(over="ignore", invalid="ignore")
     scores = [np.array([float(x) for x in row]) for row in instance.scores]
     for k in range(_STEPS + 1):
-        angle = _angle(point, direction)
-        if angle is not None:
-            if k in bounds and angle > float(bounds[Fraction(k)]) + _ROUNDING:
-                return f"step {k}"
-            if rate is not None and k >= rate[0]:
-                numerator, offset, slope = (float(x) for x in rate[1:])
-                if angle > numerator / math.log(offset + slope * (k - float(rate[0]))) + _ROUNDING:
-                    return f"the rate at step {k}"
+        now = _now(instance, indices, point, direction, loss)
+        if any((bound.at == k or (bound.ever and bound.at < k)) and bound.is_broken(now) for bound in bounds):
+            return f"step {k}"
+        angle = now["angles"]
+        if angle is not None and rate is not None and k >= rate[0]:
+            numerator, offset, slope = (float(x) for x in rate[1:])
+            if angle > numerator / math.log(offset + slope * (k - float(rate[0]))) + _ROUNDING:
+                return f"the rate at step {k}"
         gradient, weights = np.zeros(len(point)), []
         for rows, gamma in zip(keys, scores, strict=True):
             logits = rows @ point
@@ -108,10 +113,48 @@ def _contradiction(
     return ""
 
 
-def _angle(point: np.ndarray[Any, Any], direction: np.ndarray[Any, Any]) -> float | None:
-    """1 - cos; None at 0."""
-    length = np.linalg.norm(point) * np.linalg.norm(direction)
-    return None if length == 0 else float(1 - point @ direction / length)
+class Bound(NamedTuple):
+    """Of one of KINDS at a step (or time), or `ever` from it on: at least or at most so much."""
+
+    kind: str
+    at: Fraction
+    ever: bool
+    is_upper: bool
+    bound: float
+
+    def is_broken(self, now: dict[str, float | None]) -> bool:
+        """Whether what is found is beyond it by more than rounding."""
+        found = now[self.kind]
+        if found is None or not np.isfinite(found):
+            return False
+        slack = _ROUNDING * max(1.0, abs(found))
+        return found > self.bound + slack if self.is_upper else found < self.bound - slack
+
+
+# With the ends that their bounds may have.
+KINDS = {"angles": ("at_most",), "weights": ("at_least",), "losses": ("at_most",), "norms": ("at_least", "at_most")}
+
+
+def _now(
+    instance: Instance,
+    indices: tuple[int, ...],
+    point: np.ndarray[Any, Any],
+    direction: np.ndarray[Any, Any],
+    loss: str,
+) -> dict[str, float | None]:
+    """What bounds are about, at a point; None for the angle of 0."""
+    length = float(np.linalg.norm(point))
+    across = length * float(np.linalg.norm(direction))
+    weights, gap = [], 0.0
+    for keys, scores, chosen in zip(instance.keys, instance.scores, indices, strict=True):
+        logits = np.array([[float(x) for x in row] for row in keys]) @ point
+        share = np.exp(logits - logits.max())
+        share /= share.sum()
+        weights.append(float(share[chosen]))
+        mean = float(share @ np.array([float(x) for x in scores]))
+        gap += (LOSSES[loss](mean) - LOSSES[loss](float(scores[chosen]))) / len(instance.keys)
+    angle = None if across == 0 else float(1 - point @ direction / across)
+    return {"angles": angle, "weights": min(weights), "losses": gap, "norms": length}
 
 
 def _starts(instance: Instance, stated: Any, folder: Path) -> list[np.ndarray[Any, Any]]:
@@ -139,19 +182,25 @@ def _rule(stated: Any) -> tuple[str, float]:
     return stated["rule"], float(step)
 
 
-def _bounds(asserts: Any, rule: str) -> dict[Fraction, Fraction]:
-    """The least bound of each step (or time)."""
-    if "angles" not in asserts:
-        return {}
-    require(isinstance(asserts["angles"], list) and asserts["angles"] != [], "angles")
-    found: dict[Fraction, Fraction] = {}
-    for item in asserts["angles"]:
-        key = "time" if rule == "flow" else "step"
-        require_record(item, "an angle", {key, "at_most"})
-        at = read_number(item["time"]) if rule == "flow" else Fraction(read_count(item["step"]))
-        bound = read_number(item["at_most"])
-        require(at >= 0 and bound >= 0, "a negative number")
-        found[at] = min(bound, found.get(at, bound))
+def _bounds(asserts: Any, rule: str) -> list[Bound]:
+    """Those that are stated."""
+    found, single = [], "time" if rule == "flow" else "step"
+    for kind, ends in KINDS.items():
+        if kind not in asserts:
+            continue
+        require(isinstance(asserts[kind], list) and asserts[kind] != [], kind)
+        for item in asserts[kind]:
+            require(isinstance(item, dict), f"an item of {kind}")
+            place = "from" if "from" in item else single
+            # A norm that goes to infinity is at most something at no time for good.
+            end = ends[-1] if ends[-1] in item and place != "from" else ends[0]
+            require_record(item, f"an item of {kind}", {place, end})
+            whole = place == "step" or (place == "from" and rule != "flow")
+            at = Fraction(read_count(item[place])) if place == "step" else read_number(item[place])
+            require(not whole or at.denominator == 1, "no whole step")
+            bound = read_number(item[end])
+            require(at >= 0 and bound >= 0, "a negative number")
+            found.append(Bound(kind, at, place == "from", end == "at_most", float(bound)))
     return found
 
 

@@ -99,7 +99,7 @@ class GlobalBasin:
         return (self.numerator / self.argument(elapsed).log()).min(arb(2))
 
     def excess_at(self, elapsed: fmpq) -> arb:
-        """An upper bound of F for every k from `elapsed` after the point on: 1 / (1 / F_0 + r k), r = slope / (w_* s_0)."""
+        """An upper bound of F for every k from `elapsed` after the point on: 1 / (1 / F_0 + r k)."""
         return 1 / (1 / self.excess + self.slope / (self.constants.concentration * self.selected) * elapsed)
 
     def loss_gap(self, elapsed: fmpq) -> arb:
