@@ -16,7 +16,7 @@ _MARKERS = "so^DvP"
 # A key is far from the others by so many times the median distance from their middle; and keys are one spot where
 # they take less than this part of a view.
 _FAR, _SPOT = 6.0, 1 / 6
-_INSET, _EDGE, _MOST_NAMED = 0.3, 0.03, 4
+_INSET, _EDGE, _MOST_NAMED, _SPOTS = 0.3, 0.03, 4, 40
 
 Array = np.ndarray[Any, Any]
 
@@ -95,8 +95,10 @@ def _draw(axes: Any, keys: list[Key], seen: Square, *, named: bool) -> None:
 
 
 def _emptiest(seen: Square, busy: Array) -> tuple[float, float]:
-    """The corner of a view, as fractions of its sides, that holds the fewest of these points."""
-    fractions = (busy - seen.middle) / (2 * seen.half) + 0.5
+    """The corner of a view, as fractions of its sides, where least of these points is."""
+    # Each spot counts once, however many points lie in it.
+    spots = np.unique(np.floor(_SPOTS * ((busy - seen.middle) / (2 * seen.half) + 0.5)), axis=0)
+    fractions = (spots + 0.5) / _SPOTS
     low, high = 3 * _EDGE, 1 - _INSET - 2 * _EDGE
 
     def held(corner: tuple[float, float]) -> int:

@@ -519,7 +519,7 @@ STEP_OPTIONS = (
     Option("--most-steps", "The largest number of steps to try.", int, "K"),
 )
 _BOUNDED = {
-    "angles": "the angle; K+: and after it",
+    "angles": "the angle",
     "weights": "the least softmax weight of a chosen token",
     "losses": "the loss less its limit",
     "norms": "|p| from below",
@@ -540,9 +540,12 @@ COMMAND = Command(
         for kind, of in _BOUNDED.items()
     ),
     Option(
-        "--below", "Bound 1 - cos angle by this for all steps from the first proved one on.", metavar="BOUND", many=True
+        "--below",
+        "A bound of 1 - cos angle for all steps from the first on for which it is proved.",
+        metavar="BOUND",
+        many=True,
     ),
     Option("--late-rate", "State a rate even if it falls below 1 only after 10^30 steps.", bool),
-    to_plot("Draw the run and what is certified about it, for keys in the plane."),
+    to_plot("Draw the run and what is certified about it."),
     finding=_left_out,
 )

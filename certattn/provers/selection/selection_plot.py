@@ -332,7 +332,7 @@ def _opening(bound: float) -> float:
 
 
 def _draw_tube(axes: Any, run: Run, rate: tuple[str, Values], turn: float, words: str | None) -> list[Array]:
-    """Where all later points lie, from where it is less than a right angle; the points of its edges."""
+    """Where all later points lie, from where it is less than a right angle; points of it."""
     begins, radii = as_float(rate[1][FROM]), np.linalg.norm(run.points, axis=1)
     later = [
         (float(r), _opening(_bound(rate, at - begins))) for at, r in zip(run.at, radii, strict=True) if at >= begins
@@ -347,7 +347,7 @@ def _draw_tube(axes: Any, run: Run, rate: tuple[str, Values], turn: float, words
     axes.fill(*np.concatenate([left, far, right[::-1], near]).T, color=BOUND, alpha=0.18, lw=0, zorder=1)
     for side, label in ((left, words), (right, None)):
         axes.plot(*side.T, color=BOUND, lw=1.2, label=label, zorder=2)
-    return [left, right]
+    return [left + part * (right - left) for part in np.linspace(0, 1, 9)]
 
 
 def _polar(radii: Array | float, angles: Array) -> Array:
