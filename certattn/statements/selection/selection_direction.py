@@ -123,9 +123,13 @@ def statement(problem: DescentProblem) -> Statement:
         form, rate = asserts[RATE]
         angle = f"1 - cos angle({now}, {solution})"
         words.append(f"{angle} <= {_rate(form, rate, time)} for all {time} >= {describe(rate[FROM])}")
-        words.append(f"that is below 1, a right angle, for all {time} >= {first_of_rate(form, rate)}")
+        first = first_of_rate(form, rate)
+        words += [f"that is below 1, a right angle, for all {time} >= {first}"] if first else []
     shown = {bound.kind for bound in problem.bounds} | ({ANGLES.name} if RATE in asserts else set())
     latex += [formula.replace("x", x) for kind, formula in _FORMULAS.items() if kind in shown]
+    relations = {"<=": r"\le", ">=": r"\ge"}
+    norms = {relations[bound.relation] for bound in problem.bounds if bound.kind == NORMS.name}
+    latex += [rf"\|{x}_k\| {relation} r_k" for relation in sorted(norms)]
     return Statement("; ".join(words) + trained.angles + ".", r",\qquad ".join(latex))
 
 
@@ -134,7 +138,6 @@ _FORMULAS = {
     ANGLES.name: r"1 - \cos \angle(x_k, x_{mm}) \le b_k",
     WEIGHTS.name: r"\min_i s_{i \alpha_i}(x_k) \ge s_k",
     GAPS.name: r"L(x_k) - L_\alpha \le l_k",
-    NORMS.name: r"\|x_k\| \gtreqless r_k",
 }
 
 
@@ -223,7 +226,7 @@ _EXACT, _RATE_DIGITS, _RATE_BITS = fmpq(10) ** 15, 3, 256
 
 
 def first_of_rate(form: str, stated: Values) -> str:
-    """From which step (or time) on a rate is proved to be below 1, rounded upwards.
+    """From which step (or time) on a rate is proved to be below 1, rounded upwards; "" for one beyond all numbers.
 
     A / l < 1 where l > A. And ((A + sqrt(S + G l)) / l)^2 < 2 where l is above the larger root of
     2 l^2 - (2 sqrt(2) A + G) l + A^2 - S. Both fall as l = log(B + C (k - k0)) grows.
@@ -239,12 +242,18 @@ def first_of_rate(form: str, stated: Values) -> str:
         if (later < 0) is True:
             return describe(stated[FROM])
         first = (stated[FROM] + later).upper()
+        if first.is_finite() is not True:
+            return ""
         if (first < _EXACT) is True:
             # Strictly below: at the next whole number after the point where the rate is 1.
             before = first.floor().unique_fmpz()
             assert before is not None
             return str(before + 1)
-        return show_upper(first, _RATE_DIGITS)
+        shown = show_upper(first, _RATE_DIGITS)
+        if not shown.isdigit():
+            return shown
+        digits = shown.rstrip("0")
+        return f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{len(shown) - 1}"
 
 
 def _sum(constant: Real, factor: Real, variable: str) -> str:

@@ -24,12 +24,22 @@ from certattn.kernel.mathematics.enclosed_descent import descend, every_point
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.theorems.selection import selection_direction
 from certattn.kernel.theorems.selection.direction_bounds import QUANTITIES, StatedBound
+from certattn.kernel.theorems.selection.direction_theorems import (
+    FROM,
+    GROWTH,
+    LATERAL,
+    NUMERATOR,
+    OFFSET,
+    SLOPE,
+    SQUARE,
+)
 from certattn.kernel.theorems.selection.mathematics import contracting_tube, local_convergence
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 from certattn.kernel.theorems.selection.mathematics.local_convergence import NearbyWeights
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.provers.selection.selection_direction import generate
 from certattn.statements.reports import Report
+from certattn.statements.selection.selection_direction import first_of_rate
 
 cases = Cases("bounds_cases")
 KINDS = tuple(QUANTITIES)
@@ -206,6 +216,42 @@ def test_descent_keeps_the_bounds(theorem: str, rule: dict[str, str], tmp_path: 
                 assert worst(later.least_norm(at)) <= norm + 1e-9 or norm == 0
             seen += 1
     assert seen >= 20 or (rule["rule"] == "normalised" and theorem in ("global", "every-start"))
+
+
+# -- from when on a rate says anything
+
+
+@pytest.mark.parametrize(
+    ("numerator", "first"),
+    [("0", "12"), ("1", "12"), ("5", "303"), ("34", "1.17e15"), ("60", "2.29e26"), ("100000", "5.62e43429")],
+)
+def test_a_rate_says_something_from_the_first_step_below_a_right_angle_on(numerator: str, first: str) -> None:
+    """3 + (k - 12) / 2 = e^5 at k = 302.8; from k = 12 on 1 / log 3 is below 1."""
+    rate: Any = {FROM: fmpq(12), NUMERATOR: fmpq(numerator), OFFSET: fmpq(3), SLOPE: fmpq(1, 2)}
+    assert first_of_rate("logarithm", rate) == first
+
+
+def test_a_rate_with_roots_says_something_from_the_first_step_below_a_right_angle_on() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        lateral, square, growth = (fmpq(int(x), 100) for x in rng.integers(0, 300, 3))
+        rate: Any = {
+            FROM: fmpq(7),
+            LATERAL: lateral,
+            SQUARE: square,
+            GROWTH: growth,
+            OFFSET: fmpq(2),
+            SLOPE: fmpq(1, 3),
+        }
+        first = int(first_of_rate("root", rate))
+
+        def bound(k: int, numbers: Any = (lateral, square, growth)) -> float:
+            a, s, g = (float(x.p) / float(x.q) for x in numbers)
+            log = np.log(2 + (k - 7) / 3)
+            return float(((a + np.sqrt(s + g * log)) / log) ** 2 / 2)
+
+        assert bound(first) < 1
+        assert first == 7 or bound(first - 1) >= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
