@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -27,6 +27,11 @@ _ROUNDING = 1e-9
 _LAST_TIME, _FLOW_ROUNDING = 500, 1e-7
 # A token of this softmax weight is settled on.
 _SETTLED = 0.9999
+LOSSES = {
+    "linear": lambda x: -x,
+    "logistic": lambda x: float(np.logaddexp(0.0, -x)),
+    "exponential": lambda x: float(np.exp(-x)),
+}
 SLOPES = {
     "linear": lambda x: 1.0,
     "logistic": lambda x: math.exp(-np.logaddexp(0.0, x)),
@@ -39,7 +44,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     require(isinstance(given, dict) and {"loss", "descent", "start"} <= set(given), "given")
     instance = Instance({key: given[key] for key in given if key not in ("loss", "descent", "start")}, folder)
     require(isinstance(given["loss"], str) and given["loss"] in SLOPES, "the loss")
-    require_record(asserts, "asserts", {"indices"}, {"limit", "angles", "rate"})
+    require_record(asserts, "asserts", {"indices"}, {"limit", "rate", *KINDS})
     indices = require_indices(instance, read_counts(asserts["indices"]))
     require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
@@ -54,7 +59,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     direction = np.array([float(x) for x in solution])
     for start in starts:
         if rule == "flow":
-            wrong = wrong or _contradicted_by_the_flow(instance, direction, start, bounds, rate, given["loss"])
+            wrong = wrong or _contradicted_by_the_flow(instance, direction, start, indices, bounds, rate, given["loss"])
         else:
             wrong = wrong or _contradiction(
                 instance, indices, direction, start, (rule, step), bounds, rate, given["loss"]
@@ -68,7 +73,7 @@ def _contradiction(
     direction: np.ndarray[Any, Any],
     point: np.ndarray[Any, Any],
     rule: tuple[str, float],
-    bounds: dict[Fraction, Fraction],
+    bounds: list[Bound],
     rate: tuple[Fraction, ...] | None,
     loss: str,
 ) -> str:
@@ -76,14 +81,14 @@ def _contradiction(
     keys, scores = _in_doubles(instance)
     np.seterr(over="ignore", invalid="ignore")
     for k in range(_STEPS + 1):
-        angle = _angle(point, direction)
-        if angle is not None:
-            if k in bounds and angle > float(bounds[Fraction(k)]) + _ROUNDING:
-                return f"step {k}"
-            if rate is not None and k >= rate[0]:
-                numerator, offset, slope = (float(x) for x in rate[1:])
-                if angle > numerator / math.log(offset + slope * (k - float(rate[0]))) + _ROUNDING:
-                    return f"the rate at step {k}"
+        now = _now(instance, indices, point, direction, loss)
+        if any((bound.at == k or (bound.ever and bound.at < k)) and bound.is_broken(now) for bound in bounds):
+            return f"step {k}"
+        angle = now["angles"]
+        if angle is not None and rate is not None and k >= rate[0]:
+            numerator, offset, slope = (float(x) for x in rate[1:])
+            if angle > numerator / math.log(offset + slope * (k - float(rate[0]))) + _ROUNDING:
+                return f"the rate at step {k}"
         gradient, weights = _gradient(keys, scores, loss, point)
         length = np.linalg.norm(gradient)
         if not np.isfinite(length):
@@ -104,22 +109,25 @@ def _contradicted_by_the_flow(
     instance: Instance,
     direction: np.ndarray[Any, Any],
     start: np.ndarray[Any, Any],
-    bounds: dict[Fraction, Fraction],
+    indices: tuple[int, ...],
+    bounds: list[Bound],
     rate: tuple[Fraction, ...] | None,
     loss: str,
 ) -> str:
     """The same of the flow, integrated by scipy."""
     keys, scores = _in_doubles(instance)
     np.seterr(over="ignore", invalid="ignore")
-    times = sorted({*(t for t in bounds if t <= _LAST_TIME), Fraction(0), Fraction(_LAST_TIME)})
+    times = sorted({*(each.at for each in bounds if each.at <= _LAST_TIME), Fraction(0), Fraction(_LAST_TIME)})
     field = lambda _, point: -_gradient(keys, scores, loss, point)[0]  # noqa: E731
     found = solve_ivp(field, (0, _LAST_TIME), start, "LSODA", t_eval=[float(t) for t in times], rtol=1e-10, atol=1e-12)
     for time, point in zip(times, found.y.T, strict=False):
-        angle = _angle(point, direction)
+        now = _now(instance, indices, point, direction, loss)
+        held = [each for each in bounds if each.at == time or (each.ever and each.at < time)]
+        if any(each.is_broken(now, _FLOW_ROUNDING) for each in held):
+            return f"time {time}"
+        angle = now["angles"]
         if angle is None or not np.isfinite(angle):
             continue
-        if time in bounds and angle > float(bounds[time]) + _FLOW_ROUNDING:
-            return f"time {time}"
         if rate is not None and time >= rate[0]:
             numerator, offset, slope = (float(x) for x in rate[1:])
             if angle > numerator / math.log(offset + slope * float(time - rate[0])) + _FLOW_ROUNDING:
@@ -148,10 +156,48 @@ def _gradient(
     return gradient / len(keys), weights
 
 
-def _angle(point: np.ndarray[Any, Any], direction: np.ndarray[Any, Any]) -> float | None:
-    """1 - cos; None at 0."""
-    length = np.linalg.norm(point) * np.linalg.norm(direction)
-    return None if length == 0 else float(1 - point @ direction / length)
+class Bound(NamedTuple):
+    """Of one of KINDS at a step (or time), or `ever` from it on: at least or at most so much."""
+
+    kind: str
+    at: Fraction
+    ever: bool
+    is_upper: bool
+    bound: float
+
+    def is_broken(self, now: dict[str, float | None], rounding: float = _ROUNDING) -> bool:
+        """Whether what is found is beyond it by more than rounding."""
+        found = now[self.kind]
+        if found is None or not np.isfinite(found):
+            return False
+        slack = rounding * max(1.0, abs(found))
+        return found > self.bound + slack if self.is_upper else found < self.bound - slack
+
+
+# With the ends that their bounds may have.
+KINDS = {"angles": ("at_most",), "weights": ("at_least",), "losses": ("at_most",), "norms": ("at_least", "at_most")}
+
+
+def _now(
+    instance: Instance,
+    indices: tuple[int, ...],
+    point: np.ndarray[Any, Any],
+    direction: np.ndarray[Any, Any],
+    loss: str,
+) -> dict[str, float | None]:
+    """What bounds are about, at a point; None for the angle of 0."""
+    length = float(np.linalg.norm(point))
+    across = length * float(np.linalg.norm(direction))
+    weights, gap = [], 0.0
+    for keys, scores, chosen in zip(instance.keys, instance.scores, indices, strict=True):
+        logits = np.array([[float(x) for x in row] for row in keys]) @ point
+        share = np.exp(logits - logits.max())
+        share /= share.sum()
+        weights.append(float(share[chosen]))
+        mean = float(share @ np.array([float(x) for x in scores]))
+        gap += (LOSSES[loss](mean) - LOSSES[loss](float(scores[chosen]))) / len(instance.keys)
+    angle = None if across == 0 else float(1 - point @ direction / across)
+    return {"angles": angle, "weights": min(weights), "losses": gap, "norms": length}
 
 
 def _starts(instance: Instance, stated: Any, folder: Path) -> list[np.ndarray[Any, Any]]:
@@ -179,19 +225,25 @@ def _rule(stated: Any) -> tuple[str, float]:
     return stated["rule"], float(step)
 
 
-def _bounds(asserts: Any, rule: str) -> dict[Fraction, Fraction]:
-    """The least bound of each step (or time)."""
-    if "angles" not in asserts:
-        return {}
-    require(isinstance(asserts["angles"], list) and asserts["angles"] != [], "angles")
-    found: dict[Fraction, Fraction] = {}
-    for item in asserts["angles"]:
-        key = "time" if rule == "flow" else "step"
-        require_record(item, "an angle", {key, "at_most"})
-        at = read_number(item["time"]) if rule == "flow" else Fraction(read_count(item["step"]))
-        bound = read_number(item["at_most"])
-        require(at >= 0 and bound >= 0, "a negative number")
-        found[at] = min(bound, found.get(at, bound))
+def _bounds(asserts: Any, rule: str) -> list[Bound]:
+    """Those that are stated."""
+    found, single = [], "time" if rule == "flow" else "step"
+    for kind, ends in KINDS.items():
+        if kind not in asserts:
+            continue
+        require(isinstance(asserts[kind], list) and asserts[kind] != [], kind)
+        for item in asserts[kind]:
+            require(isinstance(item, dict), f"an item of {kind}")
+            place = "from" if "from" in item else single
+            # A norm that goes to infinity is at most something at no time for good.
+            end = ends[-1] if ends[-1] in item and place != "from" else ends[0]
+            require_record(item, f"an item of {kind}", {place, end})
+            whole = place == "step" or (place == "from" and rule != "flow")
+            at = Fraction(read_count(item[place])) if place == "step" else read_number(item[place])
+            require(not whole or at.denominator == 1, "no whole step")
+            bound = read_number(item[end])
+            require(at >= 0 and bound >= 0, "a negative number")
+            found.append(Bound(kind, at, place == "from", end == "at_most", float(bound)))
     return found
 
 

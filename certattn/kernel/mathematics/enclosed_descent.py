@@ -68,6 +68,17 @@ def descend(step: Step, start: Enclosure, steps: int, stops: Sequence[int] = ())
     return found
 
 
+def every_point(step: Step, start: Enclosure, steps: int) -> Iterator[Enclosure]:
+    """Enclosures of p(0), ..., p(steps - 1), one after the other; the last is infinite where not all are enclosed."""
+    left, last = steps, start
+    for stretch in stretches(step, start, steps):
+        for centre in stretch.centres:
+            yield Enclosure(centre, stretch.error)
+        left, last = left - len(stretch.centres), stretch.after
+    if left > 0:
+        yield Enclosure(last.centre, arb.pos_inf())
+
+
 def stretches(step: Step, start: Enclosure, steps: int, block: int = _BLOCK) -> Iterator[Stretch]:
     """So many steps, at most `block` at once; the last stretch is that after which nothing is enclosed."""
     current, left, most = start, steps, block

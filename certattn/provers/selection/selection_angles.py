@@ -1,12 +1,13 @@
-"""The bounds of angles that a certificate of `selection-direction` states, rounded to the safe side.
+"""The bounds that a certificate of `selection-direction` states of a run, rounded to the safe side.
 
 The checker's own obligations tell what is proved: the bounds are read off those of a draft.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from flint import arb, fmpq
 
@@ -15,7 +16,21 @@ from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.enclosed_descent import every_point
+from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.selection_landscape import shortfall
+from certattn.kernel.theorems.selection.direction_bounds import (
+    ANGLES,
+    AT_LEAST,
+    AT_MOST,
+    EVER_FROM,
+    GAPS,
+    NORMS,
+    STEP,
+    TIME,
+    WEIGHTS,
+)
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
@@ -27,6 +42,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     RATE_FIELDS,
     SLOPE,
     SQUARE,
+    LaterRun,
 )
 from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
@@ -36,8 +52,48 @@ from certattn.provers.rounding import lower_rational, round_down, round_up, uppe
 _DIGITS = 4
 # Nobody waits so long for a rate to say something.
 LATE = fmpq(10) ** 30
-# The largest 1 - cos there is.
+# The largest 1 - cos there is, and bounds that are true of all others, as far as runs go.
 _LARGEST = fmpq(2)
+_TRUE = {ANGLES.name: "2", WEIGHTS.name: "0", GAPS.name: "1e30", NORMS.name: "0"}
+# After a step, where a bound is asked for of all later ones too.
+_EVER = "+"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too."""
+
+    kind: str
+    text: str
+
+    @property
+    def ever(self) -> bool:
+        return self.text.endswith(_EVER)
+
+    @property
+    def place(self) -> str:
+        return self.text.removesuffix(_EVER)
+
+    @property
+    def at(self) -> fmpq:
+        return exact_rational(self.place, self.kind)
+
+    @property
+    def option(self) -> str:
+        """As it is asked for on the command line."""
+        return f"--{OPTIONS[self.kind]} {self.text}"
+
+    def stated(self, discrete: bool, bound: str) -> dict[str, Plain]:
+        """As certificates write it."""
+        key = EVER_FROM.name if self.ever else STEP if discrete else TIME
+        return {key: self.place, _end(self.kind): bound}
+
+
+OPTIONS = {ANGLES.name: "angle", WEIGHTS.name: "weight", GAPS.name: "loss-gap", NORMS.name: "norm"}
+
+
+def _end(kind: str) -> str:
+    return AT_MOST.name if kind in (ANGLES.name, GAPS.name) else AT_LEAST.name
 
 
 @dataclass(frozen=True)
@@ -48,27 +104,63 @@ class StatedBounds:
     witness: dict[str, Plain]
     bits: int
 
-    def added(self, asserts: dict[str, Plain], at: Sequence[str], late_rate: bool) -> dict[str, Plain]:
-        """The asserts with bounds of 1 - cos angle at those steps (or times), and a rate if the theorem has one.
+    def added(
+        self, asserts: dict[str, Plain], asked: Sequence[Asked], below: Sequence[str], late_rate: bool
+    ) -> dict[str, Plain]:
+        """The asserts with the bounds that are asked for, and a rate if the theorem has one.
 
-        Bounds that are not below 1, a right angle, are left out; and without `late_rate` so is a rate that is not after
-        LATE steps (or so long).
+        `below` are bounds of angles, each of all steps from the first on of which it is proved. Bounds that say
+        nothing are left out, as of 1 - cos those that are not below 1, a right angle; and without `late_rate` so is a
+        rate that is not after LATE steps (or so long).
         """
         problem = self._problem(asserts)
-        for text in at:
-            _require_bounded(problem, text)
-        bounded, key = asserts, "step" if problem.rule.discrete else "time"
-        if at:
-            bounded = {**asserts, "angles": [{key: text, "at_most": "2"} for text in at]}
+        for each in asked:
+            _require_bounded(problem, each)
+        if asked:
+            discrete, drafted = problem.rule.discrete, dict[str, list[Plain]]()
+            for each in asked:
+                drafted.setdefault(each.kind, []).append(each.stated(discrete, _TRUE[each.kind]))
             # The same problem serves the rate: its steps are enclosed once.
-            problem = self._problem(bounded)
-            found = self._proof(problem).answers
-            bounds = [found[f"angles[{index}]"].left for index in range(len(at))]
-            shown = [(text, _up(bound)) for text, bound in zip(at, bounds, strict=True)]
-            stated: list[Plain] = [{key: text, "at_most": format_rational(bound)} for text, bound in shown if bound < 1]
-            bounded = {**asserts, "angles": stated} if stated else asserts
+            problem = self._problem({**asserts, **drafted})
+            proof, places, found = self._proof(problem), dict.fromkeys(drafted, 0), dict[str, list[Plain]]()
+            for each in asked:
+                name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
+                bound = min(_safe(each.kind, _worst(proof, name, each)), _LARGEST if each.kind == ANGLES.name else LATE)
+                if _says_something(each.kind, bound):
+                    found.setdefault(each.kind, []).append(each.stated(discrete, format_rational(bound)))
+            asserts = {**asserts, **found}
+        if below:
+            narrow: list[Plain] = []
+            for text, at in self._first_below(problem, below):
+                narrow.append({EVER_FROM.name: format_rational(at), AT_MOST.name: text})
+            angles = asserts.get(ANGLES.name, [])
+            assert isinstance(angles, list)
+            asserts = {**asserts, ANGLES.name: [*angles, *narrow]} if narrow else asserts
         rate = self._rate(problem) if problem.rate_begins is not None else None
-        return {**bounded, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else bounded
+        return {**asserts, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else asserts
+
+    def _first_below(self, problem: DescentProblem, below: Sequence[str]) -> Iterator[tuple[str, fmpq]]:
+        """With each of these bounds of 1 - cos the first step (or time) from which on it is proved, if there is one."""
+        rate, begins = problem.conclusion.rate, problem.rate_begins
+        if rate is None or begins is None:
+            return
+        with working_precision(self.bits):
+            later, gaps = rate(), []
+            if begins == problem.steps and problem.steps > 0:
+                situation, start = problem.descent().situation, around(problem.start.balls())
+                run = every_point(problem.rule.on(situation.landscape), start, problem.steps)
+                gaps = [shortfall(here, situation.constants.direction).upper() for here in run]
+            for text in below:
+                bound = exact_rational(text, "below")
+                if (later.at(fmpq(0)) <= bound) is not True:
+                    elapsed = _first_within(later, bound)
+                    if elapsed is not None:
+                        yield text, begins + elapsed
+                    continue
+                first = begins
+                while first > 0 and len(gaps) >= first and (gaps[int(first.p) - 1] <= bound) is True:
+                    first -= 1
+                yield text, first
 
     def _rate(self, problem: DescentProblem) -> dict[str, Plain] | None:
         """From when the theorem applies or the logarithm is clearly positive; None where it does not grow."""
@@ -111,19 +203,38 @@ class StatedBounds:
         return proof
 
 
-def _require_bounded(problem: DescentProblem, text: str) -> None:
-    """That something is proved of the angle at that step (or time). Raises UsageError."""
-    at, begins, name = exact_rational(text, "angles"), problem.rate_begins, problem.theorem.name
-    if at <= problem.enclosed or (begins is not None and at >= begins):
+def _require_bounded(problem: DescentProblem, asked: Asked) -> None:
+    """That something is proved there. Raises UsageError."""
+    at, begins, name = asked.at, problem.rate_begins, problem.theorem.name
+    follows = begins == problem.enclosed and problem.rule.discrete if asked.ever else at <= problem.enclosed
+    if follows or (begins is not None and at >= begins):
         return
-    unit = "step" if problem.rule.discrete else "time"
+    unit, of = "step" if problem.rule.discrete else "time", "angles" if asked.kind == ANGLES.name else asked.kind
     if begins is None:
         last = format_rational(problem.enclosed)
-        raise UsageError(f"--angle {text}: the theorem {name!r} gives no bounds of angles after {unit} {last}")
+        raise UsageError(f"{asked.option}: the theorem {name!r} gives no bounds of {of} after {unit} {last}")
     first = format_rational(begins)
+    expected = replace(asked, text=f"{first}{_EVER if asked.ever else ''}").option
     raise UsageError(
-        f"--angle {text}: the theorem {name!r} bounds angles from {unit} {first} on; expected --angle {first} or more"
+        f"{asked.option}: the theorem {name!r} bounds {of} from {unit} {first} on; expected {expected} or more"
     )
+
+
+def _first_within(later: LaterRun, bound: fmpq) -> int | None:
+    """After how many steps, up to LATE, the theorem's bound of 1 - cos is no larger than this; None for none."""
+
+    def holds(elapsed: int) -> bool:
+        return (later.at(fmpq(elapsed)) <= bound) is True
+
+    low, high = 0, 1
+    while not holds(high):
+        low, high = high, 2 * high
+        if high > LATE:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def _is_late(rate: dict[str, Plain]) -> bool:
@@ -141,13 +252,30 @@ def _is_late(rate: dict[str, Plain]) -> bool:
     return (bound < 1) is not True
 
 
-def _up(bound: Number | None) -> fmpq:
-    return min(round_up(upper_rational(_ball(bound)), _DIGITS), _LARGEST)
+def _worst(proof: Proof, name: str, asked: Asked) -> arb:
+    """What is proved of it: of all steps from one on, at those that are enclosed and later."""
+    names = (f"{name}.enclosed", f"{name}.later") if asked.ever else (name,)
+    found = [_ball(proof.answers[each].left) for each in names if each in proof.answers]
+    return reduce(arb.max if _end(asked.kind) == AT_MOST.name else arb.min, found)
+
+
+def _safe(kind: str, proved: arb) -> fmpq:
+    """To a few digits; of a weight next to 1, of what it lacks."""
+    if _end(kind) == AT_MOST.name:
+        return round_up(max(upper_rational(proved), fmpq(0)), _DIGITS)
+    least = max(lower_rational(proved), fmpq(0))
+    rounded = round_down(least, _DIGITS)
+    return max(rounded, 1 - round_up(1 - least, _DIGITS)) if kind == WEIGHTS.name and least < 1 else rounded
+
+
+def _says_something(kind: str, bound: fmpq) -> bool:
+    """Whether it excludes anything: an angle that is not acute, a weight or a norm of 0."""
+    return bound < 1 if kind == ANGLES.name else kind == GAPS.name or bound > 0
 
 
 def _ball(value: Number | None) -> arb:
     if isinstance(value, Range):
         return value.worst
     if not isinstance(value, arb):
-        raise NotProvedError("no bound on the angle is proved there")
+        raise NotProvedError("no bound is proved there")
     return value

@@ -52,7 +52,7 @@ from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.balanced_multipliers import balanced
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 from certattn.provers.selection.scouted_descent import heaviest, scouted_descent, scouted_flow
-from certattn.provers.selection.selection_angles import StatedBounds
+from certattn.provers.selection.selection_angles import OPTIONS, Asked, StatedBounds
 from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
 from certattn.provers.selection.token_optimality import multiplier_table, stated_point
 from certattn.statements.selection.selection_direction import start_words
@@ -66,6 +66,8 @@ _FLOW_BITS = (64, 128)
 _MANY, _FEW_STEPS = 4, 3000
 # A later normalised step, which costs bits, is worth it where the bound is smaller by a tenth.
 _SHARPER = {NORMALISED: 0.9}
+# A bound that is sought in doubles is to be so much smaller than the one that is asked for.
+_ROOM = 0.999
 
 
 class UnboundedError(NotProvedError):
@@ -81,6 +83,10 @@ def generate(
     steps: int | None = None,
     most_steps: int = STEPS,
     angles: Sequence[int | str] = (),
+    weights: Sequence[int | str] = (),
+    losses: Sequence[int | str] = (),
+    norms: Sequence[int | str] = (),
+    below: Sequence[int | str] = (),
     limit: bool = True,
     late_rate: bool = False,
     note: str = "",
@@ -104,7 +110,16 @@ def generate(
         How many steps are tried, or how long the flow is followed.
     angles : sequence of int or str
         Steps (times of the flow) at which to bound 1 - cos angle(p(k), p_mm). Those up to `most_steps` are enclosed,
-        which gives the sharpest bounds. A bound that is not below 1 is left out.
+        which gives the sharpest bounds. A bound that is not below 1 is left out. After "1000+" the bound is one of all
+        steps from 1000 on.
+    weights : sequence of int or str
+        The same, to bound the least softmax weight of a chosen token from below.
+    losses : sequence of int or str
+        The same, to bound the loss less its limit from above.
+    norms : sequence of int or str
+        The same, to bound |p(k)| from below.
+    below : sequence of str
+        Bounds of 1 - cos angle: each is stated of all steps from the first on of which that is proved.
     limit : bool
         Whether to state p_mm itself.
     late_rate : bool
@@ -146,16 +161,18 @@ def generate(
         raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     setting = draft.read(read_setting)
-    at = [exact_text(angle, "angles") for angle in angles]
-    _require_fit(setting, theorem, at)
-    asked = [exact_rational(text, "angles") for text in at]
-    aim = max((each for each in asked if each > most_steps), default=None)
-    first = max((int(each.ceil()) for each in asked if each <= most_steps), default=0)
+    asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms})
+    narrow = [exact_text(bound, "below") for bound in below]
+    _require_fit(setting, theorem, asked, narrow)
+    aim = max((each.at for each in asked if each.kind == "angles" and each.at > most_steps), default=None)
+    first = max((int(each.at.ceil()) for each in asked if not each.ever and each.at <= most_steps), default=0)
     search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim)
     run, choice = search.find(first, steps, most_steps)
+    if narrow and steps is None:
+        run, choice = _narrowed(search, run, choice, narrow, most_steps)
     asserts, witness = stated(run, choice, limit)
     if setting.start.kind == ENCLOSED:
-        asserts = StatedBounds(draft, witness, run.bits).added(asserts, at, late_rate)
+        asserts = StatedBounds(draft, witness, run.bits).added(asserts, asked, narrow, late_rate)
     return draft.write(_proved_at_best(draft, asserts, witness), witness)
 
 
@@ -176,13 +193,23 @@ def read_setting(draft: Certificate) -> Setting:
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated))
 
 
-def _require_fit(setting: Setting, theorem: str | None, at: Sequence[str]) -> None:
-    """That theorem and angles fit the start."""
+def requested(places: Mapping[str, Sequence[int | str]]) -> list[Asked]:
+    """The bounds that are asked for, by the names of the lists they go to."""
+    return [Asked(kind, exact_text(place, kind)) for kind, listed in places.items() for place in listed]
+
+
+def _require_fit(setting: Setting, theorem: str | None, asked: Sequence[Asked], below: Sequence[str]) -> None:
+    """That theorem and bounds fit the start."""
     if theorem == CONE and setting.start.cone is None:
         raise UsageError("the theorem 'cone' needs start: {cone: {opening, norm}}")
-    if at and setting.start.kind != ENCLOSED:
+    options = [*(each.option for each in asked), *(f"--below {bound}" for bound in below)]
+    if options and setting.start.kind != ENCLOSED:
         every = start_words(setting.stated)
-        raise UsageError(f"--angle {at[0]}: no bound of an angle holds for all of {every}; leave it out")
+        of = "of an angle" if asked and asked[0].kind == "angles" else "at a step"
+        raise UsageError(f"{options[0]}: no bound {of} holds for all of {every}; leave it out")
+    for bound in below:
+        if not 0 < exact_rational(bound, "--below") < 1:
+            raise UsageError(f"--below {bound}: expected a bound of 1 - cos between 0 and 1, a right angle")
 
 
 # -- the chosen tokens
@@ -435,6 +462,30 @@ class Search:
         return Run(self.setting, selection, max_margin_point(selection, self.setting.loss))
 
 
+def _narrowed(search: Search, run: Run, choice: Choice, below: Sequence[str], most_steps: int) -> tuple[Run, Choice]:
+    """The same from the first step on, of a few, where a theorem bounds 1 - cos by the smallest of these for good.
+
+    Where none does within `most_steps`, by as small a one as some theorem does.
+    """
+    setting = search.setting
+    if not (setting.rule.discrete and _is_point(setting.start)):
+        return run, choice
+    wanted = sorted((exact_rational(bound, "below") for bound in below), reverse=True)
+    found, met = choice.steps, 0
+    walk = scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, most_steps)
+    with working_precision(run.bits):
+        for k, here in walk:
+            if k < choice.steps or met == len(wanted):
+                continue
+            tried = applicable(run.situation([arb(x) for x in here]), search.theorem, fmpq(0))
+            reached = sum(tried.bound <= _ROOM * float(arb(bound)) for bound in wanted) if tried is not None else 0
+            if reached > met:
+                found, met = k, reached
+    if met == 0:
+        return run, choice
+    return replace(search, indices=run.selection.indices, aim=fmpq(found)).find(found, found, most_steps)
+
+
 # -- what is stated
 
 
@@ -469,13 +520,18 @@ def _proved_at_best(draft: Draft, asserts: dict[str, Plain], witness: dict[str, 
 def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
     problem = read(certificate)
-    stated = {angle.at for angle in problem.angles}
-    missing = [text for text in inputs["angles"] if exact_rational(text, "--angle") not in stated]
+    found = {(bound.kind, bound.at, bound.ever) for bound in problem.bounds}
+    asked = requested({kind: inputs[kind] for kind in OPTIONS})
+    missing = [each for each in asked if (each.kind, each.at, each.ever) not in found]
+    narrow = {bound.bound for bound in problem.bounds if bound.ever and bound.kind == "angles"}
     said = []
-    if missing:
-        said.append(
-            f"left out --angle {', '.join(missing)}: no bound of 1 - cos below 1, a right angle, is proved there"
-        )
+    angles = ", ".join(each.text for each in missing if each.kind == "angles")
+    if angles:
+        said.append(f"left out --angle {angles}: no bound of 1 - cos below 1, a right angle, is proved there")
+    said += [f"left out {each.option}: nothing above 0 is proved there" for each in missing if each.kind != "angles"]
+    for bound in inputs["below"]:
+        if exact_rational(bound, "--below") not in narrow:
+            said.append(f"left out --below {bound}: that is not proved from any step up to 10^30 on")
     if RATE not in problem.asserts and problem.rate_begins is not None:
         said.append("left out the rate: no rate below 1 is proved within 10^30 steps (--late-rate states one)")
     return "\n".join(said)
@@ -486,13 +542,34 @@ STEP_OPTIONS = (
     Option("--steps", "How many steps (of the flow: how long) to enclose first; found if left out.", int, "K"),
     Option("--most-steps", "The largest number of steps (or time) to try.", int, "K"),
 )
+_BOUNDED = {
+    "angles": "the angle",
+    "weights": "the least softmax weight of a chosen token",
+    "losses": "the loss less its limit",
+    "norms": "|p| from below",
+}
 COMMAND = Command(
     Argument("DESCENT", Yaml("given")),
     token_indices("The chosen token of each input, counted from 0; by default those to which descent converges."),
     Option("--theorem", "The theorem to apply; found if left out.", metavar="NAME"),
     *STEP_OPTIONS,
-    Option("--angle", "A step (time of the flow) at which to bound the angle.", metavar="K", sets="angles", many=True),
+    *(
+        Option(
+            f"--{OPTIONS[kind]}",
+            f"A step (time of the flow) at which to bound {of}.",
+            metavar="K",
+            sets=kind,
+            many=True,
+        )
+        for kind, of in _BOUNDED.items()
+    ),
+    Option(
+        "--below",
+        "A bound of 1 - cos angle for all steps from the first on for which it is proved.",
+        metavar="BOUND",
+        many=True,
+    ),
     Option("--late-rate", "State a rate even if it falls below 1 only after 10^30 steps.", bool),
-    to_plot("Draw the run and what is certified about it, for keys in the plane."),
+    to_plot("Draw the run and what is certified about it."),
     finding=_left_out,
 )

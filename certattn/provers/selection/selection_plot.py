@@ -19,7 +19,9 @@ from flint import fmpq
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import Values
 from certattn.kernel.errors import UsageError
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.theorems.selection.direction_bounds import ANGLES, StatedBound
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
@@ -34,12 +36,18 @@ from certattn.kernel.theorems.selection.direction_theorems import (
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED
 from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
-from certattn.provers.figures import BOUND, MARK, RUN, Target, canvas, power, standing, thinned
+from certattn.provers.figures import BOUND, MARK, RUN, Target, canvas, standing, thinned
 from certattn.provers.rounding import as_float
+from certattn.provers.selection.plotted_keys import Key, Square, draw_keys
 
-_TOKEN, _PLANE, _ROUNDING = "#6b6b6b", 2, 1e-28
-# The run is followed until the certified angle is so small, or for so many steps, in so many moves of such a length.
-_NARROW, _LAST, _MOST_MOVES, _MOVE = 0.3, 1e60, 20_000, 0.02
+_PLANE, _ROUNDING = 2, 1e-28
+# The run is followed until the certified angle is so small, or for so many steps: beyond those only to bounds that are
+# stated, and not beyond _LAST. So many steps are single ones; then it goes in so many moves of such a length.
+_NARROW, _LATEST, _LAST, _SINGLES, _MOST_MOVES, _MOVE = 0.3, 1e12, 1e60, 5000, 10_000, 0.02
+# Up to this dimension, moves of many steps are told how the direction turns.
+_FEW = 16
+# So many points are drawn, and so many chosen tokens named.
+_POINTS, _NAMED = 200, 8
 
 Array = np.ndarray[Any, Any]
 
@@ -61,64 +69,103 @@ def draw_problem(problem: DescentProblem, path: Target) -> None:
     """The angle with p_mm by step; above it, for keys in the plane, the plane itself."""
     runs = [Run.of(problem, start) for start in _starts(problem)]
     plane = problem.selection.tokens.dimension == _PLANE
-    size = (5.6, 9.2 if plane else 3.8)
+    size = (5.6, 9.4 if plane else 4.2)
     ratios = [5, 3] if plane else [1]
     with canvas(path, size, len(ratios), squeeze=False, height_ratios=ratios) as (figure, axes):
-        chosen = ", ".join(map(str, problem.selection.indices))
-        figure.suptitle(f"{problem.rule.kind} descent, {problem.loss.name} loss, tokens ({chosen})", fontsize=11)
+        figure.suptitle(_title(problem), fontsize=11)
         if plane:
             _draw_plane(axes[0, 0], problem, runs)
         _draw_angles(axes[-1, 0], problem, runs)
 
 
+def _title(problem: DescentProblem) -> str:
+    """What goes where, and what proves it from when on."""
+    indices, begins, tokens = problem.selection.indices, _begins(problem), problem.selection.tokens
+    chosen = ", ".join(map(str, indices[:_NAMED])) + (", ..." if len(indices) > _NAMED else "")
+    rule = "gradient flow" if not problem.rule.discrete else f"{problem.rule.kind} descent"
+    after = f"from {_unit(problem)} {describe(begins)} on" if begins > 0 else "from the start on"
+    return (
+        f"{rule}, {problem.loss.name} loss, in dimension {tokens.dimension}, to the tokens ({chosen})\n"
+        f"theorem '{problem.theorem.name}' {after}"
+    )
+
+
+def _begins(problem: DescentProblem) -> fmpq:
+    """From when on the theorem says something of the run."""
+    begins = problem.rate_begins
+    return problem.enclosed if begins is None else begins
+
+
 def _draw_plane(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
     ray = _floats(problem.solution.solution.row(0))
     turn = math.atan2(ray[1], ray[0])
-    reach = 1.1 * max(float(np.linalg.norm(run.points, axis=1).max()) for run in runs)
-    _draw_keys(axes, problem)
+    reach = 1.05 * max(float(np.linalg.norm(run.points, axis=1).max()) for run in runs)
     tip = reach * np.array([math.cos(turn), math.sin(turn)])
     axes.plot([0, tip[0]], [0, tip[1]], color=MARK, ls="--", lw=1.2, label=r"direction of $p_{mm}$", zorder=3)
     for number, run in enumerate(runs):
-        label = f"descent, computed to {_unit(problem)} {power(run.at[-1])}" if number == 0 else None
-        axes.plot(*run.points[thinned(len(run.at))].T, color=RUN, lw=1.5, label=label, zorder=4)
+        label = "descent, computed in doubles" if number == 0 else None
+        axes.plot(*run.points[run.drawn].T, color=RUN, lw=1.5, label=label, zorder=4)
         axes.plot(*run.points[0], marker="o", ms=4, color=RUN, zorder=5)
-    rate = problem.asserts.get(RATE)
+    drawn, rate = [tip[None], np.zeros((1, 2)), *(run.points[run.drawn] for run in runs)], problem.asserts.get(RATE)
+    words = f"{standing()} for all later {_unit(problem)}s"
     if rate is not None:
         # The runs from the corners of a box are at nearly the same distances: one tube stands for all.
-        _draw_tube(axes, runs[0], rate, turn, f"{standing()} for all later {_unit(problem)}s")
-    for stated in problem.angles:
-        opening, radius = _opening(as_float(stated.at_most)), runs[0].radius_at(as_float(stated.at))
-        axes.plot(*_arc(radius, turn - opening, turn + opening).T, color=BOUND, lw=3, zorder=3)
-    axes.set_aspect("equal", adjustable="datalim")
+        drawn += _draw_tube(axes, runs[0], rate, turn, words)
+    for stated in _angles(problem):
+        opening, radius = _opening(as_float(stated.bound)), runs[0].radius_at(as_float(stated.at))
+        arc = _arc(radius, turn - opening, turn + opening)
+        axes.plot(*arc.T, color=BOUND, lw=3, zorder=3)
+        drawn.append(arc)
+        for side in (-opening, opening) if stated.ever else ():
+            axes.plot(*_polar(np.array([radius, reach]), np.full(2, turn + side)).T, color=BOUND, lw=1.2, zorder=3)
+    seen = Square.around(np.concatenate(drawn), 1.15)
+    seen.show(axes)
+    _draw_keys(axes, problem, seen, np.concatenate(drawn))
     axes.set_xlabel("$p_1$")
     axes.set_ylabel("$p_2$")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12))
 
 
 def _draw_angles(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
-    """1 - cos of the angle with p_mm, by step."""
-    ray = _floats(problem.solution.solution.row(0))
-    rate = problem.asserts.get(RATE)
+    """1 - cos of the angle with p_mm, by step: computed, bounded, and where the theorem takes over."""
+    ray, last, unit = _floats(problem.solution.solution.row(0)), float(runs[0].at[-1]), _unit(problem)
+    rate, begins = problem.asserts.get(RATE), as_float(_begins(problem))
     for number, run in enumerate(runs):
         sizes = np.linalg.norm(run.points, axis=1)
-        shown = thinned(len(run.at))
+        shown = run.drawn
         seen = shown[(run.at[shown] > 0) & (sizes[shown] > 0)]
         gaps = _gaps(run.points[seen], ray)
         axes.loglog(run.at[seen], np.where(gaps > _ROUNDING, gaps, np.nan), color=RUN, lw=1.5,
-                    label="computed" if number == 0 else None)  # fmt: skip
+                    label="computed in doubles" if number == 0 else None)  # fmt: skip
     if rate is not None:
-        begins, last = as_float(rate[1][FROM]), float(runs[0].at[-1])
-        later = np.geomspace(1.0, max(last - begins, 2.0), 200)
-        bounds = [min(_bound(rate, float(elapsed)), 2.0) for elapsed in later]
-        axes.loglog(begins + later, bounds, color=BOUND, lw=1.4, ls="--", label=f"{standing()}, at most")
-    if problem.angles:
-        at = [max(as_float(stated.at), 1.0) for stated in problem.angles]
-        label = f"{standing()} at this {_unit(problem)}"
-        axes.loglog(at, [as_float(s.at_most) for s in problem.angles], color=BOUND, ls="", marker="v", label=label)
-    axes.set_xlabel(f"{_unit(problem)}")
+        first = as_float(rate[1][FROM])
+        later = np.geomspace(1.0, max(last - first, 2.0), 200)
+        bounds = np.array([_bound(rate, float(elapsed)) for elapsed in later])
+        told = bounds < 1
+        if told.any():
+            label = f"{standing()}, at most"
+            axes.loglog((first + later)[told], bounds[told], color=BOUND, lw=1.4, ls="--", label=label)
+    single = [stated for stated in _angles(problem) if not stated.ever]
+    said: str | None = f"{standing()} for all later {unit}s"
+    for stated in _angles(problem):
+        if not stated.ever:
+            continue
+        at, bound = max(as_float(stated.at), 1.0), as_float(stated.bound)
+        axes.loglog([at, max(last, 2 * at)], [bound, bound], color=BOUND, lw=1.4, marker=">", markevery=[0], label=said)
+        said = None
+    if single:
+        places, bounds = [max(as_float(s.at), 1.0) for s in single], np.array([as_float(s.bound) for s in single])
+        axes.loglog(places, bounds, color=BOUND, ls="", marker="v", label=f"{standing()} at this {unit}")
+    if 0 < begins <= last:
+        axes.axvline(begins, color="0.55", lw=1, ls=":", zorder=1, label=f"theorem '{problem.theorem.name}' takes over")
+    axes.set_xlabel(unit)
     axes.set_ylabel(r"$1 - \cos\angle(p, p_{mm})$")
     axes.grid(True)
     axes.legend()
+
+
+def _angles(problem: DescentProblem) -> list[StatedBound]:
+    return [bound for bound in problem.bounds if bound.kind == ANGLES.name]
 
 
 def _gaps(points: Array, ray: Array) -> Array:
@@ -142,20 +189,39 @@ class Run:
 
     @classmethod
     def of(cls, problem: DescentProblem, start: Array) -> Run:
-        """From a start to where what is certified has become narrow, as far as there is patience."""
+        """From a start to where what is certified has become narrow, as far as there is patience.
+
+        The first steps are single ones. Later ones are many at once, and so is the flow: then a move m is
+        p + m (I - m J)^-1 n, n being the direction downhill and J its derivative, which does not overshoot where n
+        turns quickly.
+        """
         end, downhill, step = _end(problem), _gradients(problem), _step(problem)
+        normalised, singles = problem.rule.kind == NORMALISED, _SINGLES if problem.rule.discrete else 0
         point, k, at, points = start, 0.0, [0.0], [start]
-        while k < end and len(at) < _MOST_MOVES:
+        while k < end and len(at) < singles + _MOST_MOVES:
             slope = downhill(point)
             length = float(np.linalg.norm(slope))
-            move = step if problem.rule.kind == NORMALISED else step * length
-            if not (move > 0 and length > 0):
+            single = step if normalised else step * length
+            if not (single > 0 and length > 0):
                 break
-            together = max(1.0, math.floor((_MOVE + 0.002 * float(np.linalg.norm(point))) / move))
-            point, k = point + min(together, max(1.0, end - k)) * move / length * slope, k + together
+            move = min(_MOVE + 0.004 * float(np.linalg.norm(point)), max(1.0, end - k) * single)
+            if k < singles or (problem.rule.discrete and move < single):
+                point, k = point + single / length * slope, k + 1
+            else:
+                point = point + _many(downhill, point, slope / length, move)
+                after = float(np.linalg.norm(downhill(point)))
+                k += move / step / (1.0 if normalised else math.sqrt(length * after))
+            if not (np.all(np.isfinite(point)) and math.isfinite(k)):
+                break
             at.append(k)
             points.append(point)
         return cls(np.array(at), np.array(points))
+
+    @property
+    def drawn(self) -> Array:
+        """Which points are drawn: evenly by the logarithm of the step, and the first."""
+        wanted = np.geomspace(min(1.0, self.at[-1] or 1.0), max(self.at[-1], 1.0), _POINTS)
+        return np.unique(np.append(0, np.minimum(np.searchsorted(self.at, wanted), len(self.at) - 1)))
 
     def radius_at(self, at: float) -> float:
         """|p| there; of what was not computed, at the end of the run."""
@@ -163,16 +229,35 @@ class Run:
         return float(np.interp(at, self.at, radii))
 
 
+def _many(downhill: Callable[[Array], Array], point: Array, way: Array, move: float) -> Array:
+    """A move of so far along a direction field, of which `way` is what it has at the point."""
+    if len(point) > _FEW:
+        return move * way
+    shift, columns = 1e-6 * (1 + float(np.linalg.norm(point))), []
+    for axis in np.eye(len(point)):
+        slope = downhill(point + shift * axis)
+        columns.append((slope / float(np.linalg.norm(slope)) - way) / shift)
+    turned = np.linalg.solve(np.eye(len(point)) - move * np.array(columns).T, way)
+    return np.asarray(move * turned / float(np.linalg.norm(turned)))
+
+
 def _end(problem: DescentProblem) -> float:
-    """The last step that is shown."""
-    end = max([1000.0, *(min(as_float(angle.at), _LAST) for angle in problem.angles)])
+    """The last step that is shown: past every bound, and until the rate is narrow if that is not too late."""
+    bounds = [min(as_float(bound.at), _LAST) for bound in _angles(problem)]
+    end = max(
+        [
+            1000.0,
+            10 * as_float(_begins(problem)),
+            *(10 * at if b.ever else at for at, b in zip(bounds, _angles(problem), strict=True)),
+        ]
+    )
     rate = problem.asserts.get(RATE)
     if rate is not None:
         begins = as_float(rate[1][FROM])
-        end = max(end, 10 * begins)
-        while end < _LAST and _opening(_bound(rate, end - begins)) > _NARROW:
+        end = max(end, min(10 * begins, _LATEST))
+        while end < _LATEST and _opening(_bound(rate, max(end - begins, 0.0))) > _NARROW:
             end *= 10
-    return end
+    return min(end, _LAST)
 
 
 def _gradients(problem: DescentProblem) -> Callable[[Array], Array]:
@@ -183,14 +268,19 @@ def _gradients(problem: DescentProblem) -> Callable[[Array], Array]:
         inputs.append((float(contrasts.score), rows, np.array([float(g) for _, g in contrasts.rows])))
     slope = _SLOPES[problem.loss.name]
 
+    # Of normalised steps only the direction counts, which is lost where all weights are too small for doubles.
+    lifted = problem.rule.kind == NORMALISED
+
     def downhill(point: Array) -> Array:
-        total = np.zeros(len(point))
-        for score, rows, gaps in inputs:
+        total, logarithms = np.zeros(len(point)), []
+        for _, rows, _ in inputs:
             exponents = np.append(-(rows @ point), 0.0)
-            masses = np.exp(exponents - exponents.max())
-            shares = masses[:-1] / masses.sum()
-            gap = float(shares @ gaps)
-            total += slope(score - gap) * ((shares * (gaps - gap)) @ rows)
+            highest = exponents.max()
+            logarithms.append(exponents[:-1] - highest - math.log(float(np.exp(exponents - highest).sum())))
+        lift = max(0.0, -max(float(each.max()) for each in logarithms)) if lifted else 0.0
+        for (score, rows, gaps), logs in zip(inputs, logarithms, strict=True):
+            gap = float(np.exp(logs) @ gaps)
+            total += slope(score - gap) * ((np.exp(logs + lift) * (gaps - gap)) @ rows)
         return total
 
     return downhill
@@ -245,22 +335,23 @@ def _opening(bound: float) -> float:
     return math.acos(max(-1.0, 1 - bound))
 
 
-def _draw_tube(axes: Any, run: Run, rate: tuple[str, Values], turn: float, words: str | None) -> None:
-    """Where all later points lie, from where it is less than a right angle."""
+def _draw_tube(axes: Any, run: Run, rate: tuple[str, Values], turn: float, words: str | None) -> list[Array]:
+    """Where all later points lie, from where it is less than a right angle; points of it."""
     begins, radii = as_float(rate[1][FROM]), np.linalg.norm(run.points, axis=1)
     later = [
         (float(r), _opening(_bound(rate, at - begins))) for at, r in zip(run.at, radii, strict=True) if at >= begins
     ]
     shown = np.array([(radius, opening) for radius, opening in later if opening < math.pi / 2])
-    shown = shown[thinned(len(shown))]
     if len(shown) < 2:
-        return
+        return []
+    shown = shown[thinned(len(shown))]
     left, right = (_polar(shown[:, 0], turn + sign * shown[:, 1]) for sign in (1, -1))
     (first, width), (last, narrow) = shown[0], shown[-1]
     far, near = _arc(last, turn + narrow, turn - narrow), _arc(first, turn - width, turn + width)
     axes.fill(*np.concatenate([left, far, right[::-1], near]).T, color=BOUND, alpha=0.18, lw=0, zorder=1)
     for side, label in ((left, words), (right, None)):
         axes.plot(*side.T, color=BOUND, lw=1.2, label=label, zorder=2)
+    return [left + part * (right - left) for part in np.linspace(0, 1, 9)]
 
 
 def _polar(radii: Array | float, angles: Array) -> Array:
@@ -271,10 +362,9 @@ def _arc(radius: float, begin: float, end: float) -> Array:
     return _polar(radius, np.linspace(begin, end, 60))
 
 
-def _draw_keys(axes: Any, problem: DescentProblem) -> None:
+def _draw_keys(axes: Any, problem: DescentProblem, seen: Square, busy: Array) -> None:
     """The keys, the chosen ones filled."""
-    tokens = problem.selection.tokens
+    tokens, keys = problem.selection.tokens, list[Key]()
     for i, index in enumerate(problem.selection.indices):
-        for t, key in enumerate(tokens.keys_of(i).to_rows()):
-            face = _TOKEN if t == index else "white"
-            axes.plot(*_floats(key), marker="s", ms=6, mfc=face, mec=_TOKEN, ls="", zorder=6)
+        keys += [Key(_floats(key), i, t == index) for t, key in enumerate(tokens.keys_of(i).to_rows())]
+    draw_keys(axes, keys, seen, busy)

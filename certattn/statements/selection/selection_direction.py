@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flint import arb, fmpq
+
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import Values
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.reals import Real, describe
+from certattn.kernel.theorems.selection.direction_bounds import ANGLES, GAPS, NORMS, WEIGHTS, StatedBound
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     GROWTH,
@@ -22,7 +26,6 @@ from certattn.kernel.theorems.selection.direction_theorems import (
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Rule
 from certattn.kernel.theorems.selection.selection_direction import (
-    ANGLES,
     CONE_FIELD,
     LOWER,
     NORM,
@@ -33,6 +36,7 @@ from certattn.kernel.theorems.selection.selection_direction import (
     obligations,
 )
 from certattn.kernel.theorems.selection.stated_tokens import StatedTokens
+from certattn.statements.digits import show_upper
 from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import Answer, Outcome, Statement, Wording
 
@@ -107,28 +111,66 @@ def statement(problem: DescentProblem) -> Statement:
         f"is the {'matrix' if trained.is_matrix else 'point'} of least norm with {trained.product('k_ia - k_it')} >= 1 "
         f"for the chosen tokens a = ({indices}) and all other t of input i"
     ]
-    angle = f"1 - cos angle({now}, {solution})"
     latex = [rf"\|{x}_k\| \to \infty,\quad {x}_k / \|{x}_k\| \to {x}_{{mm}} / \|{x}_{{mm}}\|"]
     asserts = problem.asserts
     if problem.limit is not None:
         words.append(f"{solution} = {point_words(problem.limit, problem.stated.shape)}")
-    for stated in problem.angles:
-        words.append(f"{angle} <= {describe(stated.at_most)} at {time} = {describe(stated.at)}")
+    for stated in problem.bounds:
+        when = f"for all {time} >=" if stated.ever else f"at {time} ="
+        words.append(
+            f"{_quantity(stated, now, trained)} {stated.relation} {describe(stated.bound)} {when} {describe(stated.at)}"
+        )
     if RATE in asserts:
         form, rate = asserts[RATE]
+        angle = f"1 - cos angle({now}, {solution})"
         words.append(f"{angle} <= {_rate(form, rate, time)} for all {time} >= {describe(rate[FROM])}")
-    if ANGLES in asserts or RATE in asserts:
-        latex.append(rf"1 - \cos \angle({x}_k, {x}_{{mm}}) \le b_k")
+        first = first_of_rate(form, rate)
+        words += [f"that is below 1, a right angle, for all {time} >= {first}"] if first else []
+    shown = {bound.kind for bound in problem.bounds} | ({ANGLES.name} if RATE in asserts else set())
+    latex += [formula.replace("x", x) for kind, formula in _FORMULAS.items() if kind in shown]
+    relations = {"<=": r"\le", ">=": r"\ge"}
+    norms = {relations[bound.relation] for bound in problem.bounds if bound.kind == NORMS.name}
+    latex += [rf"\|{x}_k\| {relation} r_k" for relation in sorted(norms)]
     return Statement("; ".join(words) + trained.angles + ".", r",\qquad ".join(latex))
+
+
+# Of x(k), which is p(k) or W(k).
+_FORMULAS = {
+    ANGLES.name: r"1 - \cos \angle(x_k, x_{mm}) \le b_k",
+    WEIGHTS.name: r"\min_i s_{i \alpha_i}(x_k) \ge s_k",
+    GAPS.name: r"L(x_k) - L_\alpha \le l_k",
+}
+
+
+def _quantity(bound: StatedBound, now: str, trained: Trained) -> str:
+    """What is bounded of p(k)."""
+    return {
+        ANGLES.name: f"1 - cos angle({now}, {trained.solution})",
+        WEIGHTS.name: f"the least softmax weight s_ia of a chosen token at {now}",
+        GAPS.name: f"L({now}) - (1/n) sum_i l(gamma_ia)",
+        NORMS.name: trained.norm(now),
+    }[bound.kind]
 
 
 def sentence(problem: DescentProblem, name: str) -> str:
     trained = Trained(problem.stated.variable)
-    if name.startswith("angles["):
-        angle = problem.angles[int(name[len("angles[") : -1])]
-        cosine = f"1 - cos angle({trained.variable}({describe(angle.at)}), {trained.solution})"
-        return cosine if problem.is_direct(angle) else f"the bound on {cosine}"
+    for bound in problem.bounds:
+        if name.split(".")[0] == bound.name:
+            return _bound_words(problem, bound, name, trained)
     return f"the theorem {name!r}" if name == problem.theorem.name else trained.said(CONDITIONS[name])
+
+
+def _bound_words(problem: DescentProblem, bound: StatedBound, name: str, trained: Trained) -> str:
+    """What is compared: the quantity, of one step or of several, or what a theorem says of it."""
+    at, x, time = describe(bound.at), trained.variable, "k" if problem.rule.discrete else "t"
+    if not bound.ever:
+        of = _quantity(bound, f"{x}({at})", trained)
+        return of if problem.is_direct(bound) else f"the bound on {of}"
+    of = _quantity(bound, f"{x}({time})", trained)
+    if name.endswith(".enclosed"):
+        extreme = "largest" if bound.relation == "<=" else "smallest"
+        return f"the {extreme} value of {of} for {at} <= k < {problem.steps}"
+    return f"the bound on {of} for all {time} >= {describe(max(bound.at, problem.enclosed))}"
 
 
 def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
@@ -181,6 +223,44 @@ def _rate(form: str, stated: Values, k: str) -> str:
     if stated[SQUARE] != 0 or stated[GROWTH] != 0:
         numerator = f"({numerator} + sqrt({_sum(stated[SQUARE], stated[GROWTH], 'l')}))"
     return f"({numerator} / l)^2 / 2 with l = log({argument})"
+
+
+# First steps are shown exactly up to here, and with so many digits beyond.
+_EXACT, _RATE_DIGITS, _RATE_BITS = fmpq(10) ** 15, 3, 256
+
+
+def first_of_rate(form: str, stated: Values) -> str:
+    """From which step (or time) on a rate is proved to be below 1, rounded upwards; "" for one beyond all numbers.
+
+    A / l < 1 where l > A. And ((A + sqrt(S + G l)) / l)^2 < 2 where l is above the larger root of
+    2 l^2 - (2 sqrt(2) A + G) l + A^2 - S. Both fall as l = log(B + C (k - k0)) grows. Without a logarithm,
+    (A / (B + C (k - k0)))^2 < 2 where the denominator is above A / sqrt(2).
+    """
+    with working_precision(_RATE_BITS):
+        if form == LINEAR:
+            argument = stated[LATERAL] / arb(2).sqrt()
+        elif form == LOGARITHM:
+            argument = arb(stated[NUMERATOR]).exp()
+        else:
+            linear = 2 * arb(2).sqrt() * stated[LATERAL] + stated[GROWTH]
+            constant = stated[LATERAL] ** 2 - stated[SQUARE]
+            argument = ((linear + (linear * linear - 8 * constant).nonnegative_part().sqrt()) / 4).exp()
+        later = (argument - stated[OFFSET]) / stated[SLOPE]
+        if (later < 0) is True:
+            return describe(stated[FROM])
+        first = (stated[FROM] + later).upper()
+        if first.is_finite() is not True:
+            return ""
+        if (first < _EXACT) is True:
+            # Strictly below: at the next whole number after the point where the rate is 1.
+            before = first.floor().unique_fmpz()
+            assert before is not None
+            return str(before + 1)
+        shown = show_upper(first, _RATE_DIGITS)
+        if not shown.isdigit():
+            return shown
+        digits = shown.rstrip("0")
+        return f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{len(shown) - 1}"
 
 
 def _sum(constant: Real, factor: Real, variable: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certattn.kernel.decide.checker import CheckOptions
@@ -52,6 +53,43 @@ def test_angles_are_enclosed_where_steps_are(tmp_path: Path) -> None:
     assert second < 0.1
 
 
+def test_bounds_of_a_run_at_steps_and_for_good(tmp_path: Path) -> None:
+    asked = {"weights": [100, "200+", "10000000+"], "losses": ["0+", 10**7], "norms": ["0+", 100], "angles": ["100+"]}
+    asserts = made(tmp_path, TOY, steps=300, **asked)["asserts"]
+    assert [set(item) for item in asserts["weights"]] == [{"step", "at_least"}, *[{"from", "at_least"}] * 2]
+    now, soon, late = (float(item["at_least"]) for item in asserts["weights"])
+    assert 0.5 < now < soon < late < 1
+    first, last = (float(item["at_most"]) for item in asserts["losses"])
+    assert 0 < last < 1e-6 < first < 0.1
+    # The norm of the start 0 says nothing.
+    assert [item["step"] for item in asserts["norms"]] == ["100"]
+    assert asserts["angles"][0]["from"] == "100"
+
+
+def test_the_first_step_from_which_an_angle_stays_small(tmp_path: Path) -> None:
+    """As few as descent itself takes where the theorem takes over soon enough, and a later step where it does not."""
+    asserts = made(tmp_path, {**TOY, "start": [0, "-1.5"]}, below=["0.2", "0.03"], most_steps=2500)["asserts"]
+    (soon, late) = asserts["angles"]
+    assert (soon["at_most"], late["at_most"]) == ("0.2", "0.03")
+    point, keys = np.array([0.0, -1.5]), np.array([[-0.1, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    scores, ray, gaps = np.array([1.0, 0.9, 0.9]), np.array([-0.1, 1.0]) / np.sqrt(1.01), []
+    for _ in range(3000):
+        gaps.append(1 - point @ ray / np.linalg.norm(point))
+        share = np.exp(keys @ point)
+        share /= share.sum()
+        mean = share @ scores
+        point = point + keys.T @ (share * (scores - mean)) / (1 + np.exp(mean))
+    assert int(soon["from"]) == max(k for k, gap in enumerate(gaps) if gap > 0.2) + 1
+    assert int(late["from"]) > 2500
+
+
+def test_a_first_time_of_the_flow_and_one_that_is_not_found(tmp_path: Path) -> None:
+    given = {**TOY, "descent": {"rule": "flow"}, "start": [0, 1]}
+    asserts = made(tmp_path, given, below=["0.5", "0.001"])["asserts"]
+    assert [item["at_most"] for item in asserts["angles"]] == ["0.5"]
+    assert int(asserts["angles"][0]["from"]) > 0
+
+
 def test_steps_and_theorem_may_be_chosen(tmp_path: Path) -> None:
     plain = made(tmp_path, TOY, steps=7, theorem="every-start")
     assert plain["witness"]["steps"] == "7"
@@ -87,6 +125,12 @@ def test_a_box_and_the_flow(tmp_path: Path) -> None:
         ({**TOY, "start": {"lower": [-40, -40], "upper": [40, 40]}}, {}, "unbounded"),
         ({**PAIR, "scores": [[0], [0]], "keys": [[[0, 0]], [[1, 1]]]}, {}, "nothing to select from"),
         ({**TOY, "descent": {"rule": "normalised", "step": 1}}, {"theorem": "global"}, "not proved for normalised"),
+        (TOY, {"below": ["1"]}, "--below 1: expected a bound of 1 - cos between 0 and 1"),
+        ({**TOY, "start": "every"}, {"weights": ["1+"]}, r"--weight 1\+: no bound at a step holds for all of every"),
+        ({**TOY, "start": "every"}, {"below": ["0.1"]}, "--below 0.1: no bound"),
+        (
+            {**TOY, "start": [3, -4], "descent": {"rule": "flow"}}, {"theorem": "every-start", "losses": ["1+"]},
+            r"--loss-gap 1\+: the theorem 'every-start' bounds losses from time 4 on; expected --loss-gap 4\+ or more"),
         (TOY, {"theorem": "cone"}, "'cone' needs start: {cone: {opening, norm}}"),
         ({**TOY, "start": "every"}, {"angles": [1]}, "--angle 1: no bound of an angle holds for all of every"),
     ],

@@ -14,6 +14,7 @@ from certattn import Certificate, UsageError
 from certattn.kernel.theorems.selection.direction_theorems import FROM, RATE
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
 from certattn.provers.rounding import as_float
+from certattn.provers.selection.plotted_keys import Square, near_keys
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_run
 
 GLOBAL: dict[str, Any] = {
@@ -86,6 +87,62 @@ def test_beyond_the_plane_the_angle_is_drawn(tmp_path: Path) -> None:
     text = (tmp_path / "a.svg").read_text()
     assert "stated, at most" in text
     assert "direction of" not in text
+
+
+def test_a_run_of_normalised_steps_goes_on_where_weights_are_too_small_for_doubles(tmp_path: Path) -> None:
+    rule = {"rule": "normalised", "step": "1/100"}
+    problem = THEOREM.read(made(tmp_path, {**LOCAL, "descent": rule}, indices=[1], angles=["1000000"]))
+    run = Run.of(problem, np.array([4.0, 0.0]))
+    assert run.at[-1] >= 1_000_000
+    assert 9_900 < run.radius_at(1_000_000) <= 10_004
+
+
+def test_many_steps_at_once_do_not_overshoot_where_one_key_is_far_away(tmp_path: Path) -> None:
+    keys = [[["0.2", "1"], ["1", "0.1"], ["0", "0"], ["100", "-30"]], [["0.5", "0.5"], ["0", "0.2"]]]
+    given = {"keys": keys, "scores": [["1", "0.9", "0.9", "0.2"], ["1", "0"]], "loss": "logistic"}
+    given |= {"descent": {"rule": "gradient", "step": "1/10"}, "start": ["0", "0"]}
+    problem = THEOREM.read(made(tmp_path, given, indices=[0, 0]))
+    run = Run.of(problem, np.zeros(2))
+    ray = np.array([as_float(entry) for entry in problem.solution.solution.row(0)])
+    gaps = 1 - run.points[1:] @ ray / np.linalg.norm(run.points[1:], axis=1) / np.linalg.norm(ray)
+    late = gaps[run.at[1:] > 10_000]
+    assert len(late) > 100
+    assert np.all(np.diff(late) < 1e-12)
+
+
+def test_a_far_key_does_not_make_a_spot_of_the_others() -> None:
+    places = np.array([[0.2, 1], [1, 0.1], [0, 0], [0.5, 0.5], [100, -30]])
+    assert near_keys(places).tolist() == [True, True, True, True, False]
+    assert near_keys(places[:1]).tolist() == [True]
+    seen = Square.around(places[:4], 1.2)
+    assert seen.holds(places).tolist() == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("far", [["100", "-30"], ["0.5", "0"]], ids=["a key far away", "keys together"])
+def test_keys_are_named_where_they_are_beside_the_picture(far: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    keys = [[["0.2", "1"], ["1", "0.1"], ["0", "0"], far]]
+    given = {**GLOBAL, "keys": keys, "scores": [["1", "0.9", "0.9", "0.2"]]}
+    drawn = made(tmp_path, {**given, "start": ["0", "1"]}, indices=[0], most_steps=5000)
+    draw_certificate(drawn, tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "<!-- keys -->" in text
+    assert ("<!-- (100, −30) -->" in text or "(100, -30)" in text) is (far[0] == "100")
+
+
+def test_nothing_is_drawn_beyond_what_is_to_be_seen(tmp_path: Path) -> None:
+    """A rate that says something after e^50 steps only is no reason to go there; a bound that is stated is."""
+    problem = THEOREM.read(made(tmp_path, GLOBAL, indices=[0], theorem="global", steps=0, late_rate=True))
+    assert Run.of(problem, np.array([0.0, -1.5])).at[-1] < 1e14
+
+
+def test_what_is_stated_for_good_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw_certificate(made(tmp_path, LOCAL, indices=[1], below=["0.1"], most_steps=5000), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "stated for all later steps" in text
+    assert "takes over" in text
+    assert "computed to" not in text
 
 
 def test_runs_from_every_start_have_no_figure(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Obligation, Part, Range, Relation, Shared, Side
+from certattn.kernel.decide.obligation import Number, Obligation, Part, Range, Relation, Shared, Side
 from certattn.kernel.document.matrices import Vector
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.schema import Field, Listing, Rational, Record, Values, Variant
@@ -88,6 +88,25 @@ class Situation:
 Situated = Callable[[], Situation]
 
 
+class LaterRun(Protocol):
+    """What a theorem says of every p(k) from so many steps (or so long) after the point it is applied at."""
+
+    def at(self, elapsed: fmpq) -> arb:
+        """A bound of 1 - cos angle(p(k), p_mm)."""
+
+    def least_weight(self, elapsed: fmpq) -> Number:
+        """A lower bound of every chosen token's softmax weight."""
+
+    def loss_gap(self, elapsed: fmpq) -> Number:
+        """An upper bound of L(p(k)) - L_alpha."""
+
+    def least_norm(self, elapsed: fmpq) -> Number:
+        """A lower bound of |p(k)|."""
+
+    def proved(self, elapsed: fmpq) -> Sequence[arb | Range]:
+        """The numbers of the rate that begins there, in the order of its fields."""
+
+
 @dataclass(frozen=True)
 class Conclusion:
     """The conditions, and the rate that they imply `delay` steps (or so long) after the first K; None for none.
@@ -96,7 +115,7 @@ class Conclusion:
     """
 
     conditions: list[Obligation]
-    rate: Callable[[], LogarithmicRate | LocalConvergence | TubeConvergence] | None = None
+    rate: Callable[[], LaterRun] | None = None
     delay: fmpq = _ZERO
 
 
@@ -155,6 +174,15 @@ class LogarithmicRate:
         """The bound so many steps (or so long) after K; from 0 where nothing is known of the other end."""
         worst, best = self.worst.bound(elapsed), self.best.bound(elapsed)
         return worst.union(best if best.is_finite() is True else arb(0))
+
+    def least_weight(self, elapsed: fmpq) -> Range:
+        return Range(self.worst.least_weight(elapsed), self.best.least_weight(elapsed))
+
+    def loss_gap(self, elapsed: fmpq) -> Range:
+        return Range(self.worst.loss_gap(elapsed), self.best.loss_gap(elapsed))
+
+    def least_norm(self, elapsed: fmpq) -> Range:
+        return Range(self.worst.least_norm(elapsed), self.best.least_norm(elapsed))
 
     def proved(self, elapsed: fmpq) -> list[Range]:
         """The numbers of the rate from so many steps after K on, in the order of its fields."""

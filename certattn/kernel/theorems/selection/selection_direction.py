@@ -6,8 +6,9 @@ Keys k_it and scores gamma_it of the tokens of n inputs, a loss l, and
 
 A certificate asserts that descent by a stated rule from a stated p(0) (or every p(0) of a box, or every p(0)) has
 |p(k)| -> infinity and p(k) / |p(k)| -> p_mm / |p_mm|, p_mm being the one point of least norm with
-<k_i alpha_i - k_it, p> >= 1 for all t != alpha_i; and it may assert p_mm itself, bounds of 1 - cos angle(p(k), p_mm)
-at some k, and one for all k >= k0.
+<k_i alpha_i - k_it, p> >= 1 for all t != alpha_i; and it may assert p_mm itself, a rate for 1 - cos angle(p(k), p_mm),
+and bounds of that, of the chosen tokens' weights, of the loss and of |p(k)| at some k or all k >= k0
+(`direction_bounds`).
 
 With queries q_i, all of this is about a matrix W in the place of p, |W| of Frobenius, and k_it' W q_i = <k_it q_i', W>
 in the place of <k_it, p>.
@@ -31,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -40,12 +41,10 @@ from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput
 from certattn.kernel.document.schema import (
-    ByKey,
     Choice,
     Count,
     Field,
     Kind,
-    Listing,
     Rational,
     Reading,
     Record,
@@ -53,14 +52,22 @@ from certattn.kernel.document.schema import (
     Variant,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.enclosed_descent import descend
+from certattn.kernel.mathematics.enclosed_descent import descend, every_point
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
-from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
+from certattn.kernel.mathematics.selection_landscape import landscape
 from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.direction_bounds import (
+    ANGLES,
+    GAPS,
+    NORMS,
+    WEIGHTS,
+    StatedBound,
+    read_bounds,
+)
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
     OFFSET,
@@ -135,18 +142,12 @@ class Starts(Kind[MatrixInput | Values | None]):
 START = Field("start", Starts(), "p(0), or a box or a cone of all p(0), or every")
 GIVEN = scored_token_forms(LOSS, DESCENT, START)
 
-ANGLE_STEP = Field("step", Count(0), "a step k")
-ANGLE_TIME = Field("time", Rational(minimum=0), "a time of the flow")
-AT_MOST = Field("at_most", Rational(minimum=0), "bound of 1 - cos angle(p(k), p_mm)")
-_ANGLES = Listing(ByKey({"time": Record(ANGLE_TIME, AT_MOST), "step": Record(ANGLE_STEP, AT_MOST)}))
-ANGLES = Field("angles", _ANGLES, "bounds of 1 - cos angle at some steps or times", required=False)
-
 _NAMED = Variant("name", {name: theorem.record for name, theorem in THEOREMS.items()})
 APPLIED = Field("theorem", _NAMED, "the theorem that is applied at p(K), with its parameters")
 TIME = Field("time", Rational(minimum=0), "of the flow: K, up to which it is enclosed first; 0 if left out", False)
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)
 
-ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE)
+ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE, WEIGHTS, GAPS, NORMS)
 WITNESS = Record(MULTIPLIERS, STEPS, TIME, APPLIED, BITS)
 
 # So many steps are enclosed in a minute or two.
@@ -154,13 +155,6 @@ MOST_STEPS = 1_000_000
 
 
 # -- what is stated
-
-
-class StatedAngle(NamedTuple):
-    """1 - cos angle(p(k), p_mm) <= at_most at k = `at`."""
-
-    at: fmpq
-    at_most: fmpq
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,7 @@ class DescentProblem:
     solution: MaxMargin
     limit: ExactMatrix | None
     asserts: Values
-    angles: list[StatedAngle]
+    bounds: list[StatedBound]
     steps: int
     time: fmpq
     theorem: DescentTheorem
@@ -207,9 +201,9 @@ class DescentProblem:
         """From when on the theorem's rate holds; None where it gives none."""
         return None if self.conclusion.rate is None else self.enclosed + self.conclusion.delay
 
-    def is_direct(self, angle: StatedAngle) -> bool:
-        """Whether p(k) is enclosed itself: at k <= K."""
-        return angle.at <= self.enclosed
+    def is_direct(self, bound: StatedBound) -> bool:
+        """Whether it is about one p(k) that is enclosed itself: at k <= K."""
+        return not bound.ever and self.start.kind == ENCLOSED and bound.at <= self.enclosed
 
 
 def read(certificate: Certificate) -> DescentProblem:
@@ -223,20 +217,14 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     selection = read_selection(stated, asserts)
     rule = read_rule(given[DESCENT], selection.tokens.count)
     start = read_start(given[START], stated)
-    angles = []
-    for form, values in asserts.items(ANGLES):
-        if (form == "step") is not rule.discrete:
-            expected = "a step, as descent goes in steps" if rule.discrete else "a time, as the flow has no steps"
-            raise values.at.malformed(expected, f"a {form}")
-        at = fmpq(values[ANGLE_STEP]) if form == "step" else values[ANGLE_TIME]
-        angles.append(StatedAngle(at, values[AT_MOST]))
+    bounds = read_bounds(asserts, rule)
     limit = read_point(asserts[LIMIT], stated.shape, stated.variable) if LIMIT in asserts else None
     solution, (name, values) = point_of(selection, witness[MULTIPLIERS]), witness[APPLIED]
     theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
     time = witness.get(TIME) or fmpq(0)
     parameters = theorem.read(values, start, selection, rule)
     return DescentProblem(
-        stated, selection, loss, rule, start, solution, limit, asserts, angles, steps, time, theorem, parameters
+        stated, selection, loss, rule, start, solution, limit, asserts, bounds, steps, time, theorem, parameters
     )
 
 
@@ -277,21 +265,40 @@ class Descent:
         surface = landscape(problem.selection, problem.loss)
         last = None
         if problem.start.kind == ENCLOSED:
-            start, stops = (
-                around(problem.start.balls()),
-                [each.at for each in problem.angles if problem.is_direct(each)],
-            )
+            start = around(problem.start.balls())
+            # Those that bounds are about, or begin at.
+            stops = [bound.at for bound in problem.bounds if bound.at <= problem.enclosed]
             if problem.rule.discrete:
                 steps = [int(stop.p) for stop in stops]
                 self._found = descend(problem.rule.on(surface), start, problem.steps, steps)
             else:
                 self._found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
-            last = self.at(problem.enclosed).box
+            last = self._enclosure(problem.enclosed).box
         self.situation = Situation(constants, surface, problem.rule, last)
+        self.problem = problem
 
-    def at(self, k: fmpq) -> Enclosure:
-        """p(k), of which an angle is stated or the theorem applied."""
+    def _enclosure(self, k: fmpq) -> Enclosure:
+        """p(k), which a bound is about or begins at, or where the theorem is applied."""
         return {fmpq(stop): each for stop, each in self._found.items()}[k]
+
+    def at(self, bound: StatedBound) -> arb:
+        """What is bounded, where it is enclosed."""
+        return bound.quantity.of(self.situation, self._enclosure(bound.at))
+
+    @cached_property
+    def extremes(self) -> dict[StatedBound, arb]:
+        """Of every bound that begins before K, the worst value at its steps before K: not finite if one is unknown."""
+        early = [bound for bound in self.problem.bounds if bound.ever and bound.at < self.problem.steps]
+        first = min(bound.at for bound in early)
+        step, found = self.problem.rule.on(self.situation.landscape), dict[StatedBound, arb]()
+        run = every_point(step, self._enclosure(first), self.problem.steps - int(first.p))
+        for k, here in enumerate(run, int(first.p)):
+            for bound in early:
+                if bound.at <= k:
+                    value = bound.quantity.of(self.situation, here)
+                    found[bound] = bound.worse(found[bound], value) if bound in found else value
+        # A run that is lost ends early.
+        return {bound: found.get(bound, arb.nan()) for bound in early}
 
 
 def unfit(problem: DescentProblem) -> str | None:
@@ -324,25 +331,42 @@ def obligations(problem: DescentProblem) -> Iterator[Obligation | NoProof]:
         yield NoProof(problem.theorem.name, reason)
         return
     yield from problem.conclusion.conditions
-    for index, angle in enumerate(problem.angles):
-        yield _angle(f"angles[{index}]", angle, problem)
+    for bound in problem.bounds:
+        yield from _bound(bound, problem)
     if RATE in asserts:
         yield from _rate(*asserts[RATE], problem)
 
 
-def _angle(name: str, angle: StatedAngle, problem: DescentProblem) -> Obligation | NoProof:
-    """Of p(k) as it is enclosed; or what the theorem says of later steps, nothing where a condition is false."""
-    at, box, conclusion, descent = angle.at, problem.start.box, problem.conclusion, problem.descent
-    if box is not None and at == 0 and all(end.is_zero() for end in box):
-        return NoProof(name, "the start is 0, and has no direction")
-    if box is not None and problem.is_direct(angle):
-        # Where p(k) is enclosed, what is compared is the stated quantity itself.
-        value = lambda: shortfall(descent().at(at), descent().situation.constants.direction)  # noqa: E731
-        return Obligation(name, value, "<=", angle.at_most, needs=kkt_names("p_mm"))
-    rate, begins, needs = conclusion.rate, problem.rate_begins, [each.name for each in conclusion.conditions]
-    if rate is None or begins is None or at < begins:
-        return NoProof(name, _no_rate(problem))
-    return Obligation(name, lambda: rate().at(at - begins), "<=", angle.at_most, Part.WITNESS, needs)
+def _bound(bound: StatedBound, problem: DescentProblem) -> Iterator[Obligation | NoProof]:
+    """Of p(k) as it is enclosed, and what the theorem says of later ones: nothing where a condition is false."""
+    name, at, box, conclusion, descent = bound.name, bound.at, problem.start.box, problem.conclusion, problem.descent
+    needs, later = kkt_names("p_mm"), f"{name}.later" if bound.ever else name
+    if bound.kind == ANGLES.name and box is not None and at == 0 and all(end.is_zero() for end in box):
+        yield NoProof(name, "the start is 0, and has no direction")
+        return
+    # Where p(k) is enclosed, what is compared is the stated quantity itself.
+    if problem.is_direct(bound):
+        yield Obligation(name, lambda: descent().at(bound), bound.relation, bound.bound, needs=needs)
+        return
+    rate, begins = conclusion.rate, problem.rate_begins
+    # Between its stops the flow is not enclosed as sharply: there a bound for ever cannot begin.
+    early = bound.ever and problem.rule.discrete and begins == problem.enclosed
+    follows = begins is not None and (at >= begins or early)
+    if rate is None or begins is None or not follows:
+        yield NoProof(later, _no_rate(problem))
+        return
+    if bound.kind == NORMS.name and bound.relation == "<=":
+        yield NoProof(
+            later, f"no upper bound of a norm is proved after {describe(problem.enclosed)}, where nothing is enclosed"
+        )
+        return
+    if at < begins:
+        yield Obligation(
+            f"{name}.enclosed", lambda: descent().extremes[bound], bound.relation, bound.bound, needs=needs
+        )
+    elapsed, conditions = max(at - begins, fmpq(0)), [each.name for each in conclusion.conditions]
+    number = lambda: bound.quantity.later(rate(), elapsed)  # noqa: E731
+    yield Obligation(later, number, bound.relation, bound.bound, Part.WITNESS, conditions)
 
 
 def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obligation | NoProof]:
@@ -365,8 +389,8 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
 def _no_rate(problem: DescentProblem) -> str:
     begins, last = problem.rate_begins, describe(problem.enclosed)
     if begins is None:
-        return f"the witness leads to no rate: bounds of angles hold up to {last} from a point or a box, and not later"
-    return f"later bounds of angles hold from {describe(begins)} on, where the rate begins"
+        return f"the witness leads to no rate: bounds hold up to {last} from a point or a box, and not later"
+    return f"later bounds hold from {describe(begins)} on, where the rate begins"
 
 
 _TITLE = "the direction that descent on the loss of token selection converges to"

@@ -48,6 +48,7 @@ from certattn.kernel.theorems.selection.mathematics.local_convergence import (
     NearbyWeights,
     across_direction,
     decaying_sum,
+    level_after,
     level_at,
     longest_move,
     minimum,
@@ -275,6 +276,22 @@ class TubeConvergence:
         if (far > 0) is not True:
             return arb(1)
         return shortfall_of_tangent(self.lateral(elapsed) / far)
+
+    def _level(self, elapsed: fmpq) -> arb:
+        rate = self.progress * self.constants.margin**2
+        return level_after(self.rule, self.near, rate, elapsed, self.reached(elapsed)[1])
+
+    def least_weight(self, elapsed: fmpq) -> arb:
+        """A lower bound of the chosen tokens' weights for every k from `elapsed` after p_0 on."""
+        return self.near.least_weight(self._level(elapsed))
+
+    def loss_gap(self, elapsed: fmpq) -> arb:
+        """An upper bound of L less its limit then."""
+        return self.near.excess(self._level(elapsed)) / self.rule.inputs
+
+    def least_norm(self, elapsed: fmpq) -> arb:
+        """A lower bound of |p_k| >= x_k then."""
+        return self.reached(elapsed)[0]
 
     def proved(self, elapsed: fmpq) -> tuple[arb, ...]:
         """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0:

@@ -21,6 +21,8 @@ from any p_0, with lasting = min_i 1 / (1 + S_i(p_0) e^{D_i^2 h F_0 / (8 (1 - h 
 
     1 / F(p_k) >= 1 / F_0 + k h (1 - h B_F / 2) Xi^2 lasting^2,     |p_k| <= N_0 + sqrt(k h F_0 / (1 - h B_F / 2)).
 
+The bound of F(p_k) falls, so that those of the chosen tokens' weights and of |p_k| that it gives hold ever after.
+
 In the flow h = 0, and h k is the time. The proofs stand in docs/claims/selection/selection-direction.md.
 """
 
@@ -62,11 +64,11 @@ class GlobalBasin:
 
     def __init__(self, constants: SelectionConstants, rule: Rule, excess: arb, norm: arb) -> None:
         k, loss, smallest = constants, constants.loss, constants.smallest_gaps
-        self.excess = excess
+        self.constants, self.inputs, self.excess = constants, rule.inputs, excess
         self.threshold = least(loss.excess(k.scores[i], arb(gap)) for i, gap in smallest.items())
         # The f_i^{-1}(F_0).
         gaps = {i: loss.inverse_excess(k.scores[i], excess) for i in smallest}
-        self.selected = 1 - largest(gap / smallest[i] for i, gap in gaps.items())
+        self.selected = selected_at(k, excess)
         bends = []
         for i, gap in gaps.items():
             score, most = k.scores[i], gap.min(arb(k.score_ranges[i]))
@@ -95,6 +97,29 @@ class GlobalBasin:
         if (self.argument(elapsed) <= 1) is True:
             return arb(2)
         return (self.numerator / self.argument(elapsed).log()).min(arb(2))
+
+    def excess_at(self, elapsed: fmpq) -> arb:
+        """An upper bound of F for every k from `elapsed` after the point on: 1 / (1 / F_0 + r k)."""
+        return 1 / (1 / self.excess + self.slope / (self.constants.concentration * self.selected) * elapsed)
+
+    def loss_gap(self, elapsed: fmpq) -> arb:
+        """The same of L less its limit."""
+        return self.excess_at(elapsed) / self.inputs
+
+    def least_weight(self, elapsed: fmpq) -> arb:
+        """A lower bound of every chosen token's softmax weight then: s at F."""
+        return selected_at(self.constants, self.excess_at(elapsed))
+
+    def least_norm(self, elapsed: fmpq) -> arb:
+        """A lower bound of |p| then: log(w_* s / F) / Xi, which decreases with F."""
+        k, excess = self.constants, self.excess_at(elapsed)
+        return (k.concentration * selected_at(k, excess) / excess).log() / k.margin
+
+
+def selected_at(k: SelectionConstants, excess: arb) -> arb:
+    """s = 1 - max_i f_i^{-1}(F) / g_i^min, a lower bound of every chosen token's softmax weight where F is `excess`."""
+    smallest = k.smallest_gaps
+    return 1 - largest(k.loss.inverse_excess(k.scores[i], excess) / gap for i, gap in smallest.items())
 
 
 def kept(k: SelectionConstants, step: arb) -> arb:

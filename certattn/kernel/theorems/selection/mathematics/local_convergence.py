@@ -136,10 +136,11 @@ class NearbyWeights:
     """
 
     def __init__(self, constants: SelectionConstants, level: arb, reaches: Mapping[int, arb]) -> None:
-        k = constants
+        self.constants = k = constants
         self.level, self.reaches = level, reaches
         # R_i = sum r_t / w and R_i^g = sum |g_t| r_t / w of the inputs.
-        sums, bad_gaps = dict.fromkeys(k.scores, arb(0)), dict.fromkeys(k.scores, arb(0))
+        self.sums = sums = dict.fromkeys(k.scores, arb(0))
+        bad_gaps = dict.fromkeys(k.scores, arb(0))
         for t, reach in reaches.items():
             sums[k.input_of[t]] += reach / k.concentration
             bad_gaps[k.input_of[t]] += abs(k.selection.gaps[t]) * (reach / k.concentration)
@@ -162,6 +163,18 @@ class NearbyWeights:
         """sum of kappa_t r_t factor_t over the bad tokens."""
         return sum((self.kappas[t] * factors[t] * reach for t, reach in self.reaches.items()), arb(0))
 
+    def least_weight(self, level: arb) -> arb:
+        """Of the chosen tokens' softmax weights, where P(p) is at most `level`: 1 / (1 + P (1 / (c_i g_i) + R_i))."""
+        k, gaps = self.constants, self.constants.smallest_gaps
+        good = {i: 1 / (k.slopes[i] * gaps[i]) if i in gaps else arb(0) for i in k.scores}
+        return least(1 / (1 + level * (good[i] + self.sums[i])) for i in k.scores)
+
+    def excess(self, level: arb) -> arb:
+        """A bound of F where P(p) is at most `level`: P (1 + P/2 max_i M0_i / c_i^2), over inputs with good tokens."""
+        k = self.constants
+        bend = largest(k.bends[i] / k.slopes[i] ** 2 for i in k.smallest_gaps)
+        return level * (1 + level * bend / 2)
+
 
 # -- the moves of a rule where `near` holds from p_0 on
 
@@ -178,6 +191,15 @@ def squares(rule: Rule, move: arb, rate: arb) -> tuple[arb, arb]:
     if rule.kind == NORMALISED:
         return arb(0), move
     return (move * decaying_sum(rate, move) if rule.discrete else arb(0)), arb(0)
+
+
+def level_after(rule: Rule, near: NearbyWeights, rate: arb, elapsed: fmpq, total: arb) -> arb:
+    """A bound of P_k for every k from `elapsed` after p_0 on, where P falls by e^{-rate m} with every move m.
+
+    sigma_k >= `total` then. And 1/P_{k+1} >= e^{rate m_k} / P_k with m_k >= h theta_- P_k, but for normalised steps.
+    """
+    pace = arb(0) if rule.kind == NORMALISED else rate * near.low * rule.unit
+    return (1 / (1 / near.level + pace * elapsed)).min(near.level * (-rate * total).exp())
 
 
 # -- a point, and the direction u
@@ -310,13 +332,17 @@ class LocalConvergence:
         pace = arb(0) if rule.kind == NORMALISED else self.rate * self.near.low * rule.unit
         return weight * (1 / self.level + pace * elapsed), weight * pace
 
+    def moved(self, elapsed: fmpq) -> arb:
+        """A lower bound of sigma_k for every k from `elapsed` after p_0 on: of normalised steps, 0 for the others."""
+        k = self.constants
+        if self.rule.kind != NORMALISED:
+            return arb(0)
+        return self.rule.unit * elapsed / (largest(k.lengths[j] for j in k.good) + self.near.error)
+
     def farthest(self, elapsed: fmpq) -> arb:
         """A lower bound of x_k for every k from `elapsed` after p_0 on; positive under the conditions."""
-        k, total = self.constants, arb(0)
-        if self.rule.kind == NORMALISED:
-            # A lower bound of sigma_k for k = `elapsed`.
-            total = self.rule.unit * elapsed / (largest(k.lengths[j] for j in k.good) + self.near.error)
-        return arb((self.closest + k.margin * total).max(self.pace(elapsed)[0].log() / k.margin))
+        k = self.constants
+        return arb((self.closest + k.margin * self.moved(elapsed)).max(self.pace(elapsed)[0].log() / k.margin))
 
     def tangent(self, elapsed: fmpq) -> arb:
         """A bound of tan angle(p_k, u) for every k from `elapsed` after p_0 on.
@@ -334,6 +360,21 @@ class LocalConvergence:
         """A bound of 1 - cos angle(p_k, u) for every k from `elapsed` after p_0 on: 1 - 1/sqrt(1 + tan^2), at most 1 as
         the angle is acute."""
         return shortfall_of_tangent(self.tangent(elapsed))
+
+    def _level(self, elapsed: fmpq) -> arb:
+        return level_after(self.rule, self.near, self.rate, elapsed, self.moved(elapsed))
+
+    def least_weight(self, elapsed: fmpq) -> arb:
+        """A lower bound of the chosen tokens' weights for every k from `elapsed` after p_0 on."""
+        return self.near.least_weight(self._level(elapsed))
+
+    def loss_gap(self, elapsed: fmpq) -> arb:
+        """An upper bound of L less its limit then."""
+        return self.near.excess(self._level(elapsed)) / self.rule.inputs
+
+    def least_norm(self, elapsed: fmpq) -> arb:
+        """A lower bound of |p_k| >= x_k then."""
+        return self.farthest(elapsed)
 
     def proved(self, elapsed: fmpq) -> tuple[arb, arb, arb, arb, arb]:
         """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0.
