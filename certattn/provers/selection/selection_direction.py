@@ -20,14 +20,17 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
+from certattn.kernel.mathematics.leaping_descent import advance, leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
-from certattn.kernel.mathematics.selection_landscape import inner, landscape
+from certattn.kernel.mathematics.reals import format_rational
+from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
+    GRADIENT,
     NORMALISED,
     Rule,
     SelectionConstants,
@@ -36,6 +39,8 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
     GIVEN,
+    LEAPS,
+    MOST_IN_LEAPS,
     MOST_STEPS,
     START,
     THEOREM,
@@ -59,8 +64,16 @@ from certattn.statements.selection.selection_direction import start_words
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
 SEARCH_BITS = (128, 512, 2048)
-# With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
-_MANY, _FEW_STEPS = 4, 3000
+# So few steps are enclosed one by one.
+_FEW_STEPS = 3000
+# Of leaps: what they may add to the error, the next where that is too much; and how far apart theorems are tried.
+_TOLERANCES = (fmpq(1, 10**4), fmpq(1, 10**5))
+_SPACING = 1.3
+# An error with which a theorem that does not apply tells something.
+_SMALL = fmpq(1, 100)
+# With an aim, later steps are tried until so many times as many make the bound no smaller by this factor; and the
+# fewest steps are stated whose bound is as near to the smallest.
+_MANY, _SMALLER = 8, 0.9
 
 
 class UnboundedError(NotProvedError):
@@ -137,16 +150,17 @@ def generate(
     """
     if theorem is not None:
         require_one_of((*CANDIDATES, CONE), theorem, "theorem")
-    if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
-        raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     setting = draft.read(read_setting)
+    most = MOST_IN_LEAPS if _in_leaps(setting) else MOST_STEPS
+    if not 0 <= most_steps <= most or (steps is not None and not 0 <= steps <= most):
+        raise UsageError(f"expected at most {most} steps, and not fewer than 0")
     at = [exact_text(angle, "angles") for angle in angles]
     _require_fit(setting, theorem, at)
     enclosed = [int(text) for text in at if text.isdigit() and int(text) <= most_steps]
     later = [exact_rational(text, "angles") for text in at]
     aim = max((each for each in later if each > most_steps or not setting.rule.discrete), default=None)
-    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim)
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim, enclosed)
     run, choice = search.find(max(enclosed, default=0), steps, most_steps)
     asserts, witness = stated(run, choice, limit)
     if setting.start.kind == ENCLOSED:
@@ -261,6 +275,11 @@ def _is_point(start: Start) -> bool:
     return start.box is not None and start.box[0] == start.box[1]
 
 
+def _in_leaps(setting: Setting) -> bool:
+    """Whether leaps are tried."""
+    return _is_point(setting.start) and setting.rule.kind == GRADIENT
+
+
 def _why_unbounded(setting: Setting) -> str:
     """Why nothing is known of a point of descent, and what to do."""
     if not _is_point(setting.start):
@@ -277,13 +296,15 @@ def _why_unbounded(setting: Setting) -> str:
 class Search:
     """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them.
 
-    With an `aim`, a step far off, the theorem is the one with the smallest bound of the angle there.
+    With an `aim`, a step far off, the theorem is the one with the smallest bound of the angle there. At the `stops`
+    bounds are stated that need what is enclosed.
     """
 
     setting: Setting
     indices: tuple[int, ...] | None
     theorem: str | None
     aim: fmpq | None = None
+    stops: Sequence[int] = ()
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
@@ -291,6 +312,14 @@ class Search:
 
         From a point, with as many bits as its enclosures need; a box grows whatever the precision.
         """
+        if _in_leaps(self.setting):
+            for bits in SEARCH_BITS[:-1]:
+                with working_precision(bits):
+                    found = self._leapt(first, steps, most_steps if steps is None else steps)
+                if found is not None:
+                    return replace(found[0], bits=bits), found[1]
+            if (most_steps if steps is None else steps) > MOST_STEPS:
+                raise UnboundedError(f"in leaps {_why_unbounded(self.setting)}, or at most {MOST_STEPS} steps")
         for bits in SEARCH_BITS:
             try:
                 with working_precision(bits):
@@ -318,9 +347,9 @@ class Search:
             return run, choice
         last = most_steps if steps is None else steps
         if _is_point(setting.start):
-            scouted = self._scouted(first, steps, last)
-            if scouted is not None:
-                return scouted
+            found = self._scouted(first, steps, last)
+            if found is not None:
+                return found
         start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
@@ -349,17 +378,84 @@ class Search:
                 return tried, replace(choice, steps=k)
         return None
 
+    def _leapt(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
+        """The same along the descent enclosed in leaps; None where that comes to nothing.
+
+        With an aim, later steps are tried too: the bound there is often much sharper.
+        Raises NotProvedError where nothing is found.
+        """
+        for tolerance in _TOLERANCES:
+            tried: list[tuple[Run, Choice]] = []
+            k, here = 0, around(self.setting.start.balls())
+            for k, here in self._leaps(first if steps is None else last, last, tolerance):
+                found = self._choice(here.box, k)
+                if found is None:
+                    continue
+                tried.append((found[0], replace(found[1], leaps=tolerance)))
+                if self.theorem is None and found[1].theorem in WEAK:
+                    continue
+                if self.aim is None or self._settled(tried):
+                    break
+            if tried:
+                found = self._confirmed(self._fewest(tried))
+                if found is not None:
+                    return found
+            if k == last and (here.error < _SMALL) is True:
+                run = self.run(self._suspects(here.box)[-1])
+                raise NotProvedError(why_not(run.situation(here.box), run.solution, self.theorem, last))
+        return None
+
+    def _leaps(self, first: int, last: int, tolerance: fmpq) -> Iterator[tuple[int, Enclosure]]:
+        """Where to try theorems: from `first` on, further and further apart, and at the last step."""
+        tokens, here, k = self.setting.stated.tokens, around(self.setting.start.balls()), 0
+        if first == 0:
+            yield k, here
+        while k < last and here.error.is_finite():
+            stop = min(first if k < first else last, max(k + 1, int(k * _SPACING)))
+            # Of any tokens the step is the same, but enclosed over a leap it is the narrowest with the heaviest.
+            step = self._step(_heaviest(tokens, here.centre))
+            assert isinstance(step, GradientStep)
+            *_, (k, here) = advance(step, here, k, stop, tolerance)
+            if k >= first and here.error.is_finite():
+                yield k, here
+
+    def _settled(self, tried: Sequence[tuple[Run, Choice]]) -> bool:
+        """Whether many more steps than some that were tried have made the bound no smaller."""
+        latest = tried[-1][1].steps
+        before = [choice.bound for _, choice in tried if choice.steps * _MANY <= latest]
+        return bool(before) and latest > _FEW_STEPS and min(c.bound for _, c in tried) > _SMALLER * min(before)
+
+    def _fewest(self, tried: Sequence[tuple[Run, Choice]]) -> tuple[Run, Choice]:
+        """Without an aim the first theorem that is not weak; or else the first bound that is near the smallest."""
+        if self.aim is None:
+            return tried[-1]
+        least = min(choice.bound for _, choice in tried)
+        return next(each for each in tried if each[1].bound * _SMALLER <= least)
+
+    def _confirmed(self, found: tuple[Run, Choice]) -> tuple[Run, Choice] | None:
+        """What applies there as the checker encloses it, which is without leaps where there are few steps."""
+        run, choice = found
+        k, leaps = choice.steps, choice.leaps if choice.steps > _FEW_STEPS else None
+        step, start = self._step(run.selection.indices), around(self.setting.start.balls())
+        if leaps is not None and isinstance(step, GradientStep):
+            end = leap_along(step, start, k, self.stops, leaps)[k]
+        else:
+            end = descend(step, start, k)[k]
+        again = self._choice(end.box, k) if end.error.is_finite() else None
+        return (again[0], replace(again[1], leaps=leaps)) if again is not None else None
+
+    def _step(self, indices: tuple[int, ...]) -> GradientStep | NormalisedStep:
+        """A step: the same for any chosen tokens."""
+        return self.setting.rule.on(landscape(read_indices(self.setting, indices), self.setting.loss))
+
     def _scouted(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
         """The same found along the descent in doubles, and confirmed where it is enclosed; None if it is not.
 
-        With an aim, later steps that are not many more are tried too: the bound there is often much sharper.
         Raises NotProvedError where nothing is found.
         """
-        setting, found, best, latest = self.setting, None, math.inf, last
+        setting, found, best = self.setting, None, math.inf
         point: list[arb] = []
         for k, here in scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, last):
-            if k > latest:
-                break
             point = [arb(x) for x in here]
             if k < first or steps not in (None, k):
                 continue
@@ -369,18 +465,16 @@ class Search:
             strong = self.theorem is not None or tried[1].theorem not in WEAK
             if found is None or tried[1].bound < best:
                 found, best = k, tried[1].bound
-            if strong and self.aim is None:
+            if strong:
                 found = k
                 break
-            if strong and latest == last:
-                latest = min(last, max(_MANY * k, _FEW_STEPS))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
             raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))
         if found is None:
             return None
-        start = read_indices(setting, self.indices or (0,) * setting.stated.tokens.count)
-        end = descend(setting.rule.on(landscape(start, setting.loss)), around(setting.start.balls()), found)[found]
+        step = self._step(self.indices or (0,) * setting.stated.tokens.count)
+        end = descend(step, around(setting.start.balls()), found)[found]
         return self._choice(end.box, found) if end.error.is_finite() else None
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
@@ -419,7 +513,10 @@ def stated(run: Run, choice: Choice, limit: bool) -> tuple[dict[str, Plain], dic
     witness: dict[str, Plain] = {"multipliers": multiplier_table(selection, solution.multipliers)}
     if choice.steps > 0:
         witness["steps"] = str(choice.steps)
-    if run.bits > SEARCH_BITS[0]:
+    if choice.leaps is not None:
+        witness[LEAPS.name] = format_rational(choice.leaps)
+    # With fewer bits what takes long would fail first.
+    if run.bits > SEARCH_BITS[0] or choice.leaps is not None:
         witness["bits"] = str(run.bits)
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
     asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}

@@ -56,9 +56,10 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.leaping_descent import leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.mathematics.selection_landscape import landscape, shortfall
+from certattn.kernel.mathematics.selection_landscape import GradientStep, landscape, shortfall
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_theorems import (
     FROM,
@@ -144,11 +145,14 @@ _NAMED = Variant("name", {name: theorem.record for name, theorem in THEOREMS.ite
 APPLIED = Field("theorem", _NAMED, "the theorem that is applied at p(K), with its parameters")
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)
 
-ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE)
-WITNESS = Record(MULTIPLIERS, STEPS, APPLIED, BITS)
+_LEAPS = "many gradient steps are enclosed at once, where that adds at most this times a few log K to the error"
+LEAPS = Field("leaps", Rational(above=0), _LEAPS, required=False)
 
-# So many steps are enclosed in a minute or two.
-MOST_STEPS = 1_000_000
+ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE)
+WITNESS = Record(MULTIPLIERS, STEPS, LEAPS, APPLIED, BITS)
+
+# So many steps are enclosed in a minute or two: one by one, and in leaps.
+MOST_STEPS, MOST_IN_LEAPS = 10**6, 10**12
 
 
 # -- what is stated
@@ -175,6 +179,7 @@ class DescentProblem:
     asserts: Values
     angles: list[StatedAngle]
     steps: int
+    leaps: fmpq | None
     theorem: DescentTheorem
     parameters: Any
 
@@ -222,7 +227,19 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     theorem, loss, steps = THEOREMS[name], LOSSES[given[LOSS]], witness.get(STEPS) or 0
     parameters = theorem.read(values, start, selection, rule)
     return DescentProblem(
-        stated, selection, loss, rule, start, solution, limit, asserts, angles, steps, theorem, parameters
+        stated,
+        selection,
+        loss,
+        rule,
+        start,
+        solution,
+        limit,
+        asserts,
+        angles,
+        steps,
+        witness.get(LEAPS),
+        theorem,
+        parameters,
     )
 
 
@@ -263,8 +280,11 @@ class Descent:
         surface = landscape(problem.selection, problem.loss)
         if problem.start.kind == ENCLOSED:
             stops = [int(angle.at.p) for angle in problem.angles if problem.is_direct(angle)]
-            step = problem.rule.on(surface)
-            self.enclosures = descend(step, around(problem.start.balls()), problem.steps, stops)
+            step, start = problem.rule.on(surface), around(problem.start.balls())
+            if problem.leaps is not None and isinstance(step, GradientStep):
+                self.enclosures = leap_along(step, start, problem.steps, stops, problem.leaps)
+            else:
+                self.enclosures = descend(step, start, problem.steps, stops)
         last = self.enclosures.get(problem.steps)
         self.situation = Situation(constants, surface, problem.rule, last.box if last is not None else None)
 
@@ -281,8 +301,11 @@ def unfit(problem: DescentProblem) -> str | None:
         return f"it is not about a start of the kind {start.kind!r}, as {able} is"
     if steps > 0 and not (rule.discrete and start.kind == ENCLOSED):
         return "only descent in steps from a point or a box is enclosed: here the witness may have no steps"
-    if steps > MOST_STEPS:
-        return f"at most {MOST_STEPS} steps are enclosed, and these are {steps}"
+    if problem.leaps is not None and rule.kind != GRADIENT:
+        return "only gradient steps are enclosed in leaps: here the witness may have no leaps"
+    most, how = (MOST_STEPS, "one by one") if problem.leaps is None else (MOST_IN_LEAPS, "in leaps")
+    if steps > most:
+        return f"at most {most} steps are enclosed {how}, and these are {steps}"
     return None
 
 

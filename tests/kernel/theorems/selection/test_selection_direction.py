@@ -16,6 +16,7 @@ from sabotage import Sabotage, always, believed, noticed
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics import selection_landscape
+from certattn.kernel.mathematics.leaping_descent import Approach
 from certattn.kernel.mathematics.enclosure import around
 from certattn.kernel.theorems.selection import direction_theorems, selection_direction
 from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
@@ -41,6 +42,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "a steep slope": (GlobalBasin, "slope", always(arb(10) ** 9)),
     "no excess after a time": (global_selection, "excess_after", lambda *point: arb(0.001)),
     "a rate of 0": (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
+    "leaps that stray by nothing": (Approach, "strayed", lambda self, reach, bend: arb(0)),
     "steps that go nowhere": (selection_landscape.GradientStep, "of", lambda self, point: around(point)),
 }
 
