@@ -37,7 +37,7 @@ def test_leaps_hold_the_descent_step_by_step(seed: int, tolerance: fmpq) -> None
         step = GradientStep(landscape(instance.selection, instance.loss), arb(float(rng.choice([0.1, 0.5]))))
         stops = [100, 1000]
         fine = descend(step, around(start), 2000, stops)
-        if not (fine[2000].error < 1e-30) is True:
+        if (fine[2000].error < 1e-30) is not True:
             pytest.skip("expands too much for that precision")
         leapt = leap_along(step, around(start), 2000, stops, tolerance)
         assert set(leapt) == {0, 100, 1000, 2000}

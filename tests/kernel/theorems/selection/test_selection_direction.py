@@ -16,8 +16,8 @@ from sabotage import Sabotage, always, believed, noticed
 
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics import selection_landscape
-from certattn.kernel.mathematics.leaping_descent import Approach
 from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.leaping_descent import Approach
 from certattn.kernel.theorems.selection import direction_theorems, selection_direction
 from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
 from certattn.kernel.theorems.selection.mathematics import global_selection

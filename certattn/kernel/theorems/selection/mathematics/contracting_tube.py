@@ -1,8 +1,8 @@
 """Descent stays in a tube around the max-margin ray of a locally optimal selection: Theorem T.
 
-Theorem D adds up all that may push descent sideways. Among the neighbours nothing adds up: across u the good tokens
-pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, which is strictly convex on the span L of
-the z_j^ of the neighbours. So there it is enough that the pull is stronger than all pushes together.
+Theorem D adds up all that may push descent sideways. Among the neighbours nothing has to be added up: across u the good
+tokens pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, which is strictly convex on the span
+L of the z_j^ of the neighbours. So there it is enough that the pull holds what pushes and is not added up.
 
 With the notation of `local_convergence`, let N be the neighbours, all of them good, F the other good pairs, q any
 vector across u, and p^ - q = y' + y'' with y' in L and y'' orthogonal to L and u. Every z_j^ is split likewise, into
@@ -18,7 +18,7 @@ the diameter of the z_j^ of N, D_g that of the z_j of all good pairs, and
     push = |g| + d + sum e_j zeta'_j + sum kappa_t zeta'_t r_t,
 
 g being the mean of the z_j^ of N under weights in proportion to c_j g_j e^{-<z_j^, q>}. If mu is less than every
-eigenvalue of their covariance on L, |y'_0| <= rho, push < pull rho, and
+eigenvalue of their covariance on L, |y'_0| <= rho, push < pull rho (or what `drifted` says for some summands), and
 
     |y''_0| + theta_+/theta_- sum f_j zeta''_j Lambda(delta_j xi) + sum kappa_t zeta''_t r_t Lambda(delta_t xi) < nu,
 
