@@ -74,6 +74,10 @@ _SMALL = fmpq(1, 100)
 # With an aim, later steps are tried until so many times as many make the bound no smaller by this factor; and the
 # fewest steps are stated whose bound is as near to the smallest.
 _MANY, _SMALLER = 8, 0.9
+# The same where steps are enclosed one by one: so many times the first step at which a theorem applies.
+_LATER = 4
+# Of more tokens times dimensions leaps take longer than finding few steps in doubles.
+_LARGE = 8192
 
 
 class UnboundedError(NotProvedError):
@@ -277,7 +281,8 @@ def _is_point(start: Start) -> bool:
 
 def _in_leaps(setting: Setting) -> bool:
     """Whether leaps are tried."""
-    return _is_point(setting.start) and setting.rule.kind == GRADIENT
+    rows, dimension = setting.stated.tokens.keys.shape
+    return _is_point(setting.start) and setting.rule.kind == GRADIENT and rows * dimension <= _LARGE
 
 
 def _why_unbounded(setting: Setting) -> str:
@@ -451,11 +456,14 @@ class Search:
     def _scouted(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
         """The same found along the descent in doubles, and confirmed where it is enclosed; None if it is not.
 
+        With an aim, later steps that are not many more are tried too: the bound there is often much sharper.
         Raises NotProvedError where nothing is found.
         """
-        setting, found, best = self.setting, None, math.inf
+        setting, found, best, latest = self.setting, None, math.inf, last
         point: list[arb] = []
         for k, here in scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, last):
+            if k > latest:
+                break
             point = [arb(x) for x in here]
             if k < first or steps not in (None, k):
                 continue
@@ -465,9 +473,11 @@ class Search:
             strong = self.theorem is not None or tried[1].theorem not in WEAK
             if found is None or tried[1].bound < best:
                 found, best = k, tried[1].bound
-            if strong:
+            if strong and self.aim is None:
                 found = k
                 break
+            if strong and latest == last:
+                latest = min(last, max(_LATER * k, _FEW_STEPS))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
             raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))

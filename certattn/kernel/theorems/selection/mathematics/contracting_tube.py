@@ -1,8 +1,8 @@
 """Descent stays in a tube around the max-margin ray of a locally optimal selection: Theorem T.
 
 Theorem D adds up all that may push descent sideways. Among the neighbours nothing has to be added up: across u the good
-tokens pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, which is strictly convex on the span
-L of the z_j^ of the neighbours. So there it is enough that the pull holds what pushes and is not added up.
+tokens pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, strictly convex on the span L of
+the z_j^ of the neighbours. So there it is enough that the pull holds what pushes and is not added up.
 
 With the notation of `local_convergence`, let N be the neighbours, all of them good, F the other good pairs, q any
 vector across u, and p^ - q = y' + y'' with y' in L and y'' orthogonal to L and u. Every z_j^ is split likewise, into
