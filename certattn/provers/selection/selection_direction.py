@@ -402,9 +402,7 @@ class Search:
                 if self.aim is None or self._settled(tried):
                     break
             if tried:
-                found = self._confirmed(self._fewest(tried))
-                if found is not None:
-                    return found
+                return self._confirmed(self._fewest(tried))
             if k == last and (here.error < _SMALL) is True:
                 run = self.run(self._suspects(here.box)[-1])
                 raise NotProvedError(why_not(run.situation(here.box), run.solution, self.theorem, last))
