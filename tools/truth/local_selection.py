@@ -294,9 +294,14 @@ def _tube(k: Local, theorem: Any, point: list[mpf]) -> dict[str, Condition]:
     across = [[x - y for x, y in zip(zp[a], zp[b], strict=True)] for a in near for b in near]
     wide = max(map(_length, across)) * rho
     pull = mu / (1 + sum(strong.values(), mpf(0))) * -mp.expm1(-wide) / wide * (1 - k.Dg**2 * move / 8)
-    push = _length(mean) + k.d + sum((weak[j] * along[j] for j in far), mpf(0))
-    push += sum((k.kappa[t] * along[t] * r[t] for t in k.B), mpf(0))
-    found["pull"] = (push, "<", pull * rho)
+    # What each pushes, and what it may move in all.
+    pushes = [(_length(mean), None), (k.d, _lambda(k.chi(move) * k.Xi**2, move))]
+    pushes += [(weak[j] * along[j], fade[j]) for j in far] + [(k.kappa[t] * along[t] * r[t], fade[t]) for t in k.B]
+    short = [(size, most) for size, most in pushes if most is not None and most * pull < 1]
+    together = sum(size for size, _ in pushes)
+    held = together - sum((size for size, _ in short), mpf(0))
+    passing = sum((size * most for size, most in short), mpf(0))
+    found["pull"] = (min(max(inside, together / pull), max(inside, held / pull) + passing), "<", rho)
     return found
 
 

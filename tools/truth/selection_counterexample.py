@@ -24,7 +24,7 @@ _ROUNDING = 1e-12
 def judge_counterexample(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """False where something speaks against it; else open."""
     require_record(asserts, "asserts", {"indices", "apart"}, {"limit", "smoothness"})
-    require_record(witness, "witness", {"multipliers", "theorem", "best_multipliers"}, {"steps", "bits"})
+    require_record(witness, "witness", {"multipliers", "theorem", "best_multipliers"}, {"steps", "leaps", "bits"})
     direction = judge_direction(
         given,
         {key: value for key, value in asserts.items() if key in ("indices", "limit")},

@@ -48,7 +48,7 @@ def judge_direction(given: Any, asserts: Any, witness: Any, folder: Path) -> Jud
     indices = require_indices(instance, read_counts(asserts["indices"]))
     require(len(instance.pairs(indices)) > 0, "nothing to select from")
     starts, rule, step = _starts(instance, given["start"], folder), *_rule(given["descent"])
-    require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "time", "bits"})
+    require_record(witness, "witness", {"multipliers", "theorem"}, {"steps", "time", "leaps", "bits"})
     solution = instance.solve(indices)
     limit = read_point(asserts["limit"], instance.shape, folder) if "limit" in asserts else solution
     bounds, rate = _bounds(asserts, rule), _rate(asserts)

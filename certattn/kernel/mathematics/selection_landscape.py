@@ -23,16 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from flint import arb
+from flint import arb, arb_mat
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated, widened
 from certattn.kernel.mathematics.functions import root
+from certattn.kernel.mathematics.leaping_descent import Approach
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.token_selection import Selection
 
 Point = list[arb]
+# A number for every pair, input by input; and what `shares` gives of an input.
+Products = list[list[arb]]
+Shares = tuple[arb, list[arb], arb]
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,38 @@ class Landscape:
     inputs: tuple[Contrasts, ...]
     loss: Loss
 
-    def exponentials(self, point: Point) -> list[list[arb]]:
-        """The E_j = e^{-<z_j, p>}, input by input."""
-        return [[(-inner(z, point)).exp() for z, _ in contrasts.rows] for contrasts in self.inputs]
+    @cached_property
+    def differences(self) -> arb_mat:
+        """The z_j, one per row."""
+        return arb_mat([list(z) for contrasts in self.inputs for z, _ in contrasts.rows])
 
-    def shares(self, point: Point) -> list[tuple[arb, list[arb], arb]]:
+    @cached_property
+    def tables(self) -> list[arb_mat]:
+        """Of each input the z_j, one per row."""
+        return [arb_mat([list(z) for z, _ in contrasts.rows]) for contrasts in self.inputs]
+
+    def products(self, point: Point) -> Products:
+        """The <z_j, p>, input by input."""
+        found = iter((self.differences * arb_mat([[x] for x in point])).entries())
+        return [[next(found) for _ in contrasts.rows] for contrasts in self.inputs]
+
+    def combined(self, weights: Products) -> Point:
+        """The sum of the z_j with these weights."""
+        return list((arb_mat([[weight for row in weights for weight in row]]) * self.differences).entries())
+
+    def exponentials(self, point: Point) -> Products:
+        """The E_j = e^{-<z_j, p>}, input by input."""
+        return [[(-x).exp() for x in row] for row in self.products(point)]
+
+    def shares(self, point: Point) -> list[Shares]:
         """Of each input, the softmax weights of the chosen token and of the others, s_it, and G_i."""
+        return self.shares_at(self.products(point))
+
+    def shares_at(self, products: Products) -> list[Shares]:
+        """The same where the <z_j, p> are these."""
         found = []
-        for contrasts, powers in zip(self.inputs, self.exponentials(point), strict=True):
+        for contrasts, row in zip(self.inputs, products, strict=True):
+            powers = [(-x).exp() for x in row]
             chosen = 1 / (sum(powers, arb(0)) + 1)
             weights = [power * chosen for power in powers]
             gap = sum([s * g for s, (_, g) in zip(weights, contrasts.rows, strict=True)], arb(0))
@@ -79,11 +108,27 @@ class Landscape:
 
     def downhill(self, point: Point) -> Point:
         """-grad F."""
-        total = [0 * entry for entry in point]
-        for contrasts, weights in zip(self.inputs, self.weights(point), strict=True):
-            for weight, (z, _) in zip(weights, contrasts.rows, strict=True):
-                total = [entry + weight * component for entry, component in zip(total, z, strict=True)]
-        return total
+        return self.combined(self.weights(point))
+
+    def turning(self, products: Products, rates: Products) -> Point:
+        """The derivative of -grad F along y where the <z_j, p> are `products` and the <z_j, y> `rates`.
+
+        ds_j = s_j (sum_t s_t <z_t, y> - <z_j, y>) and dG = sum_j ds_j g_j give that of the omega_j.
+        """
+        weights = []
+        for contrasts, (_, shares, gap), row in zip(self.inputs, self.shares_at(products), rates, strict=True):
+            score, gaps = contrasts.score - gap, [g for _, g in contrasts.rows]
+            mean = sum([s * a for s, a in zip(shares, row, strict=True)], arb(0))
+            moves = [s * (mean - a) for s, a in zip(shares, row, strict=True)]
+            rise = sum([move * g for move, g in zip(moves, gaps, strict=True)], arb(0))
+            slope, bend = self.loss.slope(score), self.loss.curvature(score) * rise
+            weights.append(
+                [
+                    (bend * s + slope * move) * (g - gap) - slope * s * rise
+                    for s, move, g in zip(shares, moves, gaps, strict=True)
+                ]
+            )
+        return self.combined(weights)
 
     def curvatures(self, point: Point) -> tuple[arb, arb]:
         """Bounds M, N >= 0 with -N <= Hess F <= M: of the mean E_i, each term's trace, by the sign of its weight.
@@ -92,16 +137,15 @@ class Landscape:
         the first summand, with (g_it - G_i)^-; t runs over all tokens, the chosen one too.
         """
         upward = downward = 0 * point[0]
-        for contrasts, (chosen, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
-            score, zero = contrasts.score - gap, 0 * gap
+        for contrasts, table, (chosen, shares, gap) in zip(self.inputs, self.tables, self.shares(point), strict=True):
+            score, zero, gaps = contrasts.score - gap, 0 * gap, [g for _, g in contrasts.rows]
             slope, curvature = self.loss.slope(score), self.loss.curvature(score)
-            rows = [z for z, _ in contrasts.rows]
-            centre = _average(shares, rows)
-            slide = _average([s * (g - gap) for s, (_, g) in zip(shares, contrasts.rows, strict=True)], rows)
+            # zbar and -grad G.
+            means = arb_mat([shares, [s * (g - gap) for s, g in zip(shares, gaps, strict=True)]]) * table
+            centre, slide = means.tolist()
             upward = upward + curvature * inner(slide, slide)
-            others = [(share, z, g) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
-            for share, z, g in [(chosen, [zero] * len(centre), zero), *others]:
-                away = [a - b for a, b in zip(z, centre, strict=True)]
+            aways = [[a - b for a, b in zip(z, centre, strict=True)] for z, _ in contrasts.rows]
+            for share, away, g in zip([chosen, *shares], [centre, *aways], [zero, *gaps], strict=True):
                 spread, excess = slope * share * inner(away, away), g - gap
                 upward = upward + spread * excess.max(zero)
                 downward = downward + spread * (-excess).max(zero)
@@ -111,10 +155,6 @@ class Landscape:
 def inner(z: Sequence[arb], point: Sequence[arb]) -> arb:
     """<z, p>."""
     return sum([a * b for a, b in zip(z, point, strict=True)], arb(0))
-
-
-def _average(weights: Sequence[arb], rows: Sequence[Point]) -> Point:
-    return [inner(weights, [row[k] for row in rows]) for k in range(len(rows[0]))]
 
 
 def landscape(selection: Selection, loss: Loss) -> Landscape:
@@ -142,6 +182,32 @@ class GradientStep:
         """|I - h Hess F| <= max(1 + h N, h M - 1), as -N <= Hess F <= M."""
         upward, downward = self.landscape.curvatures(widened(box, distance))
         return (1 + self.size * downward).max(self.size * upward - 1)
+
+    def approach(self, centre: Point) -> GradientApproach:
+        """Of a leap from there."""
+        return GradientApproach.of(self, centre)
+
+
+@dataclass(frozen=True)
+class GradientApproach(Approach):
+    """With the <z_j, c>, <z_j, g> and <z_j, b>."""
+
+    step: GradientStep
+    products: tuple[Products, Products, Products]
+
+    @classmethod
+    def of(cls, step: GradientStep, centre: Point) -> GradientApproach:
+        surface = step.landscape
+        first = around([step.size * x for x in surface.downhill(centre)])
+        here, along = surface.products(centre), surface.products(first.centre)
+        second = [(step.size * x).mid() for x in surface.turning(here, along)]
+        return cls(centre, first.centre, second, first.error, step, (here, along, surface.products(second)))
+
+    def turning(self, reach: arb, bend: arb) -> Point:
+        here, along, across = self.products
+        rates = [[a + bend * b for a, b in zip(*rows, strict=True)] for rows in zip(along, across, strict=True)]
+        products = [[x + reach * y for x, y in zip(*rows, strict=True)] for rows in zip(here, rates, strict=True)]
+        return [self.step.size * x for x in self.step.landscape.turning(products, rates)]
 
 
 @dataclass(frozen=True)

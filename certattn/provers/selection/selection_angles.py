@@ -146,7 +146,7 @@ class StatedBounds:
             return
         with working_precision(self.bits):
             later, gaps = rate(), []
-            if begins == problem.steps and problem.steps > 0:
+            if begins == problem.steps and problem.steps > 0 and problem.leaps is None:
                 situation, start = problem.descent().situation, around(problem.start.balls())
                 run = every_point(problem.rule.on(situation.landscape), start, problem.steps)
                 gaps = [shortfall(here, situation.constants.direction).upper() for here in run]

@@ -20,15 +20,18 @@ from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
+from certattn.kernel.mathematics.leaping_descent import advance, leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
-from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
     ENCLOSED,
+    GRADIENT,
     NORMALISED,
     Rule,
     SelectionConstants,
@@ -37,6 +40,8 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
     GIVEN,
+    LEAPS,
+    MOST_IN_LEAPS,
     MOST_STEPS,
     START,
     THEOREM,
@@ -60,10 +65,22 @@ from certattn.statements.selection.selection_direction import start_words
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
 SEARCH_BITS = (128, 512, 2048)
+# So few steps are enclosed one by one.
+_FEW_STEPS = 3000
+# Of leaps: what they may add to the error, the next where that is too much; and how far apart theorems are tried.
+_TOLERANCES = (fmpq(1, 10**4), fmpq(1, 10**5))
+_SPACING = 1.3
+# An error with which a theorem that does not apply tells something.
+_SMALL = fmpq(1, 100)
+# With an aim, later steps are tried until so many times as many make the bound no smaller by this factor; and the
+# fewest steps are stated whose bound is as near to the smallest.
+_MANY, _SMALLER = 8, 0.9
+# The same where steps are enclosed one by one: so many times the first step at which a theorem applies.
+_LATER = 4
+# Of more tokens times dimensions leaps take longer than finding few steps in doubles.
+_LARGE = 8192
 # Those of the flow, of which an order of polynomials follows.
 _FLOW_BITS = (64, 128)
-# With an aim, so many times the first step at which a theorem applies are tried, and so many steps in any case.
-_MANY, _FEW_STEPS = 4, 3000
 # A later normalised step, which costs bits, is worth it where the bound is smaller by a tenth.
 _SHARPER = {NORMALISED: 0.9}
 # A bound that is sought in doubles is to be so much smaller than the one that is asked for.
@@ -157,17 +174,20 @@ def generate(
     """
     if theorem is not None:
         require_one_of((*CANDIDATES, CONE), theorem, "theorem")
-    if not 0 <= most_steps <= MOST_STEPS or (steps is not None and not 0 <= steps <= MOST_STEPS):
-        raise UsageError(f"expected at most {MOST_STEPS} steps, and not fewer than 0")
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     setting = draft.read(read_setting)
+    most = MOST_IN_LEAPS if _in_leaps(setting) else MOST_STEPS
+    if not 0 <= most_steps <= most or (steps is not None and not 0 <= steps <= most):
+        raise UsageError(f"expected at most {most} steps, and not fewer than 0")
     asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms})
     narrow = [exact_text(bound, "below") for bound in below]
     _require_fit(setting, theorem, asked, narrow)
     aim = max((each.at for each in asked if each.kind == "angles" and each.at > most_steps), default=None)
-    first = max((int(each.at.ceil()) for each in asked if not each.ever and each.at <= most_steps), default=0)
-    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim)
-    run, choice = search.find(first, steps, most_steps)
+    stops = [int(each.at.ceil()) for each in asked if not each.ever and each.at <= most_steps]
+    # The first step of a bound is found step by step.
+    in_leaps = not narrow or most_steps > MOST_STEPS
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim, stops, in_leaps)
+    run, choice = search.find(max(stops, default=0), steps, most_steps)
     if narrow and steps is None:
         run, choice = _narrowed(search, run, choice, narrow, most_steps)
     asserts, witness = stated(run, choice, limit)
@@ -286,6 +306,12 @@ def _is_point(start: Start) -> bool:
     return start.box is not None and start.box[0] == start.box[1]
 
 
+def _in_leaps(setting: Setting) -> bool:
+    """Whether leaps are tried."""
+    rows, dimension = setting.stated.tokens.keys.shape
+    return _is_point(setting.start) and setting.rule.kind == GRADIENT and rows * dimension <= _LARGE
+
+
 def _why_unbounded(setting: Setting) -> str:
     """Why nothing is known of a point of descent, and what to do."""
     if not _is_point(setting.start):
@@ -302,13 +328,16 @@ def _why_unbounded(setting: Setting) -> str:
 class Search:
     """For the chosen tokens, unless they are stated, and for a step at which a theorem applies to them.
 
-    With an `aim`, a step far off, the theorem is the one with the smallest bound of the angle there.
+    With an `aim`, a step far off, the theorem is the one with the smallest bound of the angle there. At the `stops`
+    bounds are stated that need what is enclosed.
     """
 
     setting: Setting
     indices: tuple[int, ...] | None
     theorem: str | None
     aim: fmpq | None = None
+    stops: Sequence[int] = ()
+    in_leaps: bool = True
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
     @property
@@ -320,6 +349,14 @@ class Search:
 
         From a point, with as many bits as its enclosures need; a box grows whatever the precision.
         """
+        if self.in_leaps and _in_leaps(self.setting):
+            for bits in SEARCH_BITS[:-1]:
+                with working_precision(bits):
+                    found = self._leapt(first, steps, most_steps if steps is None else steps)
+                if found is not None:
+                    return replace(found[0], bits=bits), found[1]
+            if (most_steps if steps is None else steps) > MOST_STEPS:
+                raise UnboundedError(f"in leaps {_why_unbounded(self.setting)}, or at most {MOST_STEPS} steps")
         for bits in self._precisions:
             try:
                 with working_precision(bits):
@@ -380,6 +417,74 @@ class Search:
                 return tried, replace(choice, steps=k)
         return None
 
+    def _leapt(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
+        """The same along the descent enclosed in leaps; None where that comes to nothing.
+
+        With an aim, later steps are tried too: the bound there is often much sharper.
+        Raises NotProvedError where nothing is found.
+        """
+        for tolerance in _TOLERANCES:
+            tried: list[tuple[Run, Choice]] = []
+            k, here = 0, around(self.setting.start.balls())
+            for k, here in self._leaps(first if steps is None else last, last, tolerance):
+                found = self._choice(here.box, k)
+                if found is None:
+                    continue
+                tried.append((found[0], replace(found[1], leaps=tolerance)))
+                if self.theorem is None and found[1].theorem in WEAK:
+                    continue
+                if self.aim is None or self._settled(tried):
+                    break
+            if tried:
+                return self._confirmed(self._fewest(tried))
+            if k == last and (here.error < _SMALL) is True:
+                run = self.run(self._suspects(here.box)[-1])
+                raise NotProvedError(why_not(run.situation(here.box), run.solution, self.theorem, last))
+        return None
+
+    def _leaps(self, first: int, last: int, tolerance: fmpq) -> Iterator[tuple[int, Enclosure]]:
+        """Where to try theorems: from `first` on, further and further apart, and at the last step."""
+        tokens, here, k = self.setting.stated.tokens, around(self.setting.start.balls()), 0
+        if first == 0:
+            yield k, here
+        while k < last and here.error.is_finite():
+            stop = min(first if k < first else last, max(k + 1, int(k * _SPACING)))
+            # Of any tokens the step is the same, but enclosed over a leap it is the narrowest with the heaviest.
+            step = self._step(heaviest(tokens, here.centre))
+            assert isinstance(step, GradientStep)
+            *_, (k, here) = advance(step, here, k, stop, tolerance)
+            if k >= first and here.error.is_finite():
+                yield k, here
+
+    def _settled(self, tried: Sequence[tuple[Run, Choice]]) -> bool:
+        """Whether many more steps than some that were tried have made the bound no smaller."""
+        latest = tried[-1][1].steps
+        before = [choice.bound for _, choice in tried if choice.steps * _MANY <= latest]
+        return bool(before) and latest > _FEW_STEPS and min(c.bound for _, c in tried) > _SMALLER * min(before)
+
+    def _fewest(self, tried: Sequence[tuple[Run, Choice]]) -> tuple[Run, Choice]:
+        """Without an aim the first theorem that is not weak; or else the first bound that is near the smallest."""
+        if self.aim is None:
+            return tried[-1]
+        least = min(choice.bound for _, choice in tried)
+        return next(each for each in tried if each[1].bound * _SMALLER <= least)
+
+    def _confirmed(self, found: tuple[Run, Choice]) -> tuple[Run, Choice] | None:
+        """What applies there as the checker encloses it, which is without leaps where there are few steps."""
+        run, choice = found
+        k, leaps = choice.steps, choice.leaps if choice.steps > _FEW_STEPS else None
+        step, start = self._step(run.selection.indices), around(self.setting.start.balls())
+        if leaps is not None and isinstance(step, GradientStep):
+            end = leap_along(step, start, k, self.stops, leaps)[k]
+        else:
+            end = descend(step, start, k)[k]
+        again = self._choice(end.box, k) if end.error.is_finite() else None
+        return (again[0], replace(again[1], leaps=leaps)) if again is not None else None
+
+    def _step(self, indices: tuple[int, ...]) -> GradientStep | NormalisedStep:
+        """A step: the same for any chosen tokens."""
+        return self.setting.rule.on(landscape(read_indices(self.setting, indices), self.setting.loss))
+
     def _scouted(self, first: int, steps: int | None, last: int) -> tuple[Run, Choice] | None:
         """The same found along the descent in doubles, and confirmed where it is enclosed; None if it is not.
 
@@ -406,7 +511,7 @@ class Search:
                 break
             # Late times of the flow cost little.
             if strong and latest == last and setting.rule.discrete:
-                latest = min(last, max(_MANY * k, _FEW_STEPS))
+                latest = min(last, max(_LATER * k, _FEW_STEPS))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
             raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))
@@ -495,7 +600,10 @@ def stated(run: Run, choice: Choice, limit: bool) -> tuple[dict[str, Plain], dic
     witness: dict[str, Plain] = {"multipliers": multiplier_table(selection, solution.multipliers)}
     if choice.steps > 0:
         witness["steps" if run.setting.rule.discrete else "time"] = str(choice.steps)
-    if run.bits > SEARCH_BITS[0]:
+    if choice.leaps is not None:
+        witness[LEAPS.name] = format_rational(choice.leaps)
+    # With fewer bits what takes long would fail first.
+    if run.bits > SEARCH_BITS[0] or choice.leaps is not None:
         witness["bits"] = str(run.bits)
     witness["theorem"] = {"name": choice.theorem, **choice.parameters}
     asserts: dict[str, Plain] = {"indices": [str(index) for index in selection.indices]}

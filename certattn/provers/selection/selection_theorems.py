@@ -28,6 +28,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     DescentTheorem,
     Situation,
 )
+from certattn.kernel.theorems.selection.mathematics.local_convergence import level_at
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Cone
 from certattn.provers.rounding import round_up, upper_rational
@@ -45,7 +46,7 @@ _MOST_DOUBLINGS = 60
 
 @dataclass(frozen=True)
 class Choice:
-    """A theorem, its parameters as certificates write them, and the step at which it applies.
+    """A theorem, its parameters as certificates write them, and the step at which it applies, reached in leaps or not.
 
     `bound` is that of 1 - cos angle at the step that was asked for, infinite where none is known.
     """
@@ -53,6 +54,7 @@ class Choice:
     theorem: str
     parameters: dict[str, Plain] = field(default_factory=dict)
     steps: int = 0
+    leaps: fmpq | None = None
     bound: float = math.inf
 
 
@@ -91,10 +93,14 @@ def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) ->
 
 
 def _is_near_a_local_choice(situation: Situation) -> bool:
-    """Whether there is an enclosed point, and tokens that score no less than the chosen ones are no neighbours."""
-    slack = locally_optimal_by(situation.constants)
-    point = situation.point
-    return point is not None and all(x.is_finite() for x in point) and (slack is None or slack > 0)
+    """Whether there is an enclosed point with P < a, and tokens that score no less than the chosen ones are no
+    neighbours.
+    """
+    constants, point = situation.constants, situation.point
+    slack = locally_optimal_by(constants)
+    if point is None or not all(x.is_finite() for x in point) or (slack is not None and slack <= 0):
+        return False
+    return (level_at(constants, point) < constants.least_gain) is True
 
 
 def _local(situation: Situation) -> _Found | None:

@@ -1,4 +1,4 @@
-"""The numbers of a proof by Theorem T at a point: of the radii that are tried, the first for which it holds."""
+"""The numbers of a proof by Theorem T at a point: the least radii that fulfil its conditions, about."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from certattn.provers.selection.reference_point import reference_point
 
 _DIGITS = 6
 _LEAST = fmpq(1, 10**6)
-_GROWTH = fmpq(14, 10)
-_MOST_RADII = 20
-_LARGEST_RADIUS, _LARGEST_ASIDE = 10, 10
-_ROUNDS = 12
+_LARGEST = 20
+_ROUNDS = 60
 # Between the radius and a covariance that doubles computed.
 _SAFE = fmpq(999, 1000)
 
@@ -35,38 +33,29 @@ def find_tube(constants: SelectionConstants, rule: Rule, start: list[arb]) -> Tu
     if not proof.inside.is_finite() or not proof.outside.is_finite() or (proof.definite > 0) is not True:
         return None
     trial = replace(trial, radius=fmpq(0) if flat else max(_up(proof.inside), _LEAST))
-    for _ in range(1 if flat else _MOST_RADII):
-        found = _with_aside(constants, rule, start, trial)
-        if found is not None:
-            return found
-        trial = replace(trial, radius=round_up(trial.radius * _GROWTH, _DIGITS))
-        # What is asked of the weights is harder to fulfil in a wider tube.
-        if trial.radius > _LARGEST_RADIUS or not _possible(TubeConvergence(constants, rule, start, trial)):
-            break
+    # What is asked for increases with both numbers: from below, to the least that fulfil it.
+    for _ in range(_ROUNDS):
+        proof = TubeConvergence(constants, rule, start, trial)
+        if not _possible(proof):
+            return None
+        if (proof.drift < proof.width) is True and (proof.outside < trial.aside) is True:
+            return trial
+        radius = trial.radius if flat else max(trial.radius, _up(proof.drift))
+        trial = replace(trial, radius=radius, aside=max(trial.aside, _up(proof.outside)))
+        if trial.radius > _LARGEST or trial.aside > _LARGEST:
+            return None
     return None
 
 
 def _possible(proof: TubeConvergence) -> bool:
+    """Whether what is asked of the weights, harder to fulfil in a wider tube, still holds."""
     near = proof.near
-    return all(sign is True for sign in (near.smallest_factor > 0, near.forward > 0, proof.progress > 0))
-
-
-def _with_aside(constants: SelectionConstants, rule: Rule, start: list[arb], trial: TubeTrial) -> TubeTrial | None:
-    """With what v needs; None where something fails whatever that is."""
-    for _ in range(_ROUNDS):
-        proof = TubeConvergence(constants, rule, start, trial)
-        if not _possible(proof) or (proof.push < proof.hold) is not True or not proof.outside.is_finite():
-            return None
-        if (proof.outside < trial.aside) is True:
-            return trial
-        trial = replace(trial, aside=max(_up(proof.outside), _LEAST))
-        if trial.aside > _LARGEST_ASIDE:
-            return None
-    return None
+    signs = (near.smallest_factor > 0, near.forward > 0, proof.progress > 0)
+    return all(sign is True for sign in signs) and proof.drift.is_finite() and proof.outside.is_finite()
 
 
 def _up(value: arb) -> fmpq:
-    return round_up(upper_rational(value) * fmpq(1001, 1000), _DIGITS)
+    return round_up(upper_rational(value) * fmpq(102, 100), _DIGITS)
 
 
 def stated(trial: TubeTrial) -> dict[str, Plain]:

@@ -87,7 +87,7 @@ CONDITIONS = {
     "tube.forward": _FORWARD,
     "tube.progress": "chi of Lemma 4",
     "tube.aside": "|y''_0| and all that y'' may drift, against nu",
-    "tube.pull": "push, against pull rho",
+    "tube.pull": "the most that y' is pushed away, against rho",
     "rate": "a bound on 1 - cos angle for all later steps",
     "rate.numerator": "A >= the numerator of the rate proved",
     "rate.lateral": "A >= Xi (|q| + E), or Xi (|q| + nu + |y'|), or without Xi for normalised steps",

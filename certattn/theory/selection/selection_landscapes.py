@@ -10,7 +10,7 @@ import sympy
 from certattn.theory.exactness import Check, equal, equal_logarithms, same
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.nonnegativity import is_nonnegative
-from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered, numbers
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered, numbers, plain
 from certattn.theory.symbols import positive_symbol, real, vector
 
 Expr = Any
@@ -112,6 +112,10 @@ def check_hessian(kernel: Kernel) -> Iterator[Check]:
         excess, derived = instance.excess(), _cumulants(instance)
         hessian = [[sympy.diff(excess, x, y) for x in point] for y in point]
         yield equal(f"Hess F, {shown}", hessian, derived)
+        way = vector("y", dimension)
+        along = [-sum(entry * y for entry, y in zip(row, way, strict=True)) for row in hessian]
+        products = [instance.kernel.products(numbers(each)) for each in (point, way)]
+        yield equal(f"derivative of -grad F along y, {shown}", along, plain(instance.kernel.turning(*products)))
         upward, downward = evaluated(instance.kernel.curvatures, point)
         trace = sum(derived[k][k] for k in range(dimension))
         yield equal(f"trace of Hess F, {shown}", _with_parts(upward - downward), trace)

@@ -341,7 +341,7 @@ def _apply_tube(now: Situated, trial: TubeTrial, selection: Selection, needs: Se
     proof = Shared(lambda: TubeConvergence(now().constants, now().rule, now().box, trial))
     last: list[_Condition] = [
         ("aside", lambda: proof().outside, "<", trial.aside),
-        ("pull", lambda: proof().push, "<", lambda: proof().hold),
+        ("pull", lambda: proof().drift, "<", lambda: proof().width),
     ]
     stages: list[list[_Condition]] = [
         _optimality(now, selection),

@@ -55,10 +55,11 @@ from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.enclosed_descent import descend, every_point
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.leaping_descent import leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
-from certattn.kernel.mathematics.selection_landscape import landscape
+from certattn.kernel.mathematics.selection_landscape import GradientStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.direction_bounds import (
     ANGLES,
@@ -147,11 +148,14 @@ APPLIED = Field("theorem", _NAMED, "the theorem that is applied at p(K), with it
 TIME = Field("time", Rational(minimum=0), "of the flow: K, up to which it is enclosed first; 0 if left out", False)
 STEPS = Field("steps", Count(0), "K, the steps that are enclosed before the theorem is applied; 0 if left out", False)
 
-ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE, WEIGHTS, GAPS, NORMS)
-WITNESS = Record(MULTIPLIERS, STEPS, TIME, APPLIED, BITS)
+_LEAPS = "many gradient steps are enclosed at once, where that adds at most this times a few log K to the error"
+LEAPS = Field("leaps", Rational(above=0), _LEAPS, required=False)
 
-# So many steps are enclosed in a minute or two.
-MOST_STEPS = 1_000_000
+ASSERTS = Record(INDICES, LIMIT, ANGLES, RATE, WEIGHTS, GAPS, NORMS)
+WITNESS = Record(MULTIPLIERS, STEPS, LEAPS, TIME, APPLIED, BITS)
+
+# So many steps are enclosed in a minute or two: one by one, and in leaps.
+MOST_STEPS, MOST_IN_LEAPS = 10**6, 10**12
 
 
 # -- what is stated
@@ -172,6 +176,7 @@ class DescentProblem:
     bounds: list[StatedBound]
     steps: int
     time: fmpq
+    leaps: fmpq | None
     theorem: DescentTheorem
     parameters: Any
 
@@ -224,7 +229,20 @@ def problem_of(given: Values, asserts: Values, witness: Values) -> DescentProble
     time = witness.get(TIME) or fmpq(0)
     parameters = theorem.read(values, start, selection, rule)
     return DescentProblem(
-        stated, selection, loss, rule, start, solution, limit, asserts, bounds, steps, time, theorem, parameters
+        stated,
+        selection,
+        loss,
+        rule,
+        start,
+        solution,
+        limit,
+        asserts,
+        bounds,
+        steps,
+        time,
+        witness.get(LEAPS),
+        theorem,
+        parameters,
     )
 
 
@@ -269,8 +287,11 @@ class Descent:
             # Those that bounds are about, or begin at.
             stops = [bound.at for bound in problem.bounds if bound.at <= problem.enclosed]
             if problem.rule.discrete:
-                steps = [int(stop.p) for stop in stops]
-                self._found = descend(problem.rule.on(surface), start, problem.steps, steps)
+                step, steps = problem.rule.on(surface), [int(stop.p) for stop in stops]
+                if problem.leaps is not None and isinstance(step, GradientStep):
+                    self._found = leap_along(step, start, problem.steps, steps, problem.leaps)
+                else:
+                    self._found = descend(step, start, problem.steps, steps)
             else:
                 self._found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
             last = self._enclosure(problem.enclosed).box
@@ -315,8 +336,11 @@ def unfit(problem: DescentProblem) -> str | None:
         return "only descent in steps from a point or a box is enclosed: here the witness may have no steps"
     if problem.time > 0 and (rule.discrete or start.kind != ENCLOSED):
         return "only the flow from a point or a box is enclosed up to a time: here the witness may have none"
-    if steps > MOST_STEPS:
-        return f"at most {MOST_STEPS} steps are enclosed, and these are {steps}"
+    if problem.leaps is not None and rule.kind != GRADIENT:
+        return "only gradient steps are enclosed in leaps: here the witness may have no leaps"
+    most, how = (MOST_STEPS, "one by one") if problem.leaps is None else (MOST_IN_LEAPS, "in leaps")
+    if steps > most:
+        return f"at most {most} steps are enclosed {how}, and these are {steps}"
     return None
 
 
@@ -349,8 +373,8 @@ def _bound(bound: StatedBound, problem: DescentProblem) -> Iterator[Obligation |
         yield Obligation(name, lambda: descent().at(bound), bound.relation, bound.bound, needs=needs)
         return
     rate, begins = conclusion.rate, problem.rate_begins
-    # Between its stops the flow is not enclosed as sharply: there a bound for ever cannot begin.
-    early = bound.ever and problem.rule.discrete and begins == problem.enclosed
+    # From an earlier one on every step is looked at, one by one; between its stops the flow is not enclosed.
+    early = bound.ever and problem.rule.discrete and begins == problem.enclosed and begins - at <= MOST_STEPS
     follows = begins is not None and (at >= begins or early)
     if rate is None or begins is None or not follows:
         yield NoProof(later, _no_rate(problem))

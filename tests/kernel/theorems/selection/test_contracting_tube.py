@@ -33,7 +33,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "a start inside": (TubeConvergence, "inside", always(arb(0))),
     "nothing beside": (TubeConvergence, "outside", always(arb(0))),
     "every covariance is large": (contracting_tube, "smallest_pivot", lambda table: arb(1)),
-    "no push": (TubeConvergence, "push", always(arb(0))),
+    "no push": (TubeConvergence, "drift", always(arb(0))),
     "a strong pull": (contracting_tube, "contraction", lambda *numbers: arb(10) ** 9),
     "an offset of 0": (TubeConvergence, "offset", lambda self, total: arb(0)),
     "far out": (TubeConvergence, "reached", lambda self, elapsed: (arb(10) ** 9, arb(10) ** 9)),

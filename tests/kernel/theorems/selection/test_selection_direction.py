@@ -17,6 +17,7 @@ from sabotage import Sabotage, always, believed, noticed
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.mathematics import selection_landscape
 from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.leaping_descent import Approach
 from certattn.kernel.theorems.selection import direction_theorems, selection_direction
 from certattn.kernel.theorems.selection.direction_theorems import LogarithmicRate
 from certattn.kernel.theorems.selection.mathematics import global_selection
@@ -42,6 +43,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "no excess after a time": (global_selection, "excess_after", lambda *point: arb(0.001)),
     "a rate of 0": (LogarithmicRate, "at", lambda self, elapsed: arb(0)),
     "a flow that rests": (selection_direction, "flow", lambda field, start, times: dict.fromkeys(times, start)),
+    "leaps that stray by nothing": (Approach, "strayed", lambda self, reach, bend: arb(0)),
     "steps that go nowhere": (selection_landscape.GradientStep, "of", lambda self, point: around(point)),
 }
 

@@ -1,8 +1,8 @@
 """Descent stays in a tube around the max-margin ray of a locally optimal selection: Theorem T.
 
-Theorem D adds up all that may push descent sideways. Among the neighbours nothing adds up: across u the good tokens
-pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, which is strictly convex on the span L of
-the z_j^ of the neighbours. So there it is enough that the pull is stronger than all pushes together.
+Theorem D adds up all that may push descent sideways. Among the neighbours nothing has to be added up: across u the good
+tokens pull descent towards the minimiser of the sum of their c_j g_j e^{-<z_j, q>}, strictly convex on the span L of
+the z_j^ of the neighbours. So there it is enough that the pull holds what pushes and is not added up.
 
 With the notation of `local_convergence`, let N be the neighbours, all of them good, F the other good pairs, q any
 vector across u, and p^ - q = y' + y'' with y' in L and y'' orthogonal to L and u. Every z_j^ is split likewise, into
@@ -18,7 +18,7 @@ the diameter of the z_j^ of N, D_g that of the z_j of all good pairs, and
     push = |g| + d + sum e_j zeta'_j + sum kappa_t zeta'_t r_t,
 
 g being the mean of the z_j^ of N under weights in proportion to c_j g_j e^{-<z_j^, q>}. If mu is less than every
-eigenvalue of their covariance on L, |y'_0| <= rho, push < pull rho, and
+eigenvalue of their covariance on L, |y'_0| <= rho, push < pull rho (or what `drifted` says for some summands), and
 
     |y''_0| + theta_+/theta_- sum f_j zeta''_j Lambda(delta_j xi) + sum kappa_t zeta''_t r_t Lambda(delta_t xi) < nu,
 
@@ -87,6 +87,22 @@ def sum_of_squares(terms: Sequence[tuple[arb, arb]], move: arb) -> arb:
     return total
 
 
+def drifted(inside: arb, pushes: Sequence[tuple[arb, arb]], pull: arb, move: arb) -> arb:
+    """A bound of every |y'_k|: the larger of |y'_0| and (sum of some pushes) / pull, and all that the others may move.
+
+    Any others would do. The lesser bound of two: of those that move less in all than they hold against the pull, and of
+    none.
+    """
+    held, passing = arb(0), arb(0)
+    for size, rate in pushes:
+        if (rate > 0) is True and (decaying_sum(rate, move) * pull < 1) is True:
+            passing += size * decaying_sum(rate, move)
+        else:
+            held += size
+    together = sum((size for size, _ in pushes), arb(0))
+    return minimum(inside.max(together / pull), inside.max(held / pull) + passing)
+
+
 class Frame:
     """An orthonormal basis of the span L of the rows of an exact matrix: Gram and Schmidt, of independent rows.
 
@@ -146,7 +162,7 @@ class TubeConvergence:
 
     Attributes: `inside` is |y'_0| and `outside` |y''_0| with all that y'' may drift, which rho and nu have to bound;
     `definite` is the smallest pivot of the covariance less mu; `near` is Lemma 3 and `progress` the chi of Lemma 4;
-    `push` and `pull`. Where L is {0} there is nothing to contract: `push` is 0 then, `hold`, pull times rho, 1.
+    `drift` bounds every |y'_k|, which rho, the `width`, has to exceed. Where L is {0} they are 0 and 1.
     """
 
     def __init__(self, constants: SelectionConstants, rule: Rule, start: list[arb], trial: TubeTrial) -> None:
@@ -184,7 +200,9 @@ class TubeConvergence:
         self.progress = arb(progress(near.spread, near.error, move, k.good_diameter, k.margin))
         # y'': of what is not a neighbour alone.
         ratio, bad = near.high / near.low, {t: near.kappas[t] * reach for t, reach in reaches.items()}
-        fades = {j: decaying_sum(k.slacks[j] * near.forward, move) for j in (*others, *k.bad)}
+        # Nothing fades unless descent leads forward.
+        forward = near.forward if (near.forward > 0) is True else arb.nan()
+        fades = {j: decaying_sum(k.slacks[j] * forward, move) for j in (*others, *k.bad)}
         drift = sum((ratio * weight * sideways[j] * fades[j] for j, weight in stronger.items()), arb(0))
         drift += sum((weight * sideways[t] * fades[t] for t, weight in bad.items()), arb(0))
         self.outside = frame.distance(apart) + drift
@@ -205,7 +223,7 @@ class TubeConvergence:
         amount = sum(stronger.values(), arb(0))
         self.pull = contraction(arb(trial.curvature), amount, diameter, radius, move, k.good_diameter)
         # The pushes at sigma_k = 0, and how fast they fade.
-        forward, rate = near.forward, self.progress * k.margin**2
+        rate = self.progress * k.margin**2
         self.pushes = [(l2_norm(mean), arb(0)), (near.spread, rate)]
         self.pushes += [(weight * lengthwise[j], k.slacks[j] * forward) for j, weight in weaker.items()]
         self.pushes += [(weight * lengthwise[t], k.slacks[t] * forward) for t, weight in bad.items()]
@@ -213,8 +231,8 @@ class TubeConvergence:
         self.beside = [(weight * sideways[j], k.slacks[j] * forward) for j, weight in stronger.items()]
         self.beside += [(weight * sideways[t], k.slacks[t] * forward) for t, weight in bad.items()]
         self.flat = frame.rank == 0
-        self.push = arb(0) if self.flat else sum((size for size, _ in self.pushes), arb(0))
-        self.hold = arb(1) if self.flat else self.pull * radius
+        self.drift = arb(0) if self.flat else drifted(self.inside, self.pushes, self.pull, move)
+        self.width = arb(1) if self.flat else radius
         # <V + e, u> is at most this.
         self.pace = k.margin + ratio * sum((weight * k.slacks[j] for j, weight in stronger.items()), arb(0))
         self.pace += near.total(k.heights)
