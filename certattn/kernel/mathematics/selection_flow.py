@@ -24,13 +24,25 @@ from flint import arb, arb_series, ctx, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure
-from certattn.kernel.mathematics.selection_landscape import Landscape
+from certattn.kernel.mathematics.selection_landscape import Landscape, Products, inner
 from certattn.kernel.mathematics.validated_flow import Vector, integrate, moved_by
 
 # Taylor polynomials of an order of about a quarter of the precision, between these, cost least.
 _BITS_PER_ORDER, _LEAST_ORDER, _MOST_ORDER = 4, 12, 40
 # Pieces of Taylor polynomials; about 35 lead to a time ten times as late.
 MOST_PIECES = 3000
+
+
+class _SeriesLandscape(Landscape):
+    """The same formulas of power series, which matrices do not hold."""
+
+    def products(self, point: Vector) -> Products:
+        return [[inner(z, point) for z, _ in contrasts.rows] for contrasts in self.inputs]
+
+    def combined(self, weights: Products) -> Vector:
+        rows = [z for contrasts in self.inputs for z, _ in contrasts.rows]
+        flat = [weight for row in weights for weight in row]
+        return [inner(column, flat) for column in zip(*rows, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ class SelectionFlow:
         with _length_of_series(k + 1):
             # Series in the place of balls: the formula asks for nothing else than sums, products, quotients, exp.
             path: Any = [arb_series(list(entry)[: k + 1], k + 1) for entry in zip(*coefficients, strict=True)]
-            slopes: Any = self.landscape.downhill(path)
+            slopes: Any = _SeriesLandscape(self.landscape.inputs, self.landscape.loss).downhill(path)
             return [self.size * entry[k] for entry in slopes]
 
 
