@@ -4,7 +4,7 @@
     python tools/bench/selection_joint.py --instances 40
 
 The minimiser solves the conditions of Karush, Kuhn and Tucker to 40 digits by Newton's method with numerical
-derivatives (mpmath), from the stated comparator; its loss is compared with the best that scipy finds from many starts.
+derivatives (mpmath), from the stated comparator.
 """
 
 from __future__ import annotations
