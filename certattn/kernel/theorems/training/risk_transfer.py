@@ -220,19 +220,28 @@ class StatedTransfer:
         """Of every range."""
         assert self.lengths is not None
         ranges = self.lengths.ranges
-        return Followed(lambda: [self._followed(each.fit, each) for each in ranges])
+        return Followed(lambda: [self._followed(each.fit, each, {}) for each in ranges])
 
     @cached_property
     def infinite(self) -> Followed[list[Followable]]:
         """Over infinite prompts, in the pieces of every range; or of the last one, where no tube is stated."""
         assert self.lengths is not None
         ranges = self.lengths.ranges if TUBE in self.asserts else self.lengths.ranges[-1:]
-        return Followed(lambda: [self._followed(None, each) for each in ranges])
 
-    def _followed(self, fit: WeightFit | None, over: Range) -> Followable:
+        def follow_all() -> list[Followable]:
+            # One run for all ranges with the same pieces.
+            known: dict[tuple[fmpq, ...], list[Piece]] = {}
+            return [self._followed(None, each, known) for each in ranges]
+
+        return Followed(follow_all)
+
+    def _followed(self, fit: WeightFit | None, over: Range, known: dict[tuple[fmpq, ...], list[Piece]]) -> Followable:
         """In the pieces of a range, and in more of them up to the stated time, where a tube is stated."""
         flow, until = self.flow(fit), self.asserts[TIME] if TUBE in self.asserts else over.time
-        return Followable(flow, list(follow(flow, over.durations(until))), until, over.pieces)
+        durations = tuple(over.durations(until))
+        if durations not in known:
+            known[durations] = list(follow(flow, durations))
+        return Followable(flow, known[durations], until, over.pieces)
 
     @cached_property
     def polygon(self) -> Followed[tuple[contexts.Loss, Leg]]:
