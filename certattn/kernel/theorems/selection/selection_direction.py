@@ -377,7 +377,8 @@ def _bound(bound: StatedBound, problem: DescentProblem) -> Iterator[Obligation |
     early = bound.ever and problem.rule.discrete and begins == problem.enclosed and begins - at <= MOST_STEPS
     follows = begins is not None and (at >= begins or early)
     if rate is None or begins is None or not follows:
-        yield NoProof(later, _no_rate(problem))
+        remedy = f": expected `from` of at least {describe(begins)}" if bound.ever and begins is not None else ""
+        yield NoProof(later, _no_rate(problem) + remedy)
         return
     if bound.kind == NORMS.name and bound.relation == "<=":
         yield NoProof(
