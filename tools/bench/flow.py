@@ -41,7 +41,7 @@ class Rotation:
             found.append([y / (k + 1), -x / (k + 1)])
         return found
 
-    def excess(self, coefficients: list[Vector]) -> Vector:
+    def excess(self, coefficients: list[Vector], duration: arb) -> Vector:
         return [l2_norm(coefficients[-1]).upper()]
 
     def expansion(self, ball: Enclosure) -> arb:

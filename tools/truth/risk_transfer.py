@@ -118,7 +118,8 @@ def _require_ranges(witness: Any, first: int, time: Fraction, folder: Path) -> N
             require("time" in stage and begins < read_positive(stage["time"]) <= time, "a time after the stated one")
             require(1 <= read_count(stage["pieces"]) <= 10_000, "pieces")
             begins = read_positive(stage["time"])
-        require_record(each.get("later", {"time", "pieces"}), "later", {"time", "pieces"})
+        if "later" in each:
+            require_record(each["later"], "later", {"time", "pieces"})
         sums, errors = read_table(each["sums"], folder), read_table(each["errors"], folder)
         require(all(len(row) == 5 for row in sums), "sums of another length")
         require(all(len(row) == 3 for row in errors), "errors of another length")
