@@ -6,6 +6,7 @@ It is computed once more by the kernel's arithmetic; the certificate states only
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
@@ -50,10 +51,10 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
 
 
 def _risks(flow: Flow, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
-    """Times, and bounds of the risk."""
+    """Times, and bounds of the risk, which never grows."""
     chosen = [piece for piece in pieces if piece.is_proved][_LOOK - 1 :: _LOOK]
     times = [as_float(piece.last) for piece in chosen]
-    return times, [float(risk_bound(flow, piece).upper()) for piece in chosen]
+    return times, list(accumulate((float(risk_bound(flow, piece).upper()) for piece in chosen), min))
 
 
 def _label(first: int, last: int | None) -> str:
