@@ -279,32 +279,29 @@ class Descent:
 
     def __init__(self, problem: DescentProblem) -> None:
         constants = SelectionConstants(problem.selection, problem.loss, problem.solution)
-        self._found: Mapping[int, Enclosure] | Mapping[fmpq, Enclosure] = {}
         surface = landscape(problem.selection, problem.loss)
         last = None
         if problem.start.kind == ENCLOSED:
             start = around(problem.start.balls())
             # Those that bounds are about, or begin at.
             stops = [bound.at for bound in problem.bounds if bound.at <= problem.enclosed]
+            found: Mapping[int, Enclosure] | Mapping[fmpq, Enclosure]
             if problem.rule.discrete:
                 step, steps = problem.rule.on(surface), [int(stop.p) for stop in stops]
                 if problem.leaps is not None and isinstance(step, GradientStep):
-                    self._found = leap_along(step, start, problem.steps, steps, problem.leaps)
+                    found = leap_along(step, start, problem.steps, steps, problem.leaps)
                 else:
-                    self._found = descend(step, start, problem.steps, steps)
+                    found = descend(step, start, problem.steps, steps)
             else:
-                self._found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
-            last = self._enclosure(problem.enclosed).box
+                found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
+            self._found = {fmpq(stop): each for stop, each in found.items()}
+            last = self._found[problem.enclosed].box
         self.situation = Situation(constants, surface, problem.rule, last)
         self.problem = problem
 
-    def _enclosure(self, k: fmpq) -> Enclosure:
-        """p(k), which a bound is about or begins at, or where the theorem is applied."""
-        return {fmpq(stop): each for stop, each in self._found.items()}[k]
-
     def at(self, bound: StatedBound) -> arb:
         """What is bounded, where it is enclosed."""
-        return bound.quantity.of(self.situation, self._enclosure(bound.at))
+        return bound.quantity.of(self.situation, self._found[bound.at])
 
     @cached_property
     def extremes(self) -> dict[StatedBound, arb]:
@@ -312,7 +309,7 @@ class Descent:
         early = [bound for bound in self.problem.bounds if bound.ever and bound.at < self.problem.steps]
         first = min(bound.at for bound in early)
         step, found = self.problem.rule.on(self.situation.landscape), dict[StatedBound, arb]()
-        run = every_point(step, self._enclosure(first), self.problem.steps - int(first.p))
+        run = every_point(step, self._found[first], self.problem.steps - int(first.p))
         for k, here in enumerate(run, int(first.p)):
             for bound in early:
                 if bound.at <= k:

@@ -13,7 +13,12 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics import contracting_tube
-from certattn.kernel.theorems.selection.mathematics.contracting_tube import Frame, TubeConvergence, smallest_pivot
+from certattn.kernel.theorems.selection.mathematics.contracting_tube import (
+    Frame,
+    TubeConvergence,
+    drifted,
+    smallest_pivot,
+)
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     FLOW,
@@ -115,6 +120,27 @@ def _walked(proof: TubeConvergence, point: np.ndarray, u: np.ndarray, steps: int
         if rule.kind == NORMALISED:
             downhill = downhill / np.linalg.norm(downhill)
         point = point + float(rule.unit * short) * downhill
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_pushed_stays_within_its_drift(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pull, move, inside = rng.uniform(0.05, 0.5), rng.uniform(0.1, 1), rng.uniform(0, 2)
+    sizes, rates = rng.uniform(0, 1, 4), np.append(0, rng.uniform(0.01, 3, 3))
+    with working_precision(64):
+        pushes = [(arb(size), arb(rate)) for size, rate in zip(sizes, rates, strict=True)]
+        bound = float(drifted(arb(inside), pushes, arb(pull), arb(move)).upper())
+    far, way = inside, 0.0
+    for _ in range(400):
+        step = rng.uniform(0, move)
+        far = (1 - pull * step) * far + step * float(sizes @ np.exp(-rates * way))
+        way += step
+        assert far <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("pull", ["0", "-1", "0 +/- 1", "nan"])
+def test_nothing_is_held_without_a_pull(pull: str) -> None:
+    assert not drifted(arb(0), [(arb(1), arb(0))], arb(pull), arb(1)).is_finite()
 
 
 def _downhill(selection: Selection, loss: str, point: np.ndarray) -> np.ndarray:

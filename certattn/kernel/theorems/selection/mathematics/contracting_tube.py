@@ -91,8 +91,10 @@ def drifted(inside: arb, pushes: Sequence[tuple[arb, arb]], pull: arb, move: arb
     """A bound of every |y'_k|: the larger of |y'_0| and (sum of some pushes) / pull, and all that the others may move.
 
     Any others would do. The lesser bound of two: of those that move less in all than they hold against the pull, and of
-    none.
+    none. Nothing is held unless the pull is positive.
     """
+    if (pull > 0) is not True:
+        return arb.nan()
     held, passing = arb(0), arb(0)
     for size, rate in pushes:
         if (rate > 0) is True and (decaying_sum(rate, move) * pull < 1) is True:
