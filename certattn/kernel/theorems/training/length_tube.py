@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 from flint import arb, arb_mat, fmpq
 
@@ -34,10 +33,10 @@ from certattn.kernel.theorems.training.finite_gap import Jet, Rest, Spectrum, fi
 
 Vector = list[arb]
 
-# F(m) is looked for so often; the remainder is bounded like everything else.
-_MIDPOINTS = 2
-# r is guessed with so much room, and so often.
-_ROOM, _TRIES = fmpq(33, 32), 6
+# F(m) is looked for so often, from a guess; the remainder is bounded like everything else.
+_MIDPOINTS = 1
+# r is guessed with so much room, and so often: first as if the distances grew as fast as on the piece before.
+_ROOM, _TRIES = fmpq(129, 128), 8
 _TINY = fmpq(1, 2**40)
 
 
@@ -119,18 +118,27 @@ class Piece:
 
 def follow(flow: Flow, durations: Iterable[fmpq]) -> Iterator[Piece]:
     """Pieces that last so long, one after the other, from time 0 on; none after one that is not proved."""
-    z, error, last = [x.mid() for x in flow.start], _diagonal([x.rad() for x in flow.start]), fmpq(0)
+    z, last = [x.mid() for x in flow.start], fmpq(0)
+    error, like = _diagonal([x.rad() for x in flow.start]), _Likely(flow.at(z), [arb(0)] * len(z))
     for h in durations:
         last += h
-        piece = _piece(flow, z, error, h, last)
+        piece, like = _piece(flow, z, error, h, last, like)
         yield piece
         if not piece.is_proved:
             return
         z, error = piece.end, piece.error
 
 
-def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq) -> Piece:
-    s = flow.at(z)
+@dataclass(frozen=True)
+class _Likely:
+    """Guesses for a piece: F in its middle, and how fast the distances grow."""
+
+    slope: Vector
+    push: Vector
+
+
+def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq, like: _Likely) -> tuple[Piece, _Likely]:
+    s = like.slope
     for _ in range(_MIDPOINTS):
         s = [x.mid() for x in flow.at(_moved(z, s, h / 2))]
     middle = _moved(z, s, h / 2)
@@ -157,23 +165,31 @@ def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq) -> Piece:
         # Lower ends mean nothing, and would widen what these are multiplied with.
         return [(x + y).upper() for x, y in zip(fixed, left, strict=True)]
 
-    push, most = _held(pushed, carried, turns, h)
+    push, most = _held(pushed, carried, turns, h, like.push)
     end = [x.mid() for x in _moved(z, s, h)]
     # The parabola that is kept ends in `end`.
     rounded = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
     moved = (slopes * h).exp() * error
     grown = [(x + h * g).upper() for x, g in zip(rounded, _times(_absolute(turns), push), strict=True)]
     most = [(x + y).upper() for x, y in zip(most, rounded, strict=True)]
-    return Piece(last, h, z, end, w, most, _beside(moved, _diagonal(grown)))
+    found = Piece(last, h, z, end, w, most, _beside(moved, grown, len(flow.counts)))
+    return found, _Likely(_moved(s, w, h), push)
 
 
-def _held(pushed: Callable[[Vector], Vector], carried: Vector, turns: arb_mat, h: fmpq) -> tuple[Vector, Vector]:
+def _held(
+    pushed: Callable[[Vector], Vector], carried: Vector, turns: arb_mat, h: fmpq, like: Vector
+) -> tuple[Vector, Vector]:
     """What acts on the distances, and how large they become, proved; not finite where no guess of these does."""
-    most, sizes = carried, _absolute(turns)
+    sizes = _absolute(turns)
+
+    def grown(push: Vector) -> Vector:
+        return [x + h * y for x, y in zip(carried, _times(sizes, push), strict=True)]
+
+    most = grown(like)
     for _ in range(_TRIES):
         guess = [(x * _ROOM + _TINY).upper() for x in most]
         push = pushed(guess)
-        most = [x + h * y for x, y in zip(carried, _times(sizes, push), strict=True)]
+        most = grown(push)
         if any(x.is_finite() is not True for x in most):
             break
         if all((x < y) is True for x, y in zip(most, guess, strict=True)):
@@ -184,10 +200,11 @@ def _held(pushed: Callable[[Vector], Vector], carried: Vector, turns: arb_mat, h
 
 def _bent(jet: Jet, wide: Jet, i: int, reach: Vector) -> arb:
     """What the i-th slope is off from its linear part: by third derivatives in the middle, and fourth ones on a box."""
-    total = arb(0)
-    for j, k in product(range(len(reach)), repeat=2):
-        moved = sum((abs(wide.along(i, j, k, m)) * r for m, r in enumerate(reach)), arb(0)) / 3
-        total += (abs(jet.along(i, j, k)) + moved) * reach[j] * reach[k] / 2
+    total, each = arb(0), range(len(reach))
+    for j in each:
+        for k in each[j:]:
+            moved = sum((abs(wide.along(i, j, k, m)) * reach[m] for m in each), arb(0)) / 3
+            total += (abs(jet.along(i, j, k)) + moved) * reach[j] * reach[k] / (1 + (j == k))
     return total
 
 
@@ -200,8 +217,9 @@ def _sizes(matrix: arb_mat) -> Vector:
     return [sum((abs(x) for x in row), arb(0)).upper() for row in matrix.tolist()]
 
 
-def _beside(left: arb_mat, right: arb_mat) -> arb_mat:
-    return arb_mat([x + y for x, y in zip(left.tolist(), right.tolist(), strict=True)])
+def _beside(left: arb_mat, entries: Vector, count: int) -> arb_mat:
+    """With a column for each of the first so many of these; the others are 0."""
+    return arb_mat([x + y[:count] for x, y in zip(left.tolist(), _diagonal(entries).tolist(), strict=True)])
 
 
 def _diagonal(entries: Sequence[arb]) -> arb_mat:

@@ -141,7 +141,7 @@ def _free(of: object, fit: object, a: list[arb], b: arb, mu: arb) -> Rest:
 
 
 def _believed(
-    pushed: Callable[[list[arb]], list[arb]], carried: list[arb], turns: arb_mat, h: fmpq
+    pushed: Callable[[list[arb]], list[arb]], carried: list[arb], turns: arb_mat, h: fmpq, like: list[arb]
 ) -> tuple[list[arb], list[arb]]:
     """What the flow carries along, as if nothing acted on it."""
     return [arb(0)] * len(carried), carried
