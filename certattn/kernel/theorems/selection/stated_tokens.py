@@ -185,8 +185,8 @@ def _with_queries(stated: MatrixInput, keys: ExactMatrix, lengths: Sequence[int]
     """The k_it q_i', each in one row."""
     count, size = len(lengths), stated.shape[0]
     if size not in (1, count):
-        each = f", or {counted(count, 'query')}, one per input" if count > 1 else ""
-        raise stated.node.malformed(f"1 query for all inputs{each}", counted(size, "query"))
+        each = f", or {count}, one per input" if count > 1 else ""
+        raise stated.node.malformed(f"1 row, a query for all inputs{each}", counted(size, "row"))
     asked = [i if size > 1 else 0 for i, length in enumerate(lengths) for _ in range(length)]
     return matrix_rows(keys, stated.load(), asked)
 
