@@ -8,12 +8,13 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.mathematics.margin_norms import NuclearNorm, PowerNorm
 from certattn.kernel.theorems.selection.max_margin import (
-    DIRECTION,
     EXCESS,
     GAP,
     MARGIN,
     NORM,
+    NUCLEAR,
     POINT_LABELS,
     POINTS,
     RELAXED,
@@ -48,15 +49,19 @@ _NONE = {
     "combination": "the largest entry of sum mu z, in size",
     "total": "the sum of weights times right sides",
 }
-_NUCLEAR = {
-    "direction.margin": "the smallest <Z, W~> of the constraints that are not relaxed",
-    "direction.relaxed": "the smallest <Z, W~> of the relaxed constraints",
+_NORMED = {
+    "direction.margin": "the smallest <z, p~> of the constraints that are not relaxed",
+    "direction.relaxed": "the smallest <z, p~> of the relaxed constraints",
     "optimality.multipliers": "the smallest multiplier",
-    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
-    "M = sum lambda Z",
-    "excess": "a bound on |W~/m|_* against 1 + excess times a lower bound of the least norm",
+    "dual_norm": "the dual norm of y = sum lambda z, against 1",
+    "excess": "a bound on |p~/m| against 1 + excess times a lower bound of the least norm",
+    "within": "a bound on |p~/m - p|_l against the stated one, both to the power max(l, 2)",
     "margin.at_least": "a lower bound on the margin against the stated one",
     "margin.at_most": "1, against the bound times a lower bound of the least norm",
+}
+_NUCLEAR = {
+    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
+    "M = sum lambda Z",
 }
 _BOUNDS = {
     "margin.at_least": "the squared margin, or a lower bound on it, against the squared bound",
@@ -72,9 +77,9 @@ def statement(stated: MarginStatement) -> Statement:
     elif stated.form == "nearly":
         parts = [*_nearly(stated), *_margin(stated)]
         latex = rf"\| \tilde p / \min_j \langle z_j, \tilde p \rangle - {problem.variable} \| \le r"
-    elif stated.form == "nuclear":
-        parts = [*_nuclear(stated), *_margin(stated)]
-        latex = r"\textstyle\sum_j \lambda_j r_j \le \min \|W\|_* \le \tfrac12 (\|K\|_F^2 + \|Q\|_F^2) / m"
+    elif stated.form == "normed":
+        parts = [*_normed(stated), *_margin(stated)]
+        latex = _normed_latex(stated)
     else:
         parts = [*_exactly(stated), *_margin(stated)]
         latex = rf"{problem.variable} = \textstyle\sum_j \lambda_j z_j, \quad \lambda_j \ge 0"
@@ -86,8 +91,8 @@ def sentence(stated: MarginStatement, name: str) -> str:
         return _NONE[name]
     if stated.form == "nearly":
         return {**_NEARLY, **_BOUNDS}[name]
-    if stated.form == "nuclear":
-        return _NUCLEAR[name]
+    if stated.form == "normed":
+        return {**_NORMED, **(_NUCLEAR if isinstance(stated.norm, NuclearNorm) else {})}[name]
     variable = stated.problem.variable
     named = {**kkt_sentences("optimality", variable), "solution": f"the stated {variable}", **_EXACTLY, **_BOUNDS}
     return named[name]
@@ -118,12 +123,12 @@ def _problem(problem: MarginProblem) -> str:
         points, labels = given[POINTS], given[POINT_LABELS].words()
         return (
             f"For {counted(points.shape[0], 'point')} x_i {points.words()} with labels Y {labels}: "
-            "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
+            f"minimise {_norm_words(problem) if NORM in given else '|v|'} subject to Y_i x_i'v >= 1 for every point i"
         )
     inputs = _chosen(problem, problem.tokens)
     trained = Trained(problem.variable)
     constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
-    norm = "the nuclear norm |W|_*" if NORM in problem.given else trained.norm(problem.variable)
+    norm = _norm_words(problem) if NORM in problem.given else trained.norm(problem.variable)
     words = f"For {inputs}: minimise {norm} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
@@ -169,20 +174,57 @@ def _nearly(stated: MarginStatement) -> list[str]:
     return parts
 
 
-def _nuclear(stated: MarginStatement) -> list[str]:
+def _norm_words(problem: MarginProblem) -> str:
+    """The norm that is least, named and defined."""
+    norm, variable = problem.given[NORM], problem.variable
+    sign, entries = f"{_size(norm, variable)}", f"{variable}_k" if variable != "W" else "W_ab"
+    if norm == NUCLEAR:
+        return f"the nuclear norm {sign}"
+    if norm.exponent is None:
+        return f"{sign}, the largest |{entries}|,"
+    if norm.exponent == 1:
+        return f"{sign}, the sum of all |{entries}|,"
+    return f"{sign} = (sum |{entries}|^l)^(1/l) with l = {describe(norm.exponent)}"
+
+
+def _size(norm: str | PowerNorm, what: str) -> str:
+    """The norm of this."""
+    if not isinstance(norm, PowerNorm):
+        return f"|{what}|_*"
+    sign = "infinity" if norm.exponent is None else "1" if norm.exponent == 1 else "l"
+    return f"|{what}|_{sign}"
+
+
+def _normed(stated: MarginStatement) -> list[str]:
     """Of a direction, where one is stated; without one the margin says that there is a least norm."""
-    if DIRECTION not in stated.asserts:
+    if stated.point is None:
         return []
-    assert stated.point is not None
-    times = describe(1 + stated.asserts[EXCESS])
-    return [
-        f"with D = {point_words(stated.point, stated.problem.shape)} and m > 0 the smallest left side at D of the "
-        f"constraints >= 1, D/m satisfies all constraints, and |D/m|_* is at most {times} times the least norm"
+    problem, asserts, norm = stated.problem, stated.asserts, stated.problem.given[NORM]
+    near, variable = "D" if problem.variable == "W" else "d", problem.variable
+    parts = [
+        f"with {near} = {point_words(stated.point, problem.shape)} and m > 0 the smallest left side at {near} of the "
+        f"constraints >= 1, {near}/m satisfies all constraints"
     ]
+    if EXCESS in asserts:
+        times = describe(1 + asserts[EXCESS])
+        parts.append(f"{_size(norm, f'{near}/m')} is at most {times} times the least norm")
+    if WITHIN in asserts:
+        far = _size(norm, f"{near}/m - {variable}")
+        parts.append(f"the solution {variable} is unique, and {far} <= {describe(asserts[WITHIN])}")
+    return [f"{', '.join(parts[:-1])}, and {parts[-1]}"]
+
+
+def _normed_latex(stated: MarginStatement) -> str:
+    lower, variable = r"\textstyle\sum_j \lambda_j r_j", stated.problem.variable
+    if not isinstance(stated.norm, PowerNorm):
+        return rf"{lower} \le \min \|W\|_* \le \tfrac12 (\|K\|_F^2 + \|Q\|_F^2) / m"
+    exponent = stated.norm.exponent
+    sign = r"\infty" if exponent is None else str(exponent)
+    return rf"{lower} \le \min \|{variable}\|_{{{sign}}} \le \|\tilde p\|_{{{sign}}} / m"
 
 
 def _margin(stated: MarginStatement) -> list[str]:
-    bounds, of = stated.asserts.get(MARGIN), "the least norm" if stated.form == "nuclear" else "its norm"
+    bounds, of = stated.asserts.get(MARGIN), "the least norm" if stated.form == "normed" else "its norm"
     return [f"the margin, 1 over {of}, is {range_words(bounds)}"] if bounds is not None else []
 
 
