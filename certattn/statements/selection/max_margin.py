@@ -14,7 +14,6 @@ from certattn.kernel.theorems.selection.max_margin import (
     GAP,
     MARGIN,
     NORM,
-    NUCLEAR,
     POINT_LABELS,
     POINTS,
     RELAXED,
@@ -177,8 +176,8 @@ def _nearly(stated: MarginStatement) -> list[str]:
 def _norm_words(problem: MarginProblem) -> str:
     """The norm that is least, named and defined."""
     norm, variable = problem.given[NORM], problem.variable
-    sign, entries = f"{_size(norm, variable)}", f"{variable}_k" if variable != "W" else "W_ab"
-    if norm == NUCLEAR:
+    sign, entries = _size(norm, variable), f"{variable}_k" if variable != "W" else "W_ab"
+    if not isinstance(norm, PowerNorm):
         return f"the nuclear norm {sign}"
     if norm.exponent is None:
         return f"{sign}, the largest |{entries}|,"
