@@ -311,7 +311,7 @@ def test_the_nuclear_margin_is_what_another_solver_finds(seed: int, tmp_path: Pa
         [Fraction(float(x * y)) for x in given["keys"][i, a] - given["keys"][i, t] for y in given["queries"][i]]
         for i, a in enumerate(given["indices"]) for t in range(4) if t != a
     ]  # fmt: skip
-    least = tool("truth.nuclear_margin").least_norm(tuple(map(tuple, rows)), (Fraction(1),) * len(rows), (3, 3))
+    least = tool("truth.norm_margin").least_norm(tuple(map(tuple, rows)), (Fraction(1),) * len(rows), (3, 3))
     assert abs(float(Fraction(asserts["margin"]["at_least"])) * least - 1) < 1e-6
 
 
