@@ -17,6 +17,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.margin_norms import PowerNorm, conjugate, power, power_norm
 from certattn.kernel.theorems.selection.max_margin import MarginProblem
 from certattn.provers.rounding import as_float, last_place, midpoint, round_nearest
+from certattn.provers.selection.active_set import independent_rows
 from certattn.provers.selection.smooth_powers import Found, size_in_doubles
 
 Array = np.ndarray[Any, Any]
@@ -25,48 +26,61 @@ Polished = tuple[ExactMatrix, Mapping[int, fmpq]]
 # What counts as 0 beside the largest, in doubles.
 _NEGLIGIBLE = 1e-5
 _NEWTON = 30
+# Digits of what a vertex leaves open.
+_GUESSED = 12
 
 
 def exact_powers(problem: MarginProblem, norm: PowerNorm, found: Found, digits: int) -> Polished | None:
-    """The vertex of l = 1 or infinity, with its multipliers; None where doubles do not tell which it is."""
-    del digits
+    """A vertex of l = 1 or infinity, with its multipliers; None where doubles do not tell which it is.
+
+    With an unknown for each entry that is not 0, or that is not the largest, and one for the largest size, the tight
+    constraints are C x = r, and the multipliers C' lambda = c. Where they leave some of x open, doubles do not.
+    """
     sizes, numbers = np.abs(found.point), found.multipliers
-    active = [int(j) for j in np.flatnonzero(numbers > _NEGLIGIBLE * numbers.max())]
+    active = [int(j) for j in np.argsort(-numbers) if numbers[j] > _NEGLIGIBLE * numbers.max()]
     signs = [fmpq(int(np.sign(x))) for x in found.point]
-    rows = [problem.rows.row(j) for j in active]
     if norm.exponent is None:
         free = [int(k) for k in np.flatnonzero(sizes < (1 - _NEGLIGIBLE) * sizes.max())]
         bound = [k for k in range(len(sizes)) if k not in set(free)]
-        table = [[*(row[k] for k in free), sum((row[k] * signs[k] for k in bound), fmpq(0))] for row in rows]
-        wanted = [fmpq(0)] * len(free) + [fmpq(1)]
     else:
         free, bound = [int(k) for k in np.flatnonzero(sizes > _NEGLIGIBLE * sizes.max())], []
-        table, wanted = [[row[k] for k in free] for row in rows], [signs[k] for k in free]
-    solved = _solved(table, [problem.levels[j] for j in active], wanted)
+    top = [round_nearest(fmpq(*float(sizes.max()).as_integer_ratio()), fmpq(1, 10**12))] if bound else []
+    guess = [*top, *_rounded([fmpq(*float(x).as_integer_ratio()) for x in found.point], min(digits, _GUESSED))]
+    guess = [*top, *(guess[len(top) + k] for k in free)]
+    wanted = [fmpq(1), *(fmpq(0) for _ in free)] if bound else [signs[k] for k in free]
+    rows = [problem.rows.row(j) for j in active]
+    edges = [[sum((row[k] * signs[k] for k in bound), fmpq(0))] if bound else [] for row in rows]
+    table = [[*edge, *(row[k] for k in free)] for edge, row in zip(edges, rows, strict=True)]
+    solved = _solved(ExactMatrix.rational(table), [problem.levels[j] for j in active], wanted, guess)
     if solved is None:
         return None
     entries, multipliers = solved
-    point = [fmpq(0)] * len(sizes)
-    for k, entry in zip(free, entries, strict=False):
+    if min(multipliers.values()) < 0:
+        return None
+    point = [signs[k] * entries[0] for k in range(len(sizes))] if bound else [fmpq(0)] * len(sizes)
+    for k, entry in zip(free, entries[len(top) :], strict=True):
         point[k] = entry
-    for k in bound:
-        point[k] = signs[k] * entries[-1]
-    if min(multipliers) < 0:
-        return None
-    kept = {j: value for j, value in zip(active, multipliers, strict=True) if value > 0}
-    return ExactMatrix.row_vector(point), kept
+    return ExactMatrix.row_vector(point), {active[i]: value for i, value in multipliers.items() if value > 0}
 
 
-def _solved(table: list[list[fmpq]], levels: list[fmpq], wanted: list[fmpq]) -> tuple[list[fmpq], list[fmpq]] | None:
-    """C x = r and C' lambda = c; None where C is not square, or singular."""
-    if not table or len(table) != len(table[0]):
+def _solved(
+    C: ExactMatrix, levels: list[fmpq], wanted: list[fmpq], guess: list[fmpq]
+) -> tuple[list[fmpq], dict[int, fmpq]] | None:
+    """C x = r and C' lambda = c on as many independent rows and columns as there are, the first ones, and x beside them
+    as guessed; None where C is 0."""
+    rows = independent_rows(C, list(range(C.rows)))
+    if not rows:
         return None
-    C = fmpq_mat(table)
-    if C.det() == 0:
-        return None
-    size = len(table)
-    x, numbers = C.solve(fmpq_mat(size, 1, levels)), C.transpose().solve(fmpq_mat(size, 1, wanted))
-    return x.entries(), numbers.entries()
+    kept = C.take_rows(rows)
+    columns = independent_rows(kept.T, list(range(kept.columns)))
+    others, square = [k for k in range(kept.columns) if k not in set(columns)], kept.T.take_rows(columns).T
+    beside = [sum((kept.entry(i, k) * guess[k] for k in others), fmpq(0)) for i in range(kept.rows)]
+    right = fmpq_mat(len(rows), 1, [levels[j] - x for j, x in zip(rows, beside, strict=True)])
+    table, entries = fmpq_mat(square.to_rows()), list(guess)
+    for k, entry in zip(columns, table.solve(right).entries(), strict=True):
+        entries[k] = entry
+    numbers = table.transpose().solve(fmpq_mat(len(columns), 1, [wanted[k] for k in columns])).entries()
+    return entries, dict(zip(rows, numbers, strict=True))
 
 
 def polished_powers(problem: MarginProblem, norm: PowerNorm, found: Found, digits: int) -> Polished | None:
