@@ -206,6 +206,8 @@ def _normed(stated: MarginStatement) -> list[str]:
     ]
     if EXCESS in asserts:
         times = describe(1 + asserts[EXCESS])
+        # What is cut off would be all that is stated.
+        times = f"1 + {describe(asserts[EXCESS])}" if times.endswith("...") else times
         parts.append(f"{_size(norm, f'{near}/m')} is at most {times} times the least norm")
     if WITHIN in asserts:
         far = _size(norm, f"{near}/m - {variable}")
