@@ -18,7 +18,8 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.margin_norms import NormMargin, NuclearNorm, PowerNorm, conjugate
-from certattn.kernel.theorems.selection.max_margin import NORM, MarginProblem
+from certattn.kernel.theorems.selection.max_margin import MarginProblem
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.provers.rounding import as_float, last_place, round_nearest
 from certattn.provers.selection.polished_norms import exact_powers, polished_powers
 from certattn.provers.selection.smooth_powers import Found, least_power, size_in_doubles

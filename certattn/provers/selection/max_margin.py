@@ -35,12 +35,12 @@ from certattn.kernel.theorems.selection.mathematics.margin_norms import (
 from certattn.kernel.theorems.selection.mathematics.margin_points import Direction, MaxMargin
 from certattn.kernel.theorems.selection.max_margin import (
     GIVEN,
-    NORM,
     THEOREM,
     MarginDistance,
     MarginProblem,
     read_problem,
 )
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import (
     InFile,

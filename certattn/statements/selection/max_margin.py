@@ -13,7 +13,6 @@ from certattn.kernel.theorems.selection.max_margin import (
     EXCESS,
     GAP,
     MARGIN,
-    NORM,
     POINT_LABELS,
     POINTS,
     RELAXED,
@@ -22,8 +21,10 @@ from certattn.kernel.theorems.selection.max_margin import (
     MarginStatement,
     obligations,
 )
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.ranges import range_words
+from certattn.statements.selection.stated_norms import least_norm_words, norm_words
 from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, cut, show
 
@@ -120,14 +121,16 @@ def _problem(problem: MarginProblem) -> str:
     given = problem.given
     if problem.tokens is None:
         points, labels = given[POINTS], given[POINT_LABELS].words()
+        norm = least_norm_words(given[NORM], "v") if NORM in given else "|v|"
         return (
             f"For {counted(points.shape[0], 'point')} x_i {points.words()} with labels Y {labels}: "
-            f"minimise {_norm_words(problem) if NORM in given else '|v|'} subject to Y_i x_i'v >= 1 for every point i"
+            f"minimise {norm} subject to Y_i x_i'v >= 1 for every point i"
         )
     inputs = _chosen(problem, problem.tokens)
     trained = Trained(problem.variable)
     constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
-    norm = _norm_words(problem) if NORM in problem.given else trained.norm(problem.variable)
+    norm, stated = trained.norm(problem.variable), given.get(NORM)
+    norm = norm if stated is None else least_norm_words(stated, problem.variable)
     words = f"For {inputs}: minimise {norm} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
@@ -173,32 +176,12 @@ def _nearly(stated: MarginStatement) -> list[str]:
     return parts
 
 
-def _norm_words(problem: MarginProblem) -> str:
-    """The norm that is least, named and defined."""
-    norm, variable = problem.given[NORM], problem.variable
-    sign, entries = _size(norm, variable), f"{variable}_k" if variable != "W" else "W_ab"
-    if not isinstance(norm, PowerNorm):
-        return f"the nuclear norm {sign}"
-    if norm.exponent is None:
-        return f"{sign}, the largest |{entries}|,"
-    if norm.exponent == 1:
-        return f"{sign}, the sum of all |{entries}|,"
-    return f"{sign} = (sum |{entries}|^l)^(1/l) with l = {describe(norm.exponent)}"
-
-
-def _size(norm: str | PowerNorm, what: str) -> str:
-    """The norm of this."""
-    if not isinstance(norm, PowerNorm):
-        return f"|{what}|_*"
-    sign = "infinity" if norm.exponent is None else "1" if norm.exponent == 1 else "l"
-    return f"|{what}|_{sign}"
-
-
 def _normed(stated: MarginStatement) -> list[str]:
     """Of a direction, where one is stated; without one the margin says that there is a least norm."""
     if stated.point is None:
         return []
-    problem, asserts, norm = stated.problem, stated.asserts, stated.problem.given[NORM]
+    problem, asserts = stated.problem, stated.asserts
+    _, size = norm_words(problem.given[NORM], problem.variable)
     near, variable = "D" if problem.variable == "W" else "d", problem.variable
     parts = [
         f"with {near} = {point_words(stated.point, problem.shape)} and m > 0 the smallest left side at {near} of the "
@@ -208,9 +191,9 @@ def _normed(stated: MarginStatement) -> list[str]:
         times = describe(1 + asserts[EXCESS])
         # What is cut off would be all that is stated.
         times = f"1 + {describe(asserts[EXCESS])}" if times.endswith("...") else times
-        parts.append(f"{_size(norm, f'{near}/m')} is at most {times} times the least norm")
+        parts.append(f"{size(f'{near}/m')} is at most {times} times the least norm")
     if WITHIN in asserts:
-        far = _size(norm, f"{near}/m - {variable}")
+        far = size(f"{near}/m - {variable}")
         parts.append(f"the solution {variable} is unique, and {far} <= {describe(asserts[WITHIN])}")
     return [f"{', '.join(parts[:-1])}, and {parts[-1]}"]
 

@@ -42,17 +42,13 @@ from certattn.kernel.document.schema import (
     Choice,
     Count,
     Field,
-    Kind,
     Listing,
     Rational,
-    Reading,
     Record,
     Values,
     all_or_none,
     some_of,
 )
-from certattn.kernel.document.tree import Node
-from certattn.kernel.errors import MalformedError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair
@@ -72,6 +68,7 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import (
     combination,
     total_level,
 )
+from certattn.kernel.theorems.selection.stated_norms import FACTOR_PAIR, NORM, NUCLEAR, read_norm
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     INPUT,
@@ -93,32 +90,6 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 # -- what is given
 
 RELAXED = Field("relaxed", Listing(Count(0)), "inputs whose constraints are >= 0, counted from 0", required=False)
-
-NUCLEAR, INFINITY = "nuclear", "infinity"
-# Powers of longer exponents take a check too long.
-_LONGEST_EXPONENT = 64
-
-
-class NormKind(Kind[str | PowerNorm]):
-    """The nuclear norm, or the exponent l of |p|_l."""
-
-    written = (Choice((NUCLEAR, INFINITY)), Rational(minimum=1))
-
-    def read(self, node: Node, reading: Reading) -> str | PowerNorm:
-        if node.value == NUCLEAR:
-            return NUCLEAR
-        if node.value == INFINITY:
-            return PowerNorm(None)
-        try:
-            exponent = Rational(minimum=1).read(node, reading)
-        except MalformedError:
-            raise node.malformed(f"a number l >= 1, {INFINITY!r} or {NUCLEAR!r}") from None
-        if max(exponent.p.bit_length(), exponent.q.bit_length()) > _LONGEST_EXPONENT:
-            raise node.malformed(f"a fraction of two numbers of at most {_LONGEST_EXPONENT} bits")
-        return PowerNorm(exponent)
-
-
-NORM = Field("norm", NormKind(), "the norm that is least, the Euclidean one if left out", required=False)
 POINTS = Field("points", Matrix(), "the labelled points, one per row")
 POINT_LABELS = Field("labels", Vector(), "the label of each point, 1 or -1")
 POINT = Field("point", Count(0), "the point, counted from 0")
@@ -208,10 +179,7 @@ MULTIPLIERS = Field("multipliers", _constraints(MULTIPLIER), "multipliers of con
 WEIGHT = Field("weight", Rational(above=0), "its weight, > 0")
 WEIGHTS = Field("weights", _constraints(WEIGHT), "weights of constraints that contradict each other", required=False)
 
-K = Field("K", Matrix(), "K, with as many rows as Q")
-Q = Field("Q", Matrix(), "Q")
-_FACTORS = "K and Q, the product K'Q being W~ or near it"
-FACTORS = Field("factors", Record(K, Q), _FACTORS, required=False)
+FACTORS = Field("factors", FACTOR_PAIR, "K and Q, the product K'Q being W~ or near it", required=False)
 
 _EXACTLY, _NEARLY = (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN, GAP), (DIRECTION, WITHIN, AMONG, GAP, MARGIN)
 _NORMED = (DIRECTION, EXCESS, WITHIN, MARGIN)
@@ -317,7 +285,7 @@ def _read_normed(
         if field in asserts and field not in _NORMED:
             why = "a margin, or a direction with its excess: another norm may be least at more than one point"
             raise asserts.node(field).malformed(why, f"{field.name!r}")
-    norm: Norm = _read_norm(problem, witness)
+    norm: Norm = read_norm(problem.given[NORM], problem.shape, witness, FACTORS)
     convex = isinstance(norm, PowerNorm) and norm.is_uniformly_convex
     if WITHIN in asserts and not convex:
         raise asserts.node(WITHIN).malformed("excess: this norm may be least at more than one point", "within")
@@ -325,19 +293,6 @@ def _read_normed(
         raise asserts.at.malformed("a direction, which bounds the least norm", "no 'direction'")
     point = read_point(asserts[DIRECTION], problem.shape, problem.variable) if DIRECTION in asserts else None
     return MarginStatement(problem, asserts, numbers, point, None, None, norm)
-
-
-def _read_norm(problem: MarginProblem, witness: Values) -> PowerNorm | NuclearNorm:
-    """The norm that is given, with the factors of a nuclear one. Raises MalformedError."""
-    norm = problem.given[NORM]
-    if isinstance(norm, PowerNorm):
-        return norm
-    if FACTORS not in witness:
-        raise witness.at.malformed("factors, which this is proved with", "no 'factors'")
-    stated = witness[FACTORS]
-    stated[K].require_shape(None, problem.shape[0], "(columns as keys have)")
-    stated[Q].require_shape(stated[K].shape[0], problem.shape[1], "(rows as K has, columns as queries have)")
-    return NuclearNorm(problem.shape, stated[K].load(), stated[Q].load())
 
 
 def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> dict[int, Values]:

@@ -108,6 +108,14 @@ def reach_power(exponent: fmpq) -> fmpq:
     return max(exponent, fmpq(2))
 
 
+def turn(exponent: fmpq, share: fmpq) -> arb:
+    """A bound of |u - w|_l^s, s as before, for |u|_l = |w|_l = 1 with |(u + w)/2|_l >= (1 + share)/2."""
+    middle = (1 + share) / 2
+    if exponent <= 2:
+        return 4 / arb(exponent - 1) * (1 - power(middle, fmpq(2)))
+    return power(fmpq(2), exponent) * (1 - power(middle, exponent))
+
+
 @dataclass(frozen=True)
 class NuclearNorm:
     """|W|_*, W of `shape` in one row, with factors K and Q of a W near those that are bounded."""
