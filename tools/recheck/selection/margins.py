@@ -278,18 +278,28 @@ def nonnegative_power(x: Any, exponent: Fraction) -> Any:
     return iv(x) if x in (0, 1) else power(x, exponent)
 
 
-def nuclear_sides(
-    shape: tuple[int, int], asserts: dict[str, Any], hint: dict[str, Any], M: Matrix
-) -> tuple[Vector, Fraction]:
-    """The point and a bound (|K|^2 + |Q|^2)/2 + sum |W~ - K'Q| of its norm; no singular value of M exceeds 1."""
-    factors = fields(hint["factors"], "witness.factors", "K Q")
+def factored(node: Any, shape: tuple[int, int]) -> tuple[Vector, Fraction]:
+    """K'Q row after row, and (|K|^2 + |Q|^2)/2, which bounds its nuclear norm."""
+    factors = fields(node, "factors", "K Q")
     K = matrix(factors["K"], "factors.K", None, shape[0])
     Q = matrix(factors["Q"], "factors.Q", len(K), shape[1])
-    product = [x for row in matmul(transposed(K), Q) for x in row]
-    point = optional(flat_point, asserts["direction"], *shape) or product
-    squares = matmul(transposed(M), M)
-    semidefinite([[(i == j) - x for j, x in enumerate(row)] for i, row in enumerate(squares)], "I - M'M")
-    return point, (frobenius(K) + frobenius(Q)) / 2 + sum(abs(x - y) for x, y in zip(point, product, strict=True))
+    return [x for row in matmul(transposed(K), Q) for x in row], (frobenius(K) + frobenius(Q)) / 2
+
+
+def nuclear_bound(point: Vector, product: Vector, half: Fraction) -> Fraction:
+    """What |W|_* is at most: entries beside K'Q count by their sizes."""
+    return half + sum(abs(x - y) for x, y in zip(point, product, strict=True))
+
+
+def dual_at_most_one(norm: Any, flat: Vector, shape: tuple[int, int]) -> None:
+    """Prove that the dual norm of sum lambda_j z_j is at most 1."""
+    if norm == "nuclear":
+        M = [flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+        squares = matmul(transposed(M), M)
+        semidefinite([[(i == j) - x for j, x in enumerate(row)] for i, row in enumerate(squares)], "I - M'M")
+        return
+    dual = Fraction(1) if norm == "infinity" else "infinity" if norm == 1 else norm / (norm - 1)
+    at_most(power_norm(flat, dual), 1, "dual_norm")
 
 
 def least_norm(
@@ -306,15 +316,14 @@ def least_norm(
     refuse((asserts["direction"] is None) == bool(said), "asserts: direction and what is said of it belong together")
     refuse(min(said, default=Fraction(0)) < 0, "asserts: a negative excess or distance")
     lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
-    flat = combination(rows, lam)
     if norm == "nuclear":
-        M = [flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
-        point, size = nuclear_sides(shape, asserts, hint, M)
+        product, half = factored(hint["factors"], shape)
+        point = optional(flat_point, asserts["direction"], *shape) or product
+        size: Any = nuclear_bound(point, product, half)
     else:
         point = flat_point(asserts["direction"], *shape)
         size = power_norm(point, norm)
-        dual = Fraction(1) if norm == "infinity" else "infinity" if norm == 1 else norm / (norm - 1)
-        at_most(power_norm(flat, dual), 1, "dual_norm")
+    dual_at_most_one(norm, combination(rows, lam), shape)
     products = {j: dot(z, point) for j, z in rows.items()}
     m = min(x for j, x in products.items() if levels[j])
     below(0, m, "direction.margin")

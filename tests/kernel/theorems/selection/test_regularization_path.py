@@ -13,7 +13,7 @@ import pytest
 from corpus import Cases, check
 from flint import arb, fmpq
 from mpmath import mp, mpf
-from sabotage import Sabotage, noticed
+from sabotage import Sabotage, always, holds, noticed
 
 from certattn import NotProvedError, UsageError, generate
 from certattn.kernel.decide.checker import CheckOptions
@@ -22,6 +22,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection import regularization_path
+from certattn.kernel.theorems.selection.mathematics import margin_norms
 from certattn.kernel.theorems.selection.regularization_path import GIVEN, QuadraticMixing, ScoreMixing, read_given
 from certattn.statements.checking import check_file
 from certattn.writing import to_text
@@ -36,11 +37,32 @@ CASES = path_cases.CASES
 # -- sabotage: each broken part lets a reject case pass
 
 
+real_share = regularization_path._share
+
 SABOTAGE: dict[str, Sabotage] = {
     "gaps are 1": (regularization_path.PathProblem, "smallest_gap", fmpq(1)),
     "radii are 0": (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
     "progress is large": (regularization_path, "least_progress", lambda log_w, excess, least: arb(10) ** 9),
     "conditions are not looked at": (regularization_path, "optimal", lambda prefix, solution: []),
+    "dual norms are not looked at": (margin_norms.PowerNorm, "dual", lambda self, point: (fmpq(0), fmpq(1))),
+    "singular values are not looked at": (margin_norms.NuclearNorm, "dual", lambda self, point: (fmpq(0), fmpq(0))),
+    "norms of comparators are 0": (margin_norms.PowerNorm, "bound", lambda self, point: fmpq(0)),
+    "nuclear norms of comparators are 0": (margin_norms.NuclearNorm, "bound", lambda self, point: fmpq(0)),
+    "the largest margin is that of the first multiplier": (
+        regularization_path.NormPath,
+        "least",
+        always(fmpq(1, 100)),
+    ),
+    "shares are 1": (regularization_path, "share_bound", lambda problem, radius, bounds: arb(1)),
+    "unit vectors are not apart": (regularization_path, "turn", lambda exponent, share: arb(0)),
+    "what separates is not looked at": (
+        regularization_path,
+        "_share",
+        lambda problem, prefix, stated: (
+            each for each in real_share(problem, prefix, stated) if "sep" not in each.name
+        ),
+    ),
+    "strict bounds are not looked at": holds(">"),
 }
 
 test_a_sabotaged_kernel_fails = noticed(CASES, SABOTAGE)
