@@ -220,12 +220,15 @@ def _in_norm(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     require(not nuclear or "queries" in given, "a nuclear norm of vectors")
     shape, stated, weights = path.instance.shape, read_items(asserts, "path"), read_items(witness, "multipliers")
     points = [read_point(point, shape, folder) for point in read_items(witness, "comparators")]
-    require(all(read_number(term["multiplier"]) > 0 for term in weights), "a multiplier")
     flat = combination(path.instance, path.indices, weights)
+    require(all(read_number(term["multiplier"]) > 0 for term in weights), "a multiplier")
     total = sum((read_number(term["multiplier"]) for term in weights), Fraction(0))
     norms: list[Any] = [Power(exponent)] * len(stated)
     if nuclear:
-        pairs = [(read_table(f["K"], folder), read_table(f["Q"], folder)) for f in read_items(witness, "factors")]
+        listed = read_items(witness, "factors")
+        for node in listed:
+            require_record(node, "factors", {"K", "Q"})
+        pairs = [(read_table(f["K"], folder), read_table(f["Q"], folder)) for f in listed]
         require(all((len(K[0]), len(Q[0]), len(K)) == (*shape, len(Q)) for K, Q in pairs), "factors of another shape")
         norms = [Nuclear(shape, K, Q) for K, Q in pairs]
     require(len(stated) == len(points) == len(norms), "comparators or factors of another number")
