@@ -33,10 +33,12 @@ from typing import Protocol
 
 from flint import arb, fmpq, fmpz_mat
 
-from certattn.kernel.decide.obligation import Enclosure
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import natural_power
 from certattn.kernel.theorems.selection.mathematics.margin_points import Direction, combination, total_level
+
+# An exact number, or a ball that holds it.
+Enclosure = arb | fmpq
 
 
 class Norm(Protocol):
