@@ -56,7 +56,7 @@ def max_margin_instance(certificate: Certificate, *, fast: bool) -> Instance:
     if assertion.form == "none":
         return _contradiction(assertion, rows, fast)
     raise NotExportableError(
-        "a direction near the solution, or bounds on the nuclear norm, have no form in Coq here; the exact solution, "
+        "a direction near the solution, or bounds on another norm, have no form in Coq here; the exact solution, "
         "its constraints, support and margin, and contradictory constraints have"
     )
 

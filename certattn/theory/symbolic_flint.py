@@ -126,6 +126,9 @@ class SymbolicNumber:
 
     # -- as an integer: denominators stay concrete
 
+    def __int__(self) -> int:
+        return int(_integer(self))
+
     def lcm(self, other: Any) -> SymbolicNumber:
         return SymbolicNumber(sympy.ilcm(_integer(self), _integer(other)))
 

@@ -225,7 +225,7 @@ def test_the_script_writes_a_corpus_and_refuses_what_is_not_one(
     arena: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert arena.main(["write", str(tmp_path / "corpus"), "--claim", "max-margin"]) == 0
-    assert "235 certificates of 1 claims: 61 accept, 174 reject" in capsys.readouterr().out
+    assert "303 certificates of 1 claims: 78 accept, 225 reject" in capsys.readouterr().out
     for arguments, message in (
         (["write", str(tmp_path / "corpus")], "is not empty"),
         (["write", str(tmp_path / "other"), "--claim", "nothing"], "no claim of the corpus is called nothing"),

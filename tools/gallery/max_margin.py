@@ -1,4 +1,4 @@
-"""The family `max-margin` of the gallery: drawn data."""
+"""The family `max-margin` of the gallery: drawn data, and keys of a real head."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 import certattn
+
+HEADS = Path(__file__).resolve().parents[2] / "certificates" / "attention" / "output-deviation" / "data"
 
 
 def drawn(inputs: int, tokens: int, dimension: int, seed: int) -> dict[str, Any]:
@@ -39,3 +41,18 @@ def write(folder: Path) -> None:
         source = folder / "data" / f"{name}.npz"
         np.savez(source, keys=arrays.pop("keys"))
         certattn.generate("max-margin", folder / f"{name}.yaml", source=source, form=form, note=note, **arrays)
+    keys = np.load(HEADS / "layer1-head9.npz")["keys"][:32].reshape(4, 8, -1)
+    cut = folder / "data" / "layer1-head9-32-tokens.npz"
+    np.savez(cut, keys=keys.reshape(32, -1))
+    longest = (keys.astype(float) ** 2).sum(axis=2).argmax(axis=1)
+    certattn.generate(
+        "max-margin",
+        folder / "layer1-head9.yaml",
+        source=cut,
+        lengths=[8] * 4,
+        indices=longest,
+        norm="3/2",
+        digits=18,
+        note="layer 1 head 9 of all-MiniLM-L6-v2 on the first 32 tokens of the GNU GPL version 3, four inputs of "
+        "eight: the longest key of each, and the norm of exponent 3/2",
+    )

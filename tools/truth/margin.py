@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.truth.judgement import Judgement, Truth
-from tools.truth.nuclear_margin import judge_nuclear
+from tools.truth.norm_margin import Nuclear, Power, judge_norm
 from tools.truth.reading import (
     dot,
     minus,
@@ -49,7 +49,7 @@ class _Problem:
 def judge_margin(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     problem = _problem(given, folder)
     if "norm" in given:
-        return _nuclear(problem, asserts, witness, folder)
+        return _normed(problem, given["norm"], asserts, witness, folder)
     exact, near = {"solution", "neighbours", "support"}, {"direction", "within", "neighbours_among"}
     require_record(asserts, "asserts", set(), exact | near | {"gap", "margin", "constraints"})
     numbers = _hints(witness, problem, folder)
@@ -76,23 +76,31 @@ def _factors(node: Any, folder: Path) -> tuple[Any, Any]:
 # -- the forms
 
 
-def _nuclear(problem: _Problem, asserts: Any, witness: Any, folder: Path) -> Judgement:
-    require_record(asserts, "asserts", set(), {"direction", "excess", "margin", "constraints"})
+def _normed(problem: _Problem, name: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    exponent = None if name in ("nuclear", "infinity") else read_number(name)
+    require(exponent is None or exponent >= 1, "an exponent below 1")
+    convex = {"within"} if exponent is not None and exponent > 1 else set()
+    require_record(asserts, "asserts", set(), {"direction", "excess", "margin", "constraints"} | convex)
     numbers = _hints(witness, problem, folder)
     if "constraints" in asserts:
         return _contradiction(problem, asserts, numbers)
-    require("multipliers" in numbers and "factors" in witness, "no multipliers, or no factors")
-    require(bool(asserts) and ("direction" in asserts) == ("excess" in asserts), "one of direction and excess")
-    K, Q = _factors(witness["factors"], folder)
-    require(len(K) == len(Q) and (len(K[0]), len(Q[0])) == problem.shape, "factors of another shape")
-    stated: dict[str, Any] = {"at_least": None, "at_most": None, "excess": None, "direction": None, **_bounds(asserts)}
+    require("multipliers" in numbers, "no multipliers")
+    says = {"excess", "within"} & set(asserts)
+    require(bool(asserts) and ("direction" in asserts) == bool(says), "a direction without what is said of it")
+    if name == "nuclear":
+        require("factors" in witness, "no factors")
+        K, Q = _factors(witness["factors"], folder)
+        require(len(K) == len(Q) and (len(K[0]), len(Q[0])) == problem.shape, "factors of another shape")
+        norm: Any = Nuclear(problem.shape, K, Q)
+    else:
+        require("direction" in asserts, "no direction")
+        norm = Power(exponent)
+    stated: dict[str, Any] = {"at_least": None, "at_most": None, **dict.fromkeys(("excess", "within", "direction"))}
+    stated |= {**_bounds(asserts), **{field: read_number(asserts[field]) for field in says}}
+    require(min((stated[field] for field in says), default=0) >= 0, "a negative excess or distance")
     if "direction" in asserts:
-        stated["direction"], stated["excess"] = (
-            _point(asserts["direction"], problem, folder),
-            read_number(asserts["excess"]),
-        )
-        require(stated["excess"] >= 0, "a negative excess")
-    return judge_nuclear(problem, stated, numbers["multipliers"], (K, Q))
+        stated["direction"] = _point(asserts["direction"], problem, folder)
+    return judge_norm(problem, stated, numbers["multipliers"], norm)
 
 
 def _contradiction(problem: _Problem, asserts: Any, numbers: dict[str, dict[int, Fraction]]) -> Judgement:
@@ -251,18 +259,18 @@ def _slacks(problem: _Problem, point: Point) -> list[Fraction]:
 def _problem(given: Any, folder: Path) -> _Problem:
     require_mapping(given, "given")
     if "points" in given:
-        require_record(given, "given", {"points", "labels"})
+        require_record(given, "given", {"points", "labels"}, {"norm"})
+        require(given.get("norm") != "nuclear", "a nuclear norm of vectors")
         points, labels = read_table(given["points"], folder), read_vector(given["labels"], folder)
         require(len(points) == len(labels) and all(abs(label) == 1 for label in labels), "labels")
         rows = tuple(tuple(y * x for x in point) for point, y in zip(points, labels, strict=True))
         return _Problem(rows, (Fraction(1),) * len(rows), tuple(range(len(rows))), (1, len(rows[0])))
     field = "keys" if "keys" in given or "queries" in given else "tokens"
-    extra = {"norm"} if "queries" in given else set()
+    require("queries" in given or given.get("norm") != "nuclear", "a nuclear norm of vectors")
     own = {"queries"} if "queries" in given else {"W"} if field == "tokens" else set()
     require_record(
-        given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed"} | (own & {"W"}) | extra
+        given, "given", {field, "indices"} | (own & {"queries"}), {"lengths", "relaxed", "norm"} | (own & {"W"})
     )
-    require(given.get("norm", "nuclear") == "nuclear", "another norm")
     inputs = read_inputs(given, field, folder)
     if "W" in given:
         W = read_table(given["W"], folder)

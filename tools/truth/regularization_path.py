@@ -16,6 +16,7 @@ from typing import Any
 from mpmath import mp, mpf
 
 from tools.truth.judgement import Judgement, Truth
+from tools.truth.norm_margin import Nuclear, Power
 from tools.truth.reading import (
     NotAStatement,
     Vector,
@@ -167,13 +168,8 @@ class Theorem:
         costs = {p: c * (to_real(a) - eps * to_real(b)) for p, a, b in zip(pairs, g, up, strict=True)}
         return costs, least - eps * most, True
 
-    def bound(self, weights: Any, radius: Fraction, point: Vector) -> mpf | None:
-        """The cosine that the comparator shows; None where a condition fails."""
-        solution = self.instance.solve(self.indices)
-        if solution is None or combination(self.instance, self.indices, weights) != solution:
-            return None
-        if dot(point, point) > radius * radius:
-            return None
+    def mixing(self, point: Vector) -> tuple[mpf, dict[tuple[int, int], mpf]] | None:
+        """The excess F of a comparator, and the costs; None where a condition fails."""
         F = self.excess(point)
         if mpf(10) ** -(_DIGITS // 2) > F >= 0:
             raise _TooSmall
@@ -184,9 +180,20 @@ class Theorem:
                 if not good or inward <= 0:
                     return None
                 costs |= found
-        a = min(costs.values())
-        if a <= F:
+        return None if min(costs.values()) <= F else (F, costs)
+
+    def bound(self, weights: Any, radius: Fraction, point: Vector) -> mpf | None:
+        """The cosine that the comparator shows; None where a condition fails."""
+        solution = self.instance.solve(self.indices)
+        if solution is None or combination(self.instance, self.indices, weights) != solution:
             return None
+        if dot(point, point) > radius * radius:
+            return None
+        found = self.mixing(point)
+        if found is None:
+            return None
+        F, costs = found
+        a = min(costs.values())
         stated = {
             read_pair(t, {"input", "token", "multiplier"}): to_real(read_number(t["multiplier"])) for t in weights
         }
@@ -200,8 +207,70 @@ def _symmetric(A: list[Vector]) -> bool:
     return all(A[j][k] == A[k][j] for j in range(len(A)) for k in range(j))
 
 
+def _in_norm(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
+    """The same of another norm: the share of the largest margin, and the distance of unit vectors."""
+    name = given["norm"]
+    exponent = None if name in ("nuclear", "infinity") else read_number(name)
+    require(exponent is None or exponent >= 1, "an exponent below 1")
+    convex = exponent is not None and exponent > 1
+    nuclear = name == "nuclear"
+    require_record(asserts, "asserts", {"indices", "path"})
+    require_record(witness, "witness", {"multipliers", "comparators"} | ({"factors"} if nuclear else set()))
+    path = Theorem(given, read_counts(asserts["indices"]), folder)
+    require(not nuclear or "queries" in given, "a nuclear norm of vectors")
+    shape, stated, weights = path.instance.shape, read_items(asserts, "path"), read_items(witness, "multipliers")
+    points = [read_point(point, shape, folder) for point in read_items(witness, "comparators")]
+    flat = combination(path.instance, path.indices, weights)
+    require(all(read_number(term["multiplier"]) > 0 for term in weights), "a multiplier")
+    total = sum((read_number(term["multiplier"]) for term in weights), Fraction(0))
+    norms: list[Any] = [Power(exponent)] * len(stated)
+    if nuclear:
+        listed = read_items(witness, "factors")
+        for node in listed:
+            require_record(node, "factors", {"K", "Q"})
+        pairs = [(read_table(f["K"], folder), read_table(f["Q"], folder)) for f in listed]
+        require(all((len(K[0]), len(Q[0]), len(K)) == (*shape, len(Q)) for K, Q in pairs), "factors of another shape")
+        norms = [Nuclear(shape, K, Q) for K, Q in pairs]
+    require(len(stated) == len(points) == len(norms), "comparators or factors of another number")
+    worst = mpf(1)
+    with mp.workdps(_DIGITS):
+        for item, point, norm in zip(stated, points, norms, strict=True):
+            require_record(item, "a radius", {"radius", "share"}, {"apart"} if convex else set())
+            radius, share = read_number(item["radius"]), read_number(item["share"])
+            apart = read_number(item["apart"]) if "apart" in item else None
+            require(radius > 0 and share >= 0 and (apart is None or apart >= 0), "a radius, a share and a distance")
+            try:
+                found = path.mixing(point)
+            except _TooSmall:
+                return Judgement(Truth.OPEN, 0.0, "an excess that is too small to compute")
+            separated = min(
+                dot(path.instance.difference(path.indices, p), point) for p in path.instance.pairs(path.indices)
+            )
+            if found is None or separated <= 0 or not norm.is_dual(flat):
+                worst = mpf(-1)
+                continue
+            F, costs = found
+            shown = to_real(total) * mp.log(min(costs.values()) / F - 1) / to_real(radius)
+            length = norm.upper(point)
+            worst = min(worst, shown - to_real(share))
+            if isinstance(length, Fraction):
+                worst = worst if length <= radius else mpf(-1)
+            else:
+                worst = min(worst, 1 - length / to_real(radius))
+            if apart is not None and exponent is not None:
+                l, middle = to_real(exponent), (1 + to_real(share)) / 2  # noqa: E741 - its name
+                s = max(l, mpf(2))
+                turned = (1 - middle**s) * (4 / (l - 1) if l <= 2 else 2**l)
+                worst = min(worst, to_real(apart) - turned ** (1 / s)) if turned >= 0 else mpf(-1)
+    if worst > _CLOSE:
+        return Judgement(Truth.TRUE, float(worst))
+    return Judgement(Truth.OPEN, 0.0, "the bound", worst > -_CLOSE)
+
+
 def judge_path(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True where the comparators show it; else open."""
+    if isinstance(given, dict) and "norm" in given:
+        return _in_norm(given, asserts, witness, folder)
     require_record(asserts, "asserts", {"indices", "path"}, {"limit"})
     require_record(witness, "witness", {"multipliers", "comparators"})
     path = Theorem(given, read_counts(asserts["indices"]), folder)

@@ -43,9 +43,9 @@ class Instance:
     def __init__(self, given: Any, folder: Path, *, path: bool = False) -> None:
         """`path`: there is a loss, and perhaps a head."""
         require(isinstance(given, dict), "given must be a mapping")
-        loss, head = ({"loss"}, {"head"}) if path else (set(), set())
+        loss, head, norm = ({"loss"}, {"head"}, {"norm"}) if path else (set(), set(), set())
         if "keys" in given:
-            require_record(given, "given", {"keys", "scores"} | loss, {"lengths", "queries"})
+            require_record(given, "given", {"keys", "scores"} | loss, {"lengths", "queries"} | norm)
             self.rows = read_inputs(given, "keys", folder)
             self.keys, self.shape = self.rows, (1, len(self.rows[0][0]))
             if "queries" in given:
@@ -59,7 +59,7 @@ class Instance:
             self.labels = [Fraction(1)] * len(self.keys)
             self.scores = _scores(given["scores"], [len(rows) for rows in self.keys], folder)
         else:
-            require_record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head)
+            require_record(given, "given", {"tokens", "v"} | loss, {"lengths", "W", "labels"} | head | norm)
             self.rows = read_inputs(given, "tokens", folder)
             weights = read_table(given["W"], folder) if "W" in given else None
             require(weights is None or len(weights[0]) == len(self.rows[0][0]), "W of another width")

@@ -24,16 +24,23 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.mathematics.margin_norms import (
+    NormMargin,
+    NuclearNorm,
+    PowerNorm,
+    power,
+    reach,
+    reach_power,
+)
 from certattn.kernel.theorems.selection.mathematics.margin_points import Direction, MaxMargin
-from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin
 from certattn.kernel.theorems.selection.max_margin import (
     GIVEN,
-    NORM,
     THEOREM,
     MarginDistance,
     MarginProblem,
     read_problem,
 )
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.provers.array_files import open_array_file
 from certattn.provers.array_inputs import (
     InFile,
@@ -50,7 +57,7 @@ from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Com
 from certattn.provers.exact_inputs import exact, exact_rational, require_one_of, require_within
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
-from certattn.provers.selection.nuclear_norm import least_nuclear_norm
+from certattn.provers.selection.least_norms import least_norm
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 from certattn.provers.selection.token_optimality import stated_point
 
@@ -76,7 +83,7 @@ def generate(
     given: dict[str, Any] | None = None,
     source: str | Path | None = None,
     names: Mapping[str, str] | None = None,
-    norm: str | None = None,
+    norm: Any = None,
     direction: Any = None,
     form: str = "auto",
     digits: int = DIGITS,
@@ -97,10 +104,11 @@ def generate(
         Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
-    norm : {"nuclear"}, optional
-        With queries, the norm of W that is to be least, where it is not the Frobenius norm: that of K and Q both
-        trained, with W = K'Q. What is stated then is a direction, by how much its norm may exceed the least one, and
-        bounds on the margin.
+    norm : exact number, "infinity" or "nuclear", optional
+        The norm that is to be least, where it is not the Euclidean or Frobenius norm: |p|_l for a number l >= 1, or
+        with queries the nuclear norm of W, that of K and Q both trained with W = K'Q. What is stated then is a
+        direction, by how much its norm may exceed the least one, for 1 < l < infinity how far it is from the solution,
+        and bounds on the margin.
     direction : array_like of exact numbers, optional
         A direction that is asked about, such as that of a trained p: the certificate states that it is that of the
         solution where it is, and else how far it is from it. With the form "exact" another direction is an error.
@@ -150,7 +158,7 @@ def generate(
     require_within(2, 1000, digits, "digits")
     require_place(out, source)
     wanted = Wanted(form, digits, None if direction is None else exact(direction, "direction"))
-    others: dict[str, Plain] = {} if norm is None else {"norm": norm}
+    others: dict[str, Plain] = {} if norm is None else {"norm": exact(norm, "norm")}
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
@@ -210,17 +218,17 @@ def _write(out: Path, given: Plain, wanted: Wanted, note: str) -> Certificate:
     draft = Draft(THEOREM, out, given, note)
     problem = draft.read(lambda written: read_problem(GIVEN.read(written.given, written.reading)[1]))
     if NORM in problem.given:
-        return draft.write(*_nuclear(problem, wanted))
+        return draft.write(*_normed(problem, wanted))
     found = _found(problem, wanted.form, wanted.digits) if wanted.direction is None else _asked(problem, wanted)
     return draft.write(*found)
 
 
-def _nuclear(problem: MarginProblem, wanted: Wanted) -> Found:
-    """A direction whose nuclear norm is near the least one, and bounds on that."""
+def _normed(problem: MarginProblem, wanted: Wanted) -> Found:
+    """A direction whose norm is near the least one, and bounds on that."""
     if wanted.form == "exact":
-        raise UsageError("the W of least nuclear norm is stated as a direction; leave out --form exact")
+        raise UsageError("a point that is least in another norm is stated as a direction; leave out --form exact")
     direction = None if wanted.direction is None else _stated(problem, wanted.direction)
-    found = least_nuclear_norm(problem, wanted.digits, direction)
+    found = least_norm(problem, wanted.digits, direction)
     if found is None:
         try:
             near_multipliers(problem.rows, problem.levels, wanted.digits, _MOST_ACTIVE)
@@ -228,29 +236,38 @@ def _nuclear(problem: MarginProblem, wanted: Wanted) -> Found:
             if direction is not None:
                 raise _nothing_to_compare() from None
             return _none(problem, error)
-        found = least_nuclear_norm(problem, wanted.digits, direction, patient=True)
+        found = least_norm(problem, wanted.digits, direction, patient=True)
     if found is None:
-        raise NotProvedError("no direction was found that satisfies the constraints, with bounds on its nuclear norm")
+        raise NotProvedError("no direction was found that satisfies the constraints, with bounds on its norm")
     if found.margin <= 0 or (found.smallest_relaxed or 0) < 0:
         raise NotProvedError(f"the direction satisfies the constraints at no length: {_worst(problem, found)}")
-    return _with_excess(problem, found)
+    return _with_excess(problem, found, wanted.digits)
 
 
-def _with_excess(problem: MarginProblem, found: NuclearMargin) -> Found:
-    norm = found.norm / found.margin
-    asserts: dict[str, Plain] = {
-        "direction": stated_point(found.direction, problem.shape, problem.variable),
-        "excess": format_rational(round_up(norm / found.least - 1, _FEW_DIGITS)),
-        "margin": {
-            "at_least": format_rational(round_down(1 / norm, _MARGIN_DIGITS)),
-            "at_most": format_rational(round_up(1 / found.least, _MARGIN_DIGITS)),
-        },
+def _with_excess(problem: MarginProblem, found: NormMargin, digits: int) -> Found:
+    norm = found.norm
+    with working_precision(_bits(digits)):
+        size, witness = found.size() / found.margin, _multipliers(problem, found.multipliers)
+        longest = size if isinstance(size, fmpq) else upper_rational(size)
+        asserts: dict[str, Plain] = {
+            "direction": stated_point(found.direction, problem.shape, problem.variable),
+            "excess": format_rational(round_up(max(longest / found.least - 1, fmpq(0)), _FEW_DIGITS)),
+        }
+        if isinstance(norm, PowerNorm) and norm.exponent is not None and norm.is_uniformly_convex:
+            away = fmpq(upper_rational(reach(norm.exponent, size, found.least)))
+            radius = power(max(away, fmpq(0)), 1 / reach_power(norm.exponent))
+            asserts["within"] = format_rational(round_up(upper_rational(radius), _FEW_DIGITS))
+    asserts["margin"] = {
+        "at_least": format_rational(round_down(1 / longest, _MARGIN_DIGITS)),
+        "at_most": format_rational(round_up(1 / found.least, _MARGIN_DIGITS)),
     }
+    if not isinstance(norm, NuclearNorm):
+        return asserts, witness
     factors: dict[str, Plain] = {
         name: [[format_rational(entry) for entry in row] for row in matrix.to_rows()]
-        for name, matrix in (("K", found.K), ("Q", found.Q))
+        for name, matrix in (("K", norm.K), ("Q", norm.Q))
     }
-    return asserts, {"factors": factors, **_multipliers(problem, found.multipliers)}
+    return asserts, {"factors": factors, **witness}
 
 
 def _asked(problem: MarginProblem, wanted: Wanted) -> Found:
@@ -464,7 +481,7 @@ def _finding(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     if "solution" in asserts:
         return "the direction is that of the solution"
     if "excess" in asserts:
-        return f"the direction, with the margin 1, has at most (1 + {asserts['excess']}) times the least nuclear norm"
+        return f"the direction, with the margin 1, has at most (1 + {asserts['excess']}) times the least norm"
     length = 1 / _float(parse_rational(asserts["margin"]["at_most"], DEFAULT_LIMITS))
     return (
         f"the direction, with the margin 1, is at most {asserts['within']} from the solution, whose length is about "
@@ -481,7 +498,9 @@ def _typed_direction(text: str) -> Any:
 COMMAND = Command(
     Argument("PROBLEM", Arrays("given")),
     Option(
-        "--norm", "With queries: the norm of W, of which K and Q are both trained, is the nuclear one.", ("nuclear",)
+        "--norm",
+        "The norm that is least: a number l >= 1 for |p|_l, infinity, or with queries nuclear, of K and Q trained.",
+        metavar="L",
     ),
     Option(
         "--direction",

@@ -24,16 +24,19 @@ from certattn.kernel.theorems.selection.regularization_path import (
     GIVEN,
     THEOREM,
     LossInputs,
+    PathInputs,
     PathProblem,
     RadiusBounds,
     radius_bounds,
     read_given,
 )
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, token_indices
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import Draft
 from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
+from certattn.provers.selection.norm_paths import in_norm
 from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
 from certattn.provers.selection.token_optimality import chosen_tokens, multiplier_table, solve, stated_point
@@ -67,7 +70,7 @@ def generate(
         Where to write it.
     given : mapping
         What the certificate is about; `certattn.generate` takes the fields as keywords: `keys` and `scores`
-        and possibly `queries`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and `loss`.
+        and possibly `queries`, or `tokens`, `v` and if need be `W`, `labels`, `head`; and `loss`, and possibly `norm`.
     radii : sequence of exact numbers
         Radii R > 0; by default one of about 40 times the norm of p_mm.
     indices : sequence of int, optional
@@ -110,6 +113,10 @@ def generate(
         require_figure(plot)
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     read = draft.read(lambda written: read_given(GIVEN.read(written.given, written.reading)[1]))
+    if NORM in read.stated.given:
+        if plot is not None or limit:
+            raise UsageError("in another norm there is no figure, and no limit is stated")
+        return draft.write(*in_norm(_inputs(read, indices), [positive(radius, "radius") for radius in radii]))
     problem = _problem(read, indices)
     if plot is not None and read.stated.tokens.dimension != 2:
         raise UsageError(f"a figure shows keys in two dimensions; these have {read.stated.tokens.dimension}")
@@ -138,11 +145,16 @@ def generate(
 
 
 def _problem(read: LossInputs, indices: Sequence[int] | None) -> PathProblem:
+    inputs = _inputs(read, indices)
+    return PathProblem(read, inputs.selection, solve(inputs.selection), [])
+
+
+def _inputs(read: LossInputs, indices: Sequence[int] | None) -> PathInputs:
     tokens = read.stated.tokens
     if indices is None:
         indices = [_best(read, i) for i in range(tokens.count)]
     selection = chosen_tokens(tokens, indices)
-    problem = PathProblem(read, selection, solve(selection), [])
+    problem = PathInputs(read, selection)
     for i, mixing in problem.mixings.items():
         if mixing.smallest <= 0:
             raise NotProvedError(

@@ -8,12 +8,11 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.mathematics.margin_norms import NuclearNorm, PowerNorm
 from certattn.kernel.theorems.selection.max_margin import (
-    DIRECTION,
     EXCESS,
     GAP,
     MARGIN,
-    NORM,
     POINT_LABELS,
     POINTS,
     RELAXED,
@@ -22,8 +21,10 @@ from certattn.kernel.theorems.selection.max_margin import (
     MarginStatement,
     obligations,
 )
+from certattn.kernel.theorems.selection.stated_norms import NORM
 from certattn.kernel.theorems.selection.stated_tokens import INDICES, StatedTokens
 from certattn.statements.ranges import range_words
+from certattn.statements.selection.stated_norms import least_norm_words, norm_words
 from certattn.statements.selection.stated_tokens import Trained, kkt_sentences, point_words, token_words
 from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Wording, cut, show
 
@@ -48,15 +49,19 @@ _NONE = {
     "combination": "the largest entry of sum mu z, in size",
     "total": "the sum of weights times right sides",
 }
-_NUCLEAR = {
-    "direction.margin": "the smallest <Z, W~> of the constraints that are not relaxed",
-    "direction.relaxed": "the smallest <Z, W~> of the relaxed constraints",
+_NORMED = {
+    "direction.margin": "the smallest <z, p~> of the constraints that are not relaxed",
+    "direction.relaxed": "the smallest <z, p~> of the relaxed constraints",
     "optimality.multipliers": "the smallest multiplier",
-    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
-    "M = sum lambda Z",
-    "excess": "a bound on |W~/m|_* against 1 + excess times a lower bound of the least norm",
+    "dual_norm": "the dual norm of y = sum lambda z, against 1",
+    "excess": "a bound on |p~/m| against 1 + excess times a lower bound of the least norm",
+    "within": "a bound on |p~/m - p|_l against the stated one, both to the power max(l, 2)",
     "margin.at_least": "a lower bound on the margin against the stated one",
     "margin.at_most": "1, against the bound times a lower bound of the least norm",
+}
+_NUCLEAR = {
+    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
+    "M = sum lambda Z",
 }
 _BOUNDS = {
     "margin.at_least": "the squared margin, or a lower bound on it, against the squared bound",
@@ -72,9 +77,9 @@ def statement(stated: MarginStatement) -> Statement:
     elif stated.form == "nearly":
         parts = [*_nearly(stated), *_margin(stated)]
         latex = rf"\| \tilde p / \min_j \langle z_j, \tilde p \rangle - {problem.variable} \| \le r"
-    elif stated.form == "nuclear":
-        parts = [*_nuclear(stated), *_margin(stated)]
-        latex = r"\textstyle\sum_j \lambda_j r_j \le \min \|W\|_* \le \tfrac12 (\|K\|_F^2 + \|Q\|_F^2) / m"
+    elif stated.form == "normed":
+        parts = [*_normed(stated), *_margin(stated)]
+        latex = _normed_latex(stated)
     else:
         parts = [*_exactly(stated), *_margin(stated)]
         latex = rf"{problem.variable} = \textstyle\sum_j \lambda_j z_j, \quad \lambda_j \ge 0"
@@ -86,8 +91,8 @@ def sentence(stated: MarginStatement, name: str) -> str:
         return _NONE[name]
     if stated.form == "nearly":
         return {**_NEARLY, **_BOUNDS}[name]
-    if stated.form == "nuclear":
-        return _NUCLEAR[name]
+    if stated.form == "normed":
+        return {**_NORMED, **(_NUCLEAR if isinstance(stated.norm, NuclearNorm) else {})}[name]
     variable = stated.problem.variable
     named = {**kkt_sentences("optimality", variable), "solution": f"the stated {variable}", **_EXACTLY, **_BOUNDS}
     return named[name]
@@ -116,14 +121,16 @@ def _problem(problem: MarginProblem) -> str:
     given = problem.given
     if problem.tokens is None:
         points, labels = given[POINTS], given[POINT_LABELS].words()
+        norm = least_norm_words(given[NORM], "v") if NORM in given else "|v|"
         return (
             f"For {counted(points.shape[0], 'point')} x_i {points.words()} with labels Y {labels}: "
-            "minimise |v| subject to Y_i x_i'v >= 1 for every point i"
+            f"minimise {norm} subject to Y_i x_i'v >= 1 for every point i"
         )
     inputs = _chosen(problem, problem.tokens)
     trained = Trained(problem.variable)
     constraint = f"{trained.product('k_(i alpha_i) - k_it')} >= 1"
-    norm = "the nuclear norm |W|_*" if NORM in problem.given else trained.norm(problem.variable)
+    norm, stated = trained.norm(problem.variable), given.get(NORM)
+    norm = norm if stated is None else least_norm_words(stated, problem.variable)
     words = f"For {inputs}: minimise {norm} subject to {constraint}"
     relaxed = given.get(RELAXED)
     if relaxed is None:
@@ -169,20 +176,39 @@ def _nearly(stated: MarginStatement) -> list[str]:
     return parts
 
 
-def _nuclear(stated: MarginStatement) -> list[str]:
+def _normed(stated: MarginStatement) -> list[str]:
     """Of a direction, where one is stated; without one the margin says that there is a least norm."""
-    if DIRECTION not in stated.asserts:
+    if stated.point is None:
         return []
-    assert stated.point is not None
-    times = describe(1 + stated.asserts[EXCESS])
-    return [
-        f"with D = {point_words(stated.point, stated.problem.shape)} and m > 0 the smallest left side at D of the "
-        f"constraints >= 1, D/m satisfies all constraints, and |D/m|_* is at most {times} times the least norm"
+    problem, asserts = stated.problem, stated.asserts
+    _, size = norm_words(problem.given[NORM], problem.variable)
+    near, variable = "D" if problem.variable == "W" else "d", problem.variable
+    parts = [
+        f"with {near} = {point_words(stated.point, problem.shape)} and m > 0 the smallest left side at {near} of the "
+        f"constraints >= 1, {near}/m satisfies all constraints"
     ]
+    if EXCESS in asserts:
+        times = describe(1 + asserts[EXCESS])
+        # What is cut off would be all that is stated.
+        times = f"1 + {describe(asserts[EXCESS])}" if times.endswith("...") else times
+        parts.append(f"{size(f'{near}/m')} is at most {times} times the least norm")
+    if WITHIN in asserts:
+        far = size(f"{near}/m - {variable}")
+        parts.append(f"the solution {variable} is unique, and {far} <= {describe(asserts[WITHIN])}")
+    return [f"{', '.join(parts[:-1])}, and {parts[-1]}"]
+
+
+def _normed_latex(stated: MarginStatement) -> str:
+    lower, variable = r"\textstyle\sum_j \lambda_j r_j", stated.problem.variable
+    if not isinstance(stated.norm, PowerNorm):
+        return rf"{lower} \le \min \|W\|_* \le \tfrac12 (\|K\|_F^2 + \|Q\|_F^2) / m"
+    exponent = stated.norm.exponent
+    sign = r"\infty" if exponent is None else str(exponent)
+    return rf"{lower} \le \min \|{variable}\|_{{{sign}}} \le \|\tilde p\|_{{{sign}}} / m"
 
 
 def _margin(stated: MarginStatement) -> list[str]:
-    bounds, of = stated.asserts.get(MARGIN), "the least norm" if stated.form == "nuclear" else "its norm"
+    bounds, of = stated.asserts.get(MARGIN), "the least norm" if stated.form == "normed" else "its norm"
     return [f"the margin, 1 over {of}, is {range_words(bounds)}"] if bounds is not None else []
 
 

@@ -158,31 +158,77 @@ def check_nuclear(kernel: Kernel) -> Iterator[Check]:
         K, Q, W = matrix("K", rank, d), matrix("Q", rank, width), matrix("W", d, width)
         near = _nuclear(kernel, K, Q, list(K.T * Q), d, width)
         # With K and Q along the singular vectors of K'Q, this is what <KU, QV> = |K'Q|_* stays below.
-        yield equal(f"a bound on |K'Q|_*, {what}", plain(near.norm), (_square(list(K)) + _square(list(Q))) / 2)
+        yield equal(f"a bound on |K'Q|_*, {what}", plain(near.size()), (_square(list(K)) + _square(list(Q))) / 2)
         A, B = matrix("A", d, width), matrix("B", d, width)
         inner = sum(a * b for a, b in zip(A, B, strict=True))
         yield equal(
             f"|A|^2 + |B|^2 - 2 <A, B>, {what}", _square(list(A)) + _square(list(B)) - 2 * inner, _square(list(A - B))
         )
         beside = _nuclear(kernel, 0 * K, 0 * Q, list(W), d, width)
-        yield equal(f"entries beside K'Q, {what}", plain(beside.norm), sum(map(sympy.Abs, W)))
+        yield equal(f"entries beside K'Q, {what}", plain(beside.size()), sum(map(sympy.Abs, W)))
         z, weights = matrix("z", 2, d * width), positive_vector("l", 2)
         M = sympy.Matrix(d, width, list(z.T * column(weights)))
-        yield equal(f"M, {what}", _table(near.combined), M)
+        yield equal(f"M, {what}", _table(near.combined), sympy.Matrix([list(M)]))
         across = sum(w * product for w, product in zip(weights, list(z * column(list(W))), strict=True))
         yield equal(f"<M, W>, {what}", sum(a * b for a, b in zip(M, W, strict=True)), across)
         squares = M * M.T if d <= width else M.T * M
-        yield equal(f"the room of singular values, {what}", _table(near.room), sympy.eye(min(d, width)) - squares)
+        room = _table(near.norm.room(near.combined))
+        yield equal(f"the room of singular values, {what}", room, sympy.eye(min(d, width)) - squares)
         levels = vector("r", 2)
         yield equal(
             f"the lower bound, {what}", plain(near.least), sum(w * r for w, r in zip(weights, levels, strict=True))
         )
 
 
+# Exponents with halves, so that roots of powers stay powers.
+POWERS = (sympy.Rational(5, 4), sympy.Rational(3, 2), sympy.Integer(2), sympy.Integer(3), sympy.Rational(7, 2))
+
+
+def check_powers(kernel: Kernel) -> Iterator[Check]:
+    """|p|_l and its dual, the curvature of |p|_l^2 for l <= 2, and the factor of halving for l >= 2."""
+    norms, (x, y) = kernel.margin_norms, positive_vector("x", 2)
+    h, n, v = vector("h", 2), positive_symbol("n"), positive_symbol("v")
+    for l in POWERS:  # noqa: E741 - its name
+        exponent, what = SymbolicNumber(l), f"l = {l}"
+        dual = plain(norms.conjugate(exponent))
+        yield equal(f"1/l + 1/l', {what}", 1 / l + 1 / dual, sympy.Integer(1))
+        yield equal(
+            f"the norm of (x, x/2), {what}",
+            plain(norms.power_norm([SymbolicNumber(x / 2), SymbolicNumber(x)], exponent)),
+            (x**l + (x / 2) ** l) ** (1 / l),
+        )
+        # Young: x^l/l + y^l'/l' - xy falls to 0 at y = x^(l - 1), and grows from there.
+        young = x**l / l + y**dual / dual - x * y
+        yield equal(f"the least of Young's difference, {what}", young.subs(y, x ** (l - 1)), sympy.Integer(0))
+        yield equal(f"its slope there, {what}", sympy.diff(young, y).subs(y, x ** (l - 1)), sympy.Integer(0))
+        found = plain(norms.reach(exponent, SymbolicNumber(n), SymbolicNumber(v)))
+        if l <= 2:
+            total, f = x**l + y**l, (x**l + y**l) ** (2 / l) / 2
+            slope = sympy.diff(f, x) * h[0] + sympy.diff(f, y) * h[1]
+            bent = sympy.diff(slope, x) * h[0] + sympy.diff(slope, y) * h[1]
+            curved = (l - 1) * total ** (2 / l - 1) * (x ** (l - 2) * h[0] ** 2 + y ** (l - 2) * h[1] ** 2)
+            beside = (2 - l) * total ** (2 / l - 2) * (x ** (l - 1) * h[0] + y ** (l - 1) * h[1]) ** 2
+            yield equal(f"the second derivative of |p|^2/2, {what}", bent, curved + beside)
+            yield equal(f"how far the solution is, {what}", found, (n**2 - v**2) / (l - 1))
+        if l >= 2:
+            steps = sympy.Symbol("k", integer=True, positive=True)
+            halved = sympy.summation(2**steps * 2 ** (-l * steps), (steps, 1, sympy.oo))
+            yield equal(f"all halvings, {what}", found * halved, n**l - v**l)
+    one, infinite = SymbolicNumber(1), None
+    yield equal("the sum of sizes", plain(norms.power_norm([SymbolicNumber(x), SymbolicNumber(y + x)], one)), 2 * x + y)
+    largest = plain(norms.power_norm([SymbolicNumber(x), SymbolicNumber(y + x)], infinite))
+    yield equal("the largest size", largest, x + y)
+    yield equal("the dual of the largest size", plain(norms.conjugate(infinite)), sympy.Integer(1))
+    # The squares of (a + b)/2 and (a - b)/2 add up to (a^2 + b^2)/2, of which Clarkson's inequality takes powers.
+    a, b = real("a"), real("b")
+    yield equal("the halves' squares", ((a + b) / 2) ** 2 + ((a - b) / 2) ** 2, (a**2 + b**2) / 2)
+
+
 def _nuclear(kernel: Kernel, K: sympy.Matrix, Q: sympy.Matrix, direction: list[Expr], d: int, width: int) -> Any:
     rows, levels, weights = matrix("z", 2, d * width), _numbers(vector("r", 2)), _by_row(positive_vector("l", 2))
-    stated = kernel.exact(rows), levels, kernel.exact(sympy.Matrix([direction])), (d, width)
-    return kernel.nuclear_margin.NuclearMargin(*stated, kernel.exact(K), kernel.exact(Q), weights)
+    stated = kernel.exact(rows), levels, kernel.exact(sympy.Matrix([direction]))
+    norm = kernel.margin_norms.NuclearNorm((d, width), kernel.exact(K), kernel.exact(Q))
+    return kernel.margin_norms.NormMargin(*stated, norm, weights)
 
 
 def _solved(kernel: Kernel, z: sympy.Matrix, weights: list[Expr], r: list[Expr]) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import sympy
 
 from certattn.theory.exactness import Check, Expr, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered
+from certattn.theory.symbolic_flint import SymbolicNumber, evaluated, expression, numbered, plain
 
 _COUNTS = (1, 2, 3)
 
@@ -78,6 +79,27 @@ def check_progress(kernel: Kernel) -> Iterator[Check]:
     X = evaluated(kernel.margin_points.least_progress, log_w, F, a)
     yield equal("F = (1 - F/a) w e^-X", (1 - F / a) * sympy.exp(log_w) * sympy.exp(-sympy.expand(X)), F)
     yield equal("d/dF", sympy.diff(X, F), -1 / (F * (1 - F / a)))
+
+
+def check_share(kernel: Kernel) -> Iterator[Check]:
+    """F = (1 - F/a) a e^-X for X = log(a/F - 1), which L/R times is the share; and how far unit vectors are apart."""
+    F, a, L, R, share = (sympy.Symbol(name, positive=True) for name in "FaLRs")
+    bounds = SimpleNamespace(excess=SymbolicNumber(F), least=SymbolicNumber(a))
+    read, norms = kernel.regularization_path, kernel.margin_norms
+    found = plain(read.share_bound(SimpleNamespace(least=SymbolicNumber(L)), SymbolicNumber(R), bounds))
+    X = sympy.expand(found * R / L)
+    yield equal("F = (1 - F/a) a e^-X", (1 - F / a) * a * sympy.exp(-X), F)
+    # A function with the second derivative c at least is this and one that is convex, which is below its chord.
+    c, s, slope = sympy.symbols("c s slope", real=True)
+    bent = c * s**2 / 2 + slope * s
+    middle = (bent.subs(s, 0) + bent.subs(s, 1)) / 2 - c / 8
+    yield equal("the middle of what is bent by c", bent.subs(s, sympy.Rational(1, 2)), middle)
+    for l in (sympy.Rational(3, 2), sympy.Integer(2)):  # noqa: E741 - its name
+        turned = plain(norms.turn(SymbolicNumber(l), SymbolicNumber(share)))
+        stated = ((1 + share) / 2) ** 2 / 2 - (sympy.Rational(1, 2) - (l - 1) / 8 * turned)
+        yield equal(f"the squares of unit vectors and of their middle, l = {l}", stated, sympy.Integer(0))
+    turned = plain(norms.turn(SymbolicNumber(3), SymbolicNumber(share)))
+    yield equal("Clarkson's inequality, l = 3", ((1 + share) / 2) ** 3 + turned / 8, sympy.Integer(1))
 
 
 def _activations(kernel: Kernel) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import fmpq
+from scipy.optimize import linprog, minimize
 
 import certattn
 from certattn.kernel.decide.checker import CLAIMS
@@ -311,7 +312,7 @@ def test_the_nuclear_margin_is_what_another_solver_finds(seed: int, tmp_path: Pa
         [Fraction(float(x * y)) for x in given["keys"][i, a] - given["keys"][i, t] for y in given["queries"][i]]
         for i, a in enumerate(given["indices"]) for t in range(4) if t != a
     ]  # fmt: skip
-    least = tool("truth.nuclear_margin").least_norm(tuple(map(tuple, rows)), (Fraction(1),) * len(rows), (3, 3))
+    least = tool("truth.norm_margin").least_norm(tuple(map(tuple, rows)), (Fraction(1),) * len(rows), (3, 3))
     assert abs(float(Fraction(asserts["margin"]["at_least"])) * least - 1) < 1e-6
 
 
@@ -337,3 +338,89 @@ def test_contradictions_do_not_depend_on_the_norm(tmp_path: Path) -> None:
 def test_a_norm_needs_queries(tmp_path: Path) -> None:
     with pytest.raises(MalformedError, match="queries beside it"):
         make(tmp_path, given=THREE, norm="nuclear")
+
+
+# -- norms of powers
+
+
+def ahead(seed: int) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    """Inputs whose first tokens are ahead along one direction, and the rows of their constraints."""
+    keys = np.random.default_rng(seed).standard_normal((6, 4, 6))
+    keys[:, 0] += 1.5
+    return {"keys": keys, "indices": np.zeros(6, dtype=int)}, (keys[:, :1] - keys[:, 1:]).reshape(-1, 6)
+
+
+def by_linear_programming(rows: np.ndarray[Any, Any], norm: str) -> float:
+    """The least norm, by scipy."""
+    count, d = rows.shape
+    if norm == "1":
+        return float(linprog(np.ones(2 * d), A_ub=-np.hstack([rows, -rows]), b_ub=-np.ones(count)).fun)
+    unit, ones = np.eye(d), np.ones((d, 1))
+    below = np.vstack([np.hstack([-rows, np.zeros((count, 1))]), np.hstack([unit, -ones]), np.hstack([-unit, -ones])])
+    sides = np.concatenate([-np.ones(count), np.zeros(2 * d)])
+    return float(linprog(np.eye(d + 1)[d], A_ub=below, b_ub=sides, bounds=[(None, None)] * d + [(0, None)]).fun)
+
+
+@pytest.mark.parametrize("norm", ["1", "infinity"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_vertices_are_exact_and_those_of_linear_programs(seed: int, norm: str, tmp_path: Path) -> None:
+    given, rows = ahead(seed)
+    asserts = make(tmp_path, **given, norm=norm)
+    assert asserts["excess"] == "0"
+    low, high = (Fraction(asserts["margin"][end]) for end in ("at_least", "at_most"))
+    assert high - low <= low / 10**14
+    assert abs(float(low) * by_linear_programming(rows, norm) - 1) < 1e-9
+
+
+@pytest.mark.parametrize("norm", ["1.1", "3/2", "2", "3"])
+def test_powers_are_found_to_many_digits_where_another_solver_finds_them(norm: str, tmp_path: Path) -> None:
+    given, rows = ahead(3)
+    asserts = make(tmp_path, **given, norm=norm)
+    assert Fraction(asserts["excess"]) < Fraction(1, 10**27)
+    power = float(Fraction(norm))
+    point = np.array([float(Fraction(x)) for x in asserts["direction"]])
+    found = minimize(
+        lambda p: (np.abs(p) ** power).sum(),
+        1.2 * point + 0.01,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda p: rows @ p - 1, "jac": lambda p: rows},
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    least = float((np.abs(found.x) ** power).sum() ** (1 / power))
+    assert abs(float(Fraction(asserts["margin"]["at_least"])) * least - 1) < 1e-5
+    # The other solver's point is feasible or nearly, and no farther than its norm says and a little more.
+    away = np.abs(found.x - point / (rows @ point).min())
+    assert float((away**power).sum() ** (1 / power)) < 0.05 * least
+
+
+def test_the_norm_of_squares_is_the_euclidean_one(tmp_path: Path) -> None:
+    asserts = make(tmp_path, given=THREE, norm=2)
+    assert asserts["margin"] == make(tmp_path, given=THREE)["margin"]
+    assert Fraction(asserts["within"]) < Fraction(1, 10**13)
+
+
+@pytest.mark.parametrize("norm", ["1", "infinity", "3/2", "3"])
+def test_what_is_special_is_found_in_every_norm(norm: str, tmp_path: Path) -> None:
+    """Relaxed constraints that are tight, constraints that stand twice, entries 0, and a matrix."""
+    relaxed = {"keys": [[[1, 0], [0, 0]], [["-4/3", 1], [0, 0]]], "indices": [0, 0], "relaxed": [1]}
+    for given in (
+        relaxed,
+        {"keys": [[[1, 1], [0, 0]], [[1, 1], [0, 0]]], "indices": [0, 0]},
+        {"points": [[1, 0], [2, 1], [-1, 1]], "labels": [1, 1, -1]},
+        {"keys": [[[1, 0], [0, 0]], [[0, 4], [0, 0]]], "queries": [[1, 0], [0, 1]], "indices": [0, 0]},
+    ):
+        asserts = make(tmp_path, given=given, norm=norm)
+        assert Fraction(asserts["excess"]) < Fraction(1, 10**5)
+    assert make(tmp_path, given={"keys": [[[1, 0], [0, 0], [2, 0]]], "indices": [0]}, norm=norm) == {
+        "constraints": "contradictory"
+    }
+    asserts = make(tmp_path, given=THREE, norm=norm, direction=[4, 1])
+    assert asserts["direction"] == ["4", "1"]
+    with pytest.raises(certattn.NotProvedError, match="at no length"):
+        make(tmp_path, given=THREE, norm=norm, direction=[-4, 1])
+
+
+@pytest.mark.parametrize("norm", ["0.5", "one", "nuclear"])
+def test_what_is_no_norm_is_refused(norm: str, tmp_path: Path) -> None:
+    with pytest.raises(MalformedError):
+        make(tmp_path, given=THREE, norm=norm)

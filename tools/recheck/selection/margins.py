@@ -15,7 +15,8 @@ from algebra import pivots, semidefinite
 from arrays import Matrix, Vector, flat_point, matrix, vector
 from decisions import at_most, below, bounds, same, within
 from fields import fields, items, kind_of, listed, one_of, optional, refuse, some, starting_bits, witness_of
-from intervals import summed
+from functions import power
+from intervals import iv, summed
 from matrices import frobenius, identity, matmul, scaled, times, transposed
 from outcomes import NotProved, Rejected
 from scalars import natural, positive, rational
@@ -183,8 +184,8 @@ def constraints(given: dict[str, Any]) -> tuple[dict[Any, Vector], dict[Any, int
 def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/selection/max-margin.md"""
     problem = fields(g, "given", "", "keys tokens W lengths indices relaxed queries points labels norm")
-    nuclear = optional(one_of, problem["norm"], "given.norm", "nuclear")
-    refuse(nuclear is not None and problem["queries"] is None, "given.norm: without queries")
+    norm = optional(norm_of, problem["norm"])
+    refuse(norm == "nuclear" and problem["queries"] is None, "given.norm: without queries")
     rows, levels, shape = constraints({k: v for k, v in problem.items() if k != "norm"})
     refuse(not any(levels.values()), "given: no constraint of level 1")
     nearby = {"direction", "within", "neighbours_among", "gap", "margin"}
@@ -192,7 +193,8 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     words = "solution neighbours support direction within excess neighbours_among gap margin constraints"
     asserts = some(a, "asserts", words)
     here = {k for k, v in asserts.items() if v is not None}
-    forms = ({"constraints"}, {"direction", "excess", "margin"}) if nuclear else ({"constraints"}, nearby, exactly)
+    forms = [{"constraints"}, {"direction", "excess", "margin"} | ({"within"} if convex(norm) else set())]
+    forms = forms if norm is not None else [{"constraints"}, nearby, exactly]
     refuse(not any(here <= form for form in forms), "asserts: fields of two forms, or of another norm")
     hint = witness_of(w, "", "multipliers weights factors")
     if "constraints" in here:
@@ -203,8 +205,8 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(0, sum(mu[j] * levels[j] for j in mu), "total")
         return
     optional(hinted, hint["weights"], "witness.weights", None, "weight")
-    if nuclear is not None:
-        least_nuclear(rows, levels, shape, asserts, hint)
+    if norm is not None:
+        least_norm(norm, rows, levels, shape, asserts, hint)
         return
     lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
     point = optional(flat_point, asserts["direction" if "direction" in here else "solution"], *shape)
@@ -246,41 +248,96 @@ def max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     inverse_root(low, high, norm2(p), norm2(p), "margin")
 
 
-def least_nuclear(
+def norm_of(node: Any) -> Any:
+    """The nuclear norm, or the exponent l >= 1 of |p|_l, which may be infinity: words stay words."""
+    if node in ("nuclear", "infinity"):
+        return node
+    exponent = rational(node, "given.norm")
+    refuse(exponent < 1 or max(exponent.numerator, exponent.denominator) >= 1 << 64, "given.norm: at least 1, 64 bits")
+    return exponent
+
+
+def convex(norm: Any) -> bool:
+    """Whether one point is least in it."""
+    return isinstance(norm, Fraction) and norm > 1
+
+
+def power_norm(point: Sequence[Fraction], norm: Any) -> Any:
+    """|p|_l, the largest entry divided by."""
+    sizes = [abs(x) for x in point]
+    top = max(sizes)
+    if norm == "infinity" or top == 0:
+        return top
+    if norm == 1:
+        return sum(sizes)
+    return power(summed([nonnegative_power(x / top, norm) for x in sizes]), 1 / norm) * top
+
+
+def nonnegative_power(x: Any, exponent: Fraction) -> Any:
+    """x^e for x >= 0 and e > 0."""
+    return iv(x) if x in (0, 1) else power(x, exponent)
+
+
+def factored(node: Any, shape: tuple[int, int]) -> tuple[Vector, Fraction]:
+    """K'Q row after row, and (|K|^2 + |Q|^2)/2, which bounds its nuclear norm."""
+    factors = fields(node, "factors", "K Q")
+    K = matrix(factors["K"], "factors.K", None, shape[0])
+    Q = matrix(factors["Q"], "factors.Q", len(K), shape[1])
+    return [x for row in matmul(transposed(K), Q) for x in row], (frobenius(K) + frobenius(Q)) / 2
+
+
+def nuclear_bound(point: Vector, product: Vector, half: Fraction) -> Fraction:
+    """What |W|_* is at most: entries beside K'Q count by their sizes."""
+    return half + sum(abs(x - y) for x, y in zip(point, product, strict=True))
+
+
+def dual_at_most_one(norm: Any, flat: Vector, shape: tuple[int, int]) -> None:
+    """Prove that the dual norm of sum lambda_j z_j is at most 1."""
+    if norm == "nuclear":
+        M = [flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+        squares = matmul(transposed(M), M)
+        semidefinite([[(i == j) - x for j, x in enumerate(row)] for i, row in enumerate(squares)], "I - M'M")
+        return
+    dual = Fraction(1) if norm == "infinity" else "infinity" if norm == 1 else norm / (norm - 1)
+    at_most(power_norm(flat, dual), 1, "dual_norm")
+
+
+def least_norm(
+    norm: Any,
     rows: dict[Any, Vector],
     levels: dict[Any, int],
     shape: tuple[int, int],
     asserts: dict[str, Any],
     hint: dict[str, Any],
 ) -> None:
-    """sum lambda_j r_j <= min |W|_* <= ((|K|^2 + |Q|^2)/2 + sum |W~ - K'Q|) / m, where |sum lambda_j Z_j| <= 1."""
+    """sum lambda_j r_j <= min |p| <= |p~| / m, where the dual norm of sum lambda_j z_j is at most 1."""
     low, high = optional(bounds, asserts["margin"], "asserts.margin") or (None, None)
-    refuse(
-        (asserts["direction"] is None) != (asserts["excess"] is None), "asserts: direction and excess belong together"
-    )
+    said = [rational(asserts[k], f"asserts.{k}") for k in ("excess", "within") if asserts[k] is not None]
+    refuse((asserts["direction"] is None) == bool(said), "asserts: direction and what is said of it belong together")
+    refuse(min(said, default=Fraction(0)) < 0, "asserts: a negative excess or distance")
     lam = hinted(hint["multipliers"], "witness.multipliers", rows, "multiplier")
-    factors = fields(hint["factors"], "witness.factors", "K Q")
-    K = matrix(factors["K"], "factors.K", None, shape[0])
-    Q = matrix(factors["Q"], "factors.Q", len(K), shape[1])
-    product = [x for row in matmul(transposed(K), Q) for x in row]
-    point = optional(flat_point, asserts["direction"], *shape) or product
+    if norm == "nuclear":
+        product, half = factored(hint["factors"], shape)
+        point = optional(flat_point, asserts["direction"], *shape) or product
+        size: Any = nuclear_bound(point, product, half)
+    else:
+        point = flat_point(asserts["direction"], *shape)
+        size = power_norm(point, norm)
+    dual_at_most_one(norm, combination(rows, lam), shape)
     products = {j: dot(z, point) for j, z in rows.items()}
     m = min(x for j, x in products.items() if levels[j])
     below(0, m, "direction.margin")
     at_most(0, min(products.values()), "direction.relaxed")
-    flat = combination(rows, lam)
-    M = [flat[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
-    squares = matmul(transposed(M), M)
-    room = [[(i == j) - x for j, x in enumerate(row)] for i, row in enumerate(squares)]
-    semidefinite(room, "I - M'M")
     least = sum(x * levels[j] for j, x in lam.items())
-    norm = (frobenius(K) + frobenius(Q)) / 2 + sum(abs(x - y) for x, y in zip(point, product, strict=True))
     if asserts["excess"] is not None:
-        excess = rational(asserts["excess"], "asserts.excess")
-        refuse(excess < 0, "asserts.excess: negative")
-        at_most(norm, (1 + excess) * least * m, "excess")
+        at_most(size, (1 + said[0]) * least * m, "excess")
+    if asserts["within"] is not None:
+        s = max(norm, Fraction(2))
+        curved = 1 / (norm - 1) if norm <= 2 else nonnegative_power(Fraction(2), norm - 1) - 1
+        away = (nonnegative_power(size / m, s) - nonnegative_power(least, s)) * curved
+        at_most(away, nonnegative_power(said[-1], s), "within")
     if low is not None:
-        at_most(low * norm, m, "margin.at_least")
+        at_most(low * size, m, "margin.at_least")
     if high is not None:
         at_most(1, high * least, "margin.at_most")
 

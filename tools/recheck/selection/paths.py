@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from arrays import Matrix, flat_point, matrix, vector
+from arrays import Matrix, Vector, flat_point, matrix, vector
 from decisions import at_most, below, bounds, same
 from fields import fields, listed, one_of, optional, present, refuse, some
 from functions import exp, log, tanh
@@ -16,7 +16,25 @@ from intervals import I, hull, iv, largest, root, smallest, square, summed
 from matrices import scaled, times, transposed
 from outcomes import NotCovered, Rejected, Undecided
 from scalars import natural, positive, rational
-from selection.margins import asked, hinted, indices_of, inputs_of, inverse_root, moved, pairs_of, scored, shortest
+from selection.margins import (
+    asked,
+    combination,
+    convex,
+    dual_at_most_one,
+    factored,
+    hinted,
+    indices_of,
+    inputs_of,
+    inverse_root,
+    moved,
+    nonnegative_power,
+    norm_of,
+    nuclear_bound,
+    pairs_of,
+    power_norm,
+    scored,
+    shortest,
+)
 from selection.nearness import Near, Pairs, cosine
 from vectors import dot, minus, norm2
 
@@ -37,8 +55,11 @@ def loss_at(loss: str, x: Any) -> Any:
 
 def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/selection/regularization-path.md"""
-    given = fields(g, "given", "loss", "keys queries scores tokens W v labels lengths head")
-    asserts, hint = fields(a, "asserts", "indices path", "limit"), fields(w, "witness", "multipliers comparators")
+    given = fields(g, "given", "loss", "keys queries scores tokens W v labels lengths head norm")
+    asserts, hint = (
+        fields(a, "asserts", "indices path", "limit"),
+        fields(w, "witness", "multipliers comparators", "factors"),
+    )
     keys, scores, labels = scored(given)
     keys, shape = asked(given["queries"], keys)
     loss = one_of(given["loss"], "given.loss", "linear", "logistic", "exponential")
@@ -55,7 +76,17 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     refuse(given["keys"] is None and given["v"] is None and head != "quadratic", "given.v: missing")
     z = pairs_of(keys, chosen)
     mults = hinted(hint["multipliers"], "multipliers", z, "multiplier")
-    p, _ = shortest(z, dict.fromkeys(z, 1), mults, "p_mm")
+    norm = optional(norm_of, given["norm"])
+    refuse(norm == "nuclear" and given["queries"] is None, "given.norm: without queries")
+    refuse(
+        (norm == "nuclear") != (hint["factors"] is not None), "witness.factors: with the nuclear norm and only there"
+    )
+    refuse(norm is not None and asserts["limit"] is not None, "asserts.limit: in another norm")
+    p: Vector = []
+    if norm is None:
+        p, _ = shortest(z, dict.fromkeys(z, 1), mults, "p_mm")
+    else:
+        dual_at_most_one(norm, combination(z, mults), shape)
     if asserts["limit"] is not None:
         same(flat_point(asserts["limit"], *shape), p, "limit")
     active = [i for i, rows in enumerate(keys) if len(rows) > 1]
@@ -97,15 +128,19 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
 
     path, points = listed(asserts["path"], "path"), listed(hint["comparators"], "comparators")
     same(len(path), len(points), "the number of comparators")
-    for k, (node, hat) in enumerate(zip(path, points, strict=True)):
-        f = fields(node, f"path[{k}]", "radius cosine")
-        R, cosine, point = (
-            positive(f["radius"], "radius"),
-            rational(f["cosine"], "cosine"),
-            flat_point(hat, *shape),
-        )
-        refuse(abs(cosine) > 1, f"path[{k}]: a cosine between -1 and 1")
-        at_most(norm2(point), R * R, f"path[{k}].inside")
+    factors = listed(hint["factors"], "factors") if norm == "nuclear" else [None] * len(path)
+    same(len(path), len(factors), "the number of factors")
+    for k, (node, hat, pair) in enumerate(zip(path, points, factors, strict=True)):
+        f = fields(node, f"path[{k}]", *(("radius cosine",) if norm is None else ("radius share", "apart")))
+        R, point = positive(f["radius"], "radius"), flat_point(hat, *shape)
+        bound_of = rational(f["cosine" if norm is None else "share"], f"path[{k}]")
+        refuse(abs(bound_of) > 1 or (norm is not None and bound_of < 0), f"path[{k}]: from -1, or 0, to 1")
+        if norm is None:
+            at_most(norm2(point), R * R, f"path[{k}].inside")
+        else:
+            size = nuclear_bound(point, *factored(pair, shape)) if norm == "nuclear" else power_norm(point, norm)
+            at_most(size, R, f"path[{k}].inside")
+            below(0, min(dot(x, point) for x in z.values()), f"path[{k}].separates")
         F, top, sigma = iv(0), {}, {}
         for i in active:
             e = [exp(-dot(z[i, t], point)) for t in others[i]]
@@ -138,8 +173,23 @@ def regularization_path(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         least = smallest(list(m.values()))
         below(F, least, f"path[{k}].excess")
         total = sum(mults.values())
+        if norm is not None:
+            at_most(bound_of * R, (log(least) + log(1 / F - 1 / least)) * total, f"path[{k}].share")
+            if f["apart"] is not None:
+                apart = rational(f["apart"], f"path[{k}].apart")
+                refuse(apart < 0 or not convex(norm), f"path[{k}].apart: of a norm that is least at one point")
+                at_most(turned(norm, bound_of), nonnegative_power(apart, max(norm, Fraction(2))), f"path[{k}].apart")
+            continue
         bound = sum((log(m[j] / (x / total)) * (x / total) for j, x in mults.items()), start=log(1 / F - 1 / least))
-        at_most(cosine * R, bound * root(norm2(p)), f"path[{k}].cosine")
+        at_most(bound_of * R, bound * root(norm2(p)), f"path[{k}].cosine")
+
+
+def turned(norm: Fraction, share: Fraction) -> Any:
+    """How far unit vectors are, to the power max(l, 2), whose middle has at least the norm (1 + share)/2."""
+    s = max(norm, Fraction(2))
+    return (1 - nonnegative_power((1 + share) / 2, s)) * (
+        4 / (norm - 1) if norm <= 2 else nonnegative_power(Fraction(2), s)
+    )
 
 
 def entropy(weights: Sequence[Fraction]) -> I:

@@ -6,20 +6,21 @@ Given keys k_it and a chosen token alpha_i of every input, or labelled points, t
     minimise |W|_F   subject to (k_{i alpha_i} - k_it)' W q_i >= 1    where queries q_i are given,
     minimise |v|     subject to Y_i x_i'v >= 1                        for points x_i with labels Y_i,
 
-and in the first two, constraints of relaxed inputs are >= 0. In the second, the nuclear norm |W|_* may stand for
-|W|_F. A certificate asserts one of
+and in the first two, constraints of relaxed inputs are >= 0. Any norm |p|_l of powers may stand for |p|, that of the
+entries of W in the second, where the nuclear norm |W|_* may, too. A certificate asserts one of
 
     exactly   the solution, all constraints that hold with equality and by how much the others exceed, which
               multipliers are positive, bounds on the margin 1/|p|
     nearly    a direction p~ so that |p~/m - p| <= within for m = min <z_j, p~>, constraints that all those
               holding with equality are among, bounds on the margin
-    nuclear   bounds on 1/min |W|_*, a direction W~ so that |W~/m|_* <= (1 + excess) min |W|_*
+    in norm   where another norm is given: bounds on 1/min |p|, a direction p~ so that |p~/m| <= (1 + excess) min |p|,
+              and for |p|_l with 1 < l < infinity that the solution is unique, and |p~/m - p|_l <= within
     none      the constraints contradict each other
 
 The proofs are the conditions of Karush, Kuhn and Tucker and Farkas' lemma (`margin_points`), and weak duality
-(`MarginDistance`, `NuclearMargin`), over the rationals. Bounds on 1/|p| are compared as squares. Ataee Tarzanagh, Li,
-Zhang and Oymak 2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one; for |W|_*, Tarzanagh, Li, Thrampoulidis
-and Oymak 2023.
+(`MarginDistance`, `NormMargin`), over the rationals but for powers that are not whole. Bounds on 1/|p| are compared as
+squares. Ataee Tarzanagh, Li, Zhang and Oymak 2023, problems (Att-SVM), (W-SVM), (v-SVM) and the relaxed one; for |W|_*,
+Tarzanagh, Li, Thrampoulidis and Oymak 2023.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import Any
 
 from flint import fmpq, fmpz_mat
 
-from certattn.kernel.decide.obligation import Obligation, Part, Relation
+from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
 from certattn.kernel.decide.theorem import EXACT, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
@@ -48,15 +49,26 @@ from certattn.kernel.document.schema import (
     all_or_none,
     some_of,
 )
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Pair
+from certattn.kernel.theorems.selection.mathematics.margin_norms import (
+    Norm,
+    NormMargin,
+    NuclearNorm,
+    PowerNorm,
+    power,
+    reach,
+    reach_power,
+)
 from certattn.kernel.theorems.selection.mathematics.margin_points import (
     Contradiction,
     Direction,
     MaxMargin,
     combination,
+    total_level,
 )
-from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin, in_one_row
+from certattn.kernel.theorems.selection.stated_norms import FACTOR_PAIR, NORM, NUCLEAR, read_norm
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     INPUT,
@@ -78,13 +90,12 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 # -- what is given
 
 RELAXED = Field("relaxed", Listing(Count(0)), "inputs whose constraints are >= 0, counted from 0", required=False)
-NORM = Field("norm", Choice(("nuclear",)), "the norm of W, the Frobenius norm if left out", required=False)
 POINTS = Field("points", Matrix(), "the labelled points, one per row")
 POINT_LABELS = Field("labels", Vector(), "the label of each point, 1 or -1")
 POINT = Field("point", Count(0), "the point, counted from 0")
 GIVEN = ByKey(
     {
-        "points": Record(POINTS, POINT_LABELS),
+        "points": Record(POINTS, POINT_LABELS, NORM),
         "pairs": token_forms(INDICES, RELAXED, NORM),
     }
 )
@@ -114,12 +125,12 @@ class MarginProblem:
 
 def read_problem(given: Values) -> MarginProblem:
     """The problem in a record of GIVEN. Raises MalformedError."""
+    if given.get(NORM) == NUCLEAR and (POINTS in given or QUERIES not in given):
+        raise given.node(NORM).malformed("queries beside it, with which a matrix W is sought", "none")
     if POINTS in given:
         points = given[POINTS].load()
         rows, count = labelled_rows(points, read_labels(given, points.rows)), points.rows
         return MarginProblem(rows, (fmpq(1),) * count, tuple(range(count)), (1, points.columns), "v", given)
-    if NORM in given and QUERIES not in given:
-        raise given.node(NORM).malformed("queries beside it, with which a matrix W is sought", "none")
     stated = read_tokens(given)
     selection, count = read_selection(stated, given), stated.tokens.count
     relaxed = given.items(RELAXED)
@@ -156,7 +167,7 @@ NEIGHBOURS = Field("neighbours", _constraints(), "all constraints that hold with
 SUPPORT = Field("support", _constraints(), "the constraints with positive multipliers", required=False)
 DIRECTION = Field("direction", PointKind(), "p~, a direction near that of the solution", required=False)
 WITHIN = Field("within", Rational(minimum=0), "the largest distance of p~/m from the solution", required=False)
-_EXCESS = "|W~/m|_* is at most the least nuclear norm times 1 more than this"
+_EXCESS = "|p~/m| is at most the least norm times 1 more than this"
 EXCESS = Field("excess", Rational(minimum=0), _EXCESS, required=False)
 AMONG = Field("neighbours_among", _constraints(), "constraints among which are all that hold with equality", False)
 GAP = Field("gap", Rational(above=0), "by how much at least all other constraints hold", required=False)
@@ -168,20 +179,17 @@ MULTIPLIERS = Field("multipliers", _constraints(MULTIPLIER), "multipliers of con
 WEIGHT = Field("weight", Rational(above=0), "its weight, > 0")
 WEIGHTS = Field("weights", _constraints(WEIGHT), "weights of constraints that contradict each other", required=False)
 
-K = Field("K", Matrix(), "K, with as many rows as Q")
-Q = Field("Q", Matrix(), "Q")
-_FACTORS = "K and Q, the product K'Q being W~ or near it"
-FACTORS = Field("factors", Record(K, Q), _FACTORS, required=False)
+FACTORS = Field("factors", FACTOR_PAIR, "K and Q, the product K'Q being W~ or near it", required=False)
 
 _EXACTLY, _NEARLY = (SOLUTION, NEIGHBOURS, SUPPORT, MARGIN, GAP), (DIRECTION, WITHIN, AMONG, GAP, MARGIN)
-_NUCLEAR = (DIRECTION, EXCESS, MARGIN)
+_NORMED = (DIRECTION, EXCESS, WITHIN, MARGIN)
 _FIELDS = (SOLUTION, NEIGHBOURS, SUPPORT, DIRECTION, WITHIN, EXCESS, AMONG, GAP, MARGIN, CONTRADICTION)
 
 
 def _one_form(asserts: Values) -> None:
     """Refuse fields that belong to another form of the statement, and a form of which nothing is there."""
     near = DIRECTION in asserts or WITHIN in asserts
-    form: Sequence[Field[Any]] = _NUCLEAR if EXCESS in asserts else _NEARLY if near else _EXACTLY
+    form: Sequence[Field[Any]] = _NORMED if EXCESS in asserts else _NEARLY if near else _EXACTLY
     form = (CONTRADICTION,) if CONTRADICTION in asserts else form
     for field in _FIELDS:
         if field in asserts and field not in form:
@@ -206,8 +214,7 @@ class MarginStatement:
     """What is asserted of a problem, and the multipliers or weights of the witness, by row.
 
     `point` is the solution or the direction that is stated, `listed` are the rows of `neighbours` or of
-    `neighbours_among`, `support` those of the support, `factors` K and Q of the nuclear norm: None where there is
-    none.
+    `neighbours_among`, `support` those of the support, `norm` another one than the Euclidean: None where there is none.
     """
 
     problem: MarginProblem
@@ -216,14 +223,14 @@ class MarginStatement:
     point: ExactMatrix | None
     listed: frozenset[int] | None
     support: frozenset[int] | None
-    factors: tuple[ExactMatrix, ExactMatrix] | None = None
+    norm: Norm | None = None
 
     @property
     def form(self) -> str:
         if CONTRADICTION in self.asserts:
             return "none"
-        if NORM in self.problem.given:
-            return "nuclear"
+        if self.norm is not None:
+            return "normed"
         return "nearly" if DIRECTION in self.asserts else "exactly"
 
     @cached_property
@@ -255,9 +262,9 @@ def read(certificate: Certificate) -> MarginStatement:
     if contradictory:
         return MarginStatement(problem, asserts, numbers, None, None, None)
     if NORM in given:
-        return _read_nuclear(problem, asserts, witness, numbers)
+        return _read_normed(problem, asserts, witness, numbers)
     if EXCESS in asserts:
-        raise asserts.node(EXCESS).malformed("within, unless the norm is the nuclear one", "excess")
+        raise asserts.node(EXCESS).malformed("within, unless another norm is given", "excess")
     field = AMONG if near else NEIGHBOURS
     listed = frozenset(read_rows(asserts[field], problem)) if field in asserts else None
     if GAP in asserts and (listed is None or len(listed) == problem.rows.rows):
@@ -270,22 +277,22 @@ def read(certificate: Certificate) -> MarginStatement:
     return MarginStatement(problem, asserts, numbers, point, listed, support)
 
 
-def _read_nuclear(
+def _read_normed(
     problem: MarginProblem, asserts: Values, witness: Values, numbers: Mapping[int, fmpq]
 ) -> MarginStatement:
-    """The same of the nuclear norm. Raises MalformedError."""
+    """The same of another norm. Raises MalformedError."""
     for field in _FIELDS:
-        if field in asserts and field not in _NUCLEAR:
-            why = "a margin, or a direction with its excess: more than one W may have the least nuclear norm"
+        if field in asserts and field not in _NORMED:
+            why = "a margin, or a direction with its excess: another norm may be least at more than one point"
             raise asserts.node(field).malformed(why, f"{field.name!r}")
-    if FACTORS not in witness:
-        raise witness.at.malformed("factors, which this is proved with", "no 'factors'")
-    stated = witness[FACTORS]
-    stated[K].require_shape(None, problem.shape[0], "(columns as keys have)")
-    stated[Q].require_shape(stated[K].shape[0], problem.shape[1], "(rows as K has, columns as queries have)")
-    factors = stated[K].load(), stated[Q].load()
+    norm: Norm = read_norm(problem.given[NORM], problem.shape, witness, FACTORS)
+    convex = isinstance(norm, PowerNorm) and norm.is_uniformly_convex
+    if WITHIN in asserts and not convex:
+        raise asserts.node(WITHIN).malformed("excess: this norm may be least at more than one point", "within")
+    if DIRECTION not in asserts and not isinstance(norm, NuclearNorm):
+        raise asserts.at.malformed("a direction, which bounds the least norm", "no 'direction'")
     point = read_point(asserts[DIRECTION], problem.shape, problem.variable) if DIRECTION in asserts else None
-    return MarginStatement(problem, asserts, numbers, point, None, None, factors)
+    return MarginStatement(problem, asserts, numbers, point, None, None, norm)
 
 
 def read_rows(stated: list[tuple[str, Values]], problem: MarginProblem) -> dict[int, Values]:
@@ -329,8 +336,7 @@ class MarginDistance(Direction):
     def dual_value(self) -> fmpq:
         """D, at most |p_mm|^2."""
         point = combination(self.rows, self.multipliers)
-        total = sum((value * self.levels[j] for j, value in self.multipliers.items()), fmpq(0))
-        return 2 * total - point.inner(point)
+        return 2 * total_level(self.levels, self.multipliers) - point.inner(point)
 
     @cached_property
     def solution(self) -> ExactMatrix | None:
@@ -364,11 +370,13 @@ class MarginDistance(Direction):
 # -- what proves it
 
 _ZERO = fmpq(0)
+# What a norm is enclosed with where a bound on the margin may be refuted at once.
+_FIRST_BITS = 64
 _KKT = kkt_names("optimality")
 
 
 def obligations(stated: MarginStatement) -> Iterator[Obligation]:
-    forms = {"none": _contradictory, "nearly": _nearly, "exactly": _exactly, "nuclear": _nuclear}
+    forms = {"none": _contradictory, "nearly": _nearly, "exactly": _exactly, "normed": _normed}
     return forms[stated.form](stated)
 
 
@@ -419,33 +427,46 @@ def _feasible(near: Direction, part: Part) -> Iterator[Obligation]:
         yield Obligation("direction.relaxed", near.smallest_relaxed, ">=", _ZERO, part)
 
 
-def _nuclear(stated: MarginStatement) -> Iterator[Obligation]:
-    """A feasible point, and so there is a W of least nuclear norm; its norm and `least` enclose the least one."""
-    assert stated.factors is not None
-    problem, (left, right) = stated.problem, stated.factors
-    direction = stated.point if stated.point is not None else in_one_row(left.T @ right)
-    near = NuclearMargin(problem.rows, problem.levels, direction, problem.shape, left, right, stated.numbers)
+def _normed(stated: MarginStatement) -> Iterator[Obligation]:
+    """A feasible point, and so there is one of least norm; its norm and `least` enclose the least one."""
+    problem, norm = stated.problem, stated.norm
+    assert norm is not None
+    direction = norm.product if isinstance(norm, NuclearNorm) and stated.point is None else stated.point
+    assert direction is not None
+    near = NormMargin(problem.rows, problem.levels, direction, norm, stated.numbers)
     part, feasible = Part.WITNESS, Part.WITNESS if stated.point is None else Part.STATEMENT
     made = [*_feasible(near, feasible)]
     yield from made
     yield Obligation("optimality.multipliers", min(stated.numbers.values()), ">=", _ZERO, part)
-    yield Obligation("dual_norm", lambda: fmpq(near.room.negative_signs()), "<=", _ZERO, part)
+    dual = Shared(near.dual)
+    yield Obligation("dual_norm", lambda: dual()[0], "<=", lambda: dual()[1], part)
     needs = [*(each.name for each in made), "optimality.multipliers", "dual_norm"]
     if EXCESS in stated.asserts:
         most = (1 + stated.asserts[EXCESS]) * near.least
-        yield Obligation("excess", lambda: near.norm / near.margin, "<=", most, part, needs)
+        yield Obligation("excess", lambda: near.size() / near.margin, "<=", most, part, needs)
+    if WITHIN in stated.asserts:
+        assert isinstance(norm, PowerNorm)
+        assert norm.exponent is not None
+        yield _within(near, norm.exponent, stated.asserts[WITHIN], needs)
     bounds = stated.asserts.get(MARGIN)
     if bounds is None:
         return
-    # A bound beyond the other side of what encloses 1/min |W|_* is false, and others are only not shown.
+    # A bound beyond the other side of what encloses 1/min |p| is false, and others are only not shown.
     if AT_LEAST in bounds:
         low = bounds[AT_LEAST]
         known = Part.STATEMENT if low * near.least > 1 else part
-        yield Obligation("margin.at_least", lambda: near.margin / near.norm, ">=", low, known, needs)
+        yield Obligation("margin.at_least", lambda: near.margin / near.size(), ">=", low, known, needs)
     if AT_MOST in bounds:
         high = bounds[AT_MOST]
-        known = Part.STATEMENT if high * near.norm < near.margin else part
+        with working_precision(_FIRST_BITS):
+            known = Part.STATEMENT if (high * near.size() < near.margin) is True else part
         yield Obligation("margin.at_most", fmpq(1), "<=", high * near.least, known, needs)
+
+
+def _within(near: NormMargin, exponent: fmpq, radius: fmpq, needs: Sequence[str]) -> Obligation:
+    """|p~/m - p|_l <= radius, both sides to the power of the theorem."""
+    away = lambda: reach(exponent, near.size() / near.margin, near.least)  # noqa: E731
+    return Obligation("within", away, "<=", lambda: power(radius, reach_power(exponent)), Part.WITNESS, needs)
 
 
 def _contradictory(stated: MarginStatement) -> Iterator[Obligation]:

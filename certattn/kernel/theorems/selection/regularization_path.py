@@ -13,6 +13,13 @@ mixing for excesses up to F(p^): if F(p^) < a = min_j m_j, then every p_R has
 
     cos(p_R, p_mm) >= log(w (1/F(p^) - 1/a)) / (Xi R),     w = exp(sum_j lambda^_j log(m_j / lambda^_j)).
 
+In another norm a certificate asserts |p_R| = R, and how much at least of the largest margin 1 / min |p| p_R / R has:
+
+    min_j <z_j, p_R> / R >= share / min |p|,   shown by   share <= L log(a / F(p^) - 1) / R
+
+with L = sum lambda_j <= min |p| for multipliers of which the dual norm of sum_j lambda_j z_j is at most 1; and for
+|p|_l with 1 < l < infinity how far at most p_R / R is from p_mm / |p_mm|_l.
+
 What it costs to mix other tokens into the chosen one: a head psi reads the attended token sum_t s_t x_t of an input
 with label Y, where the weights s are >= 0 and sum to 1. With e(s) = l(Y psi(sum_t s_t x_t)) - l(Y psi(x_alpha)), the
 path of minimisers needs to know, for bounds F of e,
@@ -37,6 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import TypeVar
 
 from flint import arb, fmpq
 
@@ -49,12 +57,20 @@ from certattn.kernel.document.schema import ByKey, Field, Listing, Rational, Rec
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.token_selection import Selection
-from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, least_progress, log_weight
+from certattn.kernel.theorems.selection.mathematics.margin_norms import Norm, PowerNorm, power, reach_power, turn
+from certattn.kernel.theorems.selection.mathematics.margin_points import (
+    MaxMargin,
+    combination,
+    least_progress,
+    log_weight,
+)
+from certattn.kernel.theorems.selection.stated_norms import FACTOR_PAIR, NORM, NUCLEAR, nuclear_norm
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
     LIMIT,
     LOSS,
     MULTIPLIERS,
+    QUERIES,
     VALUE_DIRECTION,
     PointKind,
     StatedTokens,
@@ -62,6 +78,7 @@ from certattn.kernel.theorems.selection.stated_tokens import (
     optimal,
     point_of,
     read_labels,
+    read_multipliers,
     read_point,
     read_sections,
     read_selection,
@@ -233,6 +250,8 @@ class QuadraticMixing:
 
 # -- what a certificate holds
 
+T = TypeVar("T")
+
 # What reads the attended token.
 NEGATIVE_SLOPE = Field("slope", Rational(above=0), "its slope below 0, > 0 and at most 1")
 QUADRATIC = Field("A", Matrix(), "the symmetric matrix of x'Ax + v'x")
@@ -242,15 +261,25 @@ _HEADS = Variant("kind", {**{kind: Record() for kind in _PLAIN}, **_CURVED})
 HEAD = Field("head", _HEADS, "the prediction head; linear if left out", required=False)
 
 GIVEN = ByKey(
-    {"keys": scored_token_forms(LOSS).forms["keys"], "tokens": scored_token_forms(LOSS, HEAD).forms["tokens"]}
+    {
+        "keys": scored_token_forms(LOSS, NORM).forms["keys"],
+        "tokens": scored_token_forms(LOSS, HEAD, NORM).forms["tokens"],
+    }
 )
 RADIUS = Field("radius", Rational(above=0), "R > 0: p_R is any minimiser over |p| <= R")
-COSINE = Field("cosine", Rational(minimum=-1), "the cosine of the angle between p_R and p_mm is at least this")
-PATH = Field("path", Listing(Record(RADIUS, COSINE)), "radii, with a bound of the cosine for each")
+_COSINE = "the cosine of the angle between p_R and p_mm is at least this"
+COSINE = Field("cosine", Rational(minimum=-1), _COSINE, required=False)
+_SHARE = "p_R / R has at least this share of the largest margin"
+SHARE = Field("share", Rational(minimum=0), _SHARE, required=False)
+_APART = "|p_R/R - p_mm/|p_mm|| is at most this, for |p|_l with 1 < l < infinity"
+APART = Field("apart", Rational(minimum=0), _APART, required=False)
+PATH = Field("path", Listing(Record(RADIUS, COSINE, SHARE, APART)), "radii, with bounds for each")
 _POINTS = "for every radius a point with |p| <= R and a small loss, exactly as stated"
 COMPARATORS = Field("comparators", Listing(PointKind()), _POINTS)
 ASSERTS = Record(INDICES, LIMIT, PATH)
-WITNESS = Record(MULTIPLIERS, COMPARATORS)
+_FACTORS = "of a nuclear norm, for every radius K and Q, the product K'Q being the comparator or near it"
+FACTORS = Field("factors", Listing(FACTOR_PAIR), _FACTORS, required=False)
+WITNESS = Record(MULTIPLIERS, COMPARATORS, FACTORS)
 
 
 # -- what is stated
@@ -298,14 +327,22 @@ class StatedRadius:
 
 
 @dataclass(frozen=True)
-class PathProblem:
-    """What is given, and what is asserted of it; `solution` is p_mm, where the conditions on it are proved."""
+class StatedShare:
+    """min_j <z_j, p_R> / R >= share / min |p|, to be shown with the comparator, 1 x d, and a bound of its norm."""
+
+    radius: fmpq
+    share: fmpq
+    apart: fmpq | None
+    comparator: ExactMatrix
+    norm: Norm
+
+
+@dataclass(frozen=True)
+class PathInputs:
+    """What is given, and the chosen tokens."""
 
     given: LossInputs
     selection: Selection
-    solution: MaxMargin
-    path: list[StatedRadius]
-    limit: ExactMatrix | None = None
 
     @cached_property
     def mixings(self) -> dict[int, ScoreMixing | QuadraticMixing]:
@@ -317,12 +354,42 @@ class PathProblem:
         return min(mixing.smallest for mixing in self.mixings.values())
 
 
-def read(certificate: Certificate) -> PathProblem:
+@dataclass(frozen=True)
+class PathProblem(PathInputs):
+    """What is asserted of the path in the Euclidean norm; `solution` is p_mm, where the conditions on it are proved."""
+
+    solution: MaxMargin
+    path: list[StatedRadius]
+    limit: ExactMatrix | None = None
+
+
+@dataclass(frozen=True)
+class NormPath(PathInputs):
+    """What is asserted of the path in another norm, and multipliers by row."""
+
+    multipliers: dict[int, fmpq]
+    path: list[StatedShare]
+
+    @cached_property
+    def least(self) -> fmpq:
+        """L, at most min |p| where the dual norm of `combined` is at most 1."""
+        return sum(self.multipliers.values(), fmpq(0))
+
+    @cached_property
+    def combined(self) -> ExactMatrix:
+        return combination(self.selection.differences, self.multipliers)
+
+
+def read(certificate: Certificate) -> PathProblem | NormPath:
     """Raises MalformedError."""
     hint = "multipliers of p_mm and comparators"
     values, asserts, witness = read_sections(certificate, GIVEN, ASSERTS, WITNESS, hint)
     given = read_given(values)
     selection = read_selection(given.stated, asserts)
+    if NORM in values:
+        return _read_norm_path(given, selection, asserts, witness)
+    if FACTORS in witness:
+        raise witness.node(FACTORS).malformed("factors where the norm is the nuclear one")
     solution = point_of(selection, witness[MULTIPLIERS])
     shape, variable = given.stated.shape, given.stated.variable
     limit = read_point(asserts[LIMIT], shape, variable) if LIMIT in asserts else None
@@ -332,6 +399,8 @@ def read(certificate: Certificate) -> PathProblem:
 def read_given(given: Values) -> LossInputs:
     """The section `given`. Raises MalformedError."""
     stated = read_tokens(given)
+    if given.get(NORM) == NUCLEAR and QUERIES not in given:
+        raise given.node(NORM).malformed("queries beside it, with which a matrix W is trained", "none")
     labels = read_labels(given, stated.tokens.count)
     kind, values = given.get(HEAD) or ("linear", given)
     if kind == "leaky-relu" and values[NEGATIVE_SLOPE] > 1:
@@ -345,14 +414,54 @@ def read_given(given: Values) -> LossInputs:
 
 
 def _read_path(asserts: Values, witness: Values, shape: tuple[int, int], variable: str) -> list[StatedRadius]:
-    listed, comparators = asserts[PATH], witness[COMPARATORS]
-    if len(comparators) != len(listed):
-        expected = f"{counted(len(listed), 'comparator')}, one per radius"
-        raise witness.node(COMPARATORS).malformed(expected, f"{len(comparators)}")
+    listed, comparators = asserts[PATH], _one_each(asserts, witness, COMPARATORS)
     found = []
     for values, comparator in zip(listed, comparators, strict=True):
+        _only(values, (COSINE,), (SHARE, APART))
         found.append(StatedRadius(values[RADIUS], values[COSINE], read_point(comparator, shape, variable)))
     return found
+
+
+def _read_norm_path(given: LossInputs, selection: Selection, asserts: Values, witness: Values) -> NormPath:
+    """The same of another norm. Raises MalformedError."""
+    shape, variable, norm = given.stated.shape, given.stated.variable, given.stated.given[NORM]
+    if LIMIT in asserts:
+        raise asserts.node(LIMIT).malformed("no limit: another norm may be least at more than one point", "limit")
+    if (FACTORS in witness) is not (norm == NUCLEAR):
+        raise witness.at.malformed("factors where the norm is the nuclear one, and only there")
+    points = [read_point(point, shape, variable) for point in _one_each(asserts, witness, COMPARATORS)]
+    norms: list[Norm]
+    if isinstance(norm, PowerNorm):
+        norms = [norm] * len(points)
+    else:
+        norms = [nuclear_norm(pair, shape) for pair in _one_each(asserts, witness, FACTORS)]
+    found, listed = [], asserts[PATH]
+    for values, comparator, each in zip(listed, points, norms, strict=True):
+        _only(values, (SHARE,), (COSINE,))
+        if APART in values and not (isinstance(norm, PowerNorm) and norm.is_uniformly_convex):
+            raise values.node(APART).malformed("share alone: this norm may be least at more than one point", "apart")
+        found.append(StatedShare(values[RADIUS], values[SHARE], values.get(APART), comparator, each))
+    return NormPath(given, selection, read_multipliers(witness[MULTIPLIERS], selection), found)
+
+
+def _one_each(asserts: Values, witness: Values, field: Field[list[T]]) -> list[T]:
+    """What the witness holds for every radius. Raises MalformedError."""
+    count, found = len(asserts[PATH]), witness.items(field)
+    if len(found) != count:
+        expected = f"{counted(count, field.name.removesuffix('s'))}, one per radius"
+        raise witness.node(field).malformed(expected, f"{len(found)}")
+    return found
+
+
+def _only(values: Values, needed: Sequence[Field[fmpq]], others: Sequence[Field[fmpq]]) -> None:
+    """Refuse what belongs to another norm, and a radius of which nothing is said. Raises MalformedError."""
+    for field in others:
+        if field in values:
+            expected = f"{needed[0].name}, as the norm is {'' if field is COSINE else 'not '}another one"
+            raise values.node(field).malformed(expected, field.name)
+    for field in needed:
+        if field not in values:
+            raise values.at.malformed(f"a {field.name}", f"no {field.name!r}")
 
 
 # -- what proves it
@@ -368,16 +477,39 @@ class RadiusBounds:
     cosine: arb
 
 
-def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -> RadiusBounds:
-    """F(p^), the least cost a, how fast F falls along p_mm at least, and the bound of the cosine."""
+@dataclass(frozen=True)
+class MixingBounds:
+    """F(p^), the costs of mixing by row, and how fast F falls at least, enclosed at the working precision."""
+
+    excess: arb
+    masses: dict[int, arb]
+    inward: arb
+
+    @property
+    def least(self) -> arb:
+        return reduce(arb.min, self.masses.values())
+
+
+def mixing_bounds(problem: PathInputs, comparator: ExactMatrix) -> MixingBounds:
+    """What holds wherever F is at most that of the comparator."""
     excess, pairs_of = _excess(problem, comparator), problem.selection.pairs_of
     costs = {i: mixing.costs(excess) for i, mixing in problem.mixings.items()}
-    least = reduce(arb.min, [cost for entries in costs.values() for cost in entries])
     inward = reduce(arb.min, [mixing.inward(excess) for mixing in problem.mixings.values()])
     masses = {j: cost for i, entries in costs.items() for j, cost in zip(pairs_of[i], entries, strict=True)}
-    log_w = log_weight(masses, problem.solution.multipliers)
-    cosine = least_progress(log_w, excess, least) / (problem.solution.margin() * radius)
-    return RadiusBounds(excess, least, inward, cosine)
+    return MixingBounds(excess, masses, inward)
+
+
+def radius_bounds(problem: PathProblem, radius: fmpq, comparator: ExactMatrix) -> RadiusBounds:
+    """F(p^), the least cost a, how fast F falls along p_mm at least, and the bound of the cosine."""
+    found = mixing_bounds(problem, comparator)
+    log_w = log_weight(found.masses, problem.solution.multipliers)
+    cosine = least_progress(log_w, found.excess, found.least) / (problem.solution.margin() * radius)
+    return RadiusBounds(found.excess, found.least, found.inward, cosine)
+
+
+def share_bound(problem: NormPath, radius: fmpq, bounds: MixingBounds) -> arb:
+    """L log(a / F(p^) - 1) / R: with the mass a alone, <z_j, p_R> is at least the logarithm."""
+    return problem.least * least_progress(bounds.least.log(), bounds.excess, bounds.least) / radius
 
 
 def softmax_weights(products: Sequence[arb]) -> list[arb]:
@@ -387,7 +519,7 @@ def softmax_weights(products: Sequence[arb]) -> list[arb]:
     return [power / total for power in powers]
 
 
-def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
+def _excess(problem: PathInputs, point: ExactMatrix) -> arb:
     """F(p) = sum_i e_i(softmax weights at p)."""
     products = (problem.selection.differences @ point.T).T.row(0)
     inputs = problem.selection.pairs_of.items()
@@ -395,14 +527,53 @@ def _excess(problem: PathProblem, point: ExactMatrix) -> arb:
     return sum((problem.mixings[i].excess(found) for i, found in weights.items()), arb(0))
 
 
-def obligations(problem: PathProblem) -> Iterator[Obligation]:
+def obligations(problem: PathProblem | NormPath) -> Iterator[Obligation]:
+    return _in_norm(problem) if isinstance(problem, NormPath) else _euclidean(problem)
+
+
+def _euclidean(problem: PathProblem) -> Iterator[Obligation]:
     yield from optimal("p_mm", lambda: problem.solution.conditions)
     if problem.limit is not None:
         yield Obligation("limit", problem.limit, "=", lambda: problem.solution.solution, needs=kkt_names("p_mm"))
-    # What mixing costs at least: the smallest score gap, less the largest curvature.
-    yield Obligation("gaps", lambda: problem.smallest_gap, ">", fmpq(0), Part.WITNESS)
+    yield _gaps(problem)
     for k, stated in enumerate(problem.path):
         yield from _at_radius(problem, f"path[{k}]", stated)
+
+
+def _gaps(problem: PathInputs) -> Obligation:
+    """What mixing costs at least: the smallest score gap, less the largest curvature."""
+    return Obligation("gaps", lambda: problem.smallest_gap, ">", fmpq(0), Part.WITNESS)
+
+
+def _in_norm(problem: NormPath) -> Iterator[Obligation]:
+    part, dual = Part.WITNESS, Shared(lambda: problem.path[0].norm.dual(problem.combined))
+    yield Obligation("p_mm.multipliers", min(problem.multipliers.values()), ">=", fmpq(0), part)
+    yield Obligation("dual_norm", lambda: dual()[0], "<=", lambda: dual()[1], part)
+    yield _gaps(problem)
+    for k, stated in enumerate(problem.path):
+        yield from _share(problem, f"path[{k}]", stated)
+
+
+def _share(problem: NormPath, prefix: str, stated: StatedShare) -> Iterator[Obligation]:
+    """The conditions of the theorem at one radius in another norm, and its bounds."""
+    part, radius, point = Part.WITNESS, stated.radius, stated.comparator
+    bounds = Shared(lambda: mixing_bounds(problem, point))
+    separated = lambda: min((problem.selection.differences @ point.T).T.row(0))  # noqa: E731
+    yield Obligation(f"{prefix}.inside", lambda: stated.norm.bound(point), "<=", radius, part)
+    yield Obligation(f"{prefix}.separates", separated, ">", fmpq(0), part)
+    yield Obligation(f"{prefix}.excess", lambda: bounds().excess, "<", lambda: bounds().least, part)
+    yield Obligation(f"{prefix}.inward", lambda: bounds().inward, ">", fmpq(0), part)
+    yield Obligation(f"{prefix}.share", lambda: share_bound(problem, radius, bounds()), ">=", stated.share, part)
+    if stated.apart is not None:
+        assert isinstance(stated.norm, PowerNorm)
+        assert stated.norm.exponent is not None
+        yield _apart(f"{prefix}.apart", stated.norm.exponent, stated.share, stated.apart)
+
+
+def _apart(name: str, exponent: fmpq, share: fmpq, apart: fmpq) -> Obligation:
+    """|p_R/R - p_mm/|p_mm||_l <= apart, both sides to the power of the theorem; beside the share, which is proved."""
+    right = lambda: power(apart, reach_power(exponent))  # noqa: E731
+    return Obligation(name, lambda: turn(exponent, share), "<=", right, Part.WITNESS)
 
 
 def _at_radius(problem: PathProblem, prefix: str, stated: StatedRadius) -> Iterator[Obligation]:

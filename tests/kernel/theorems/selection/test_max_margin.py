@@ -9,18 +9,20 @@ from types import ModuleType
 
 import pytest
 from corpus import ACCEPT, Cases, Family, check
-from flint import fmpq
+from flint import arb, fmpq
 from sabotage import Sabotage, always, believed, holds, noticed
 
 from certattn.kernel.decide import proof
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Outcome, Proof, Verdict
 from certattn.kernel.document.certificate import loads
+from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import matrix_rows
 from certattn.kernel.theorems.selection import max_margin
+from certattn.kernel.theorems.selection.mathematics import margin_norms
+from certattn.kernel.theorems.selection.mathematics.margin_norms import NormMargin, NuclearNorm, PowerNorm
 from certattn.kernel.theorems.selection.mathematics.margin_points import Contradiction, Direction, MaxMargin
-from certattn.kernel.theorems.selection.mathematics.nuclear_margin import NuclearMargin
 from certattn.kernel.theorems.selection.max_margin import MarginDistance
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
@@ -64,6 +66,18 @@ def test_the_words_say_every_number(arrays: Path) -> None:
             "minimise the nuclear norm |W|_* subject to", "with D = ((1, 0), (0, 0.25)) and m > 0",
             "|D/m|_* is at most 1 times the least norm", "the margin, 1 over the least norm, is 0.8",
         )),
+        (cases.SUM, (
+            "minimise |p|_1, the sum of all |p_k|, subject to", "with d = (1, 1) and m > 0",
+            "|d/m|_1 is at most 1 times the least norm", "the margin, 1 over the least norm, is 1.5",
+        )),
+        (cases.LARGEST, (
+            "minimise |W|_infinity, the largest |W_ab|, subject to", "|D/m|_infinity is at most 1 times",
+        )),
+        (cases.RELAXED_POWER, (
+            "minimise |p|_l = (sum |p_k|^l)^(1/l) with l = 1.5 subject to", "and only >= 0 for input 1",
+            "|d/m|_l is at most 1.000000002 times the least norm",
+            "the solution p is unique, and |d/m - p|_l <= 0.000166",
+        )),
         (cases.CONTRADICTION, ("no p satisfies these constraints",)),
     ):  # fmt: skip
         words = WORDINGS[CLAIM.name].statement(CLAIM.read(loads(next(family.cases()).text, arrays / "case.yaml"))).words
@@ -103,17 +117,24 @@ def passing(**wrong: fmpq) -> property:
     return property(lambda self: real(self)._replace(**wrong))
 
 
-def computed(number: Callable[[NuclearMargin], fmpq]) -> property:
+def computed(number: Callable[[NormMargin], fmpq]) -> property:
     return property(number, lambda self, found: None)
 
 
-def every_multiplier(near: NuclearMargin) -> fmpq:
+def every_multiplier(near: NormMargin) -> fmpq:
     return sum(near.multipliers.values(), fmpq(0))
 
 
-def factors_alone(near: NuclearMargin) -> fmpq:
+def factors_alone(norm: NuclearNorm, point: ExactMatrix) -> fmpq:
     """The bound without what W~ has beside K'Q."""
-    return (near.K.inner(near.K) + near.Q.inner(near.Q)) / 2
+    return (norm.K.inner(norm.K) + norm.Q.inner(norm.Q)) / 2
+
+
+def largest_size(norm: PowerNorm, point: ExactMatrix) -> fmpq:
+    return max(abs(entry) for entry in point.row(0))
+
+
+real_reach = margin_norms.reach
 
 
 SABOTAGE: dict[str, Sabotage] = {
@@ -140,9 +161,24 @@ SABOTAGE: dict[str, Sabotage] = {
     "the norm is not divided by the margin": (MarginDistance, "norm_squared", always(fmpq(17, 9))),
     "neighbours have no norm": (MarginDistance, "looseness", lambda self, j, gap, radius: fmpq(1)),
     "singular values of multipliers are not looked at": (ExactMatrix, "negative_signs", lambda self: 0),
-    "the larger square is a smaller one": (NuclearMargin, "room", always(ExactMatrix.identity(2))),
-    "what factors leave has no norm": (NuclearMargin, "norm", computed(factors_alone)),
-    "multipliers of relaxed constraints count": (NuclearMargin, "least", computed(every_multiplier)),
+    "the larger square is a smaller one": (NuclearNorm, "room", lambda self, point: ExactMatrix.identity(2)),
+    "what factors leave has no norm": (NuclearNorm, "bound", factors_alone),
+    "multipliers of relaxed constraints count": (NormMargin, "least", computed(every_multiplier)),
+    "every norm is the largest size": (PowerNorm, "bound", largest_size),
+    "every norm is its own dual": (margin_norms, "conjugate", lambda exponent: exponent),
+    "dual norms are not looked at": (PowerNorm, "dual", lambda self, point: (fmpq(0), fmpq(1))),
+    "exponents do not matter": (margin_norms, "power", lambda x, exponent: arb(x)),
+    "any norm is least at one point": (PowerNorm, "is_uniformly_convex", always(True)),
+    "every norm is as convex as the Euclidean one": (
+        max_margin,
+        "reach",
+        lambda exponent, norm, least: real_reach(fmpq(2), norm, least),
+    ),
+    "distances of powers below 2 are halved": (
+        max_margin,
+        "reach",
+        lambda exponent, norm, least: real_reach(exponent, norm, least) / (4 if exponent < 2 else 1),
+    ),
     "a direction has the margin 1": (Direction, "margin", always(fmpq(1))),
     "factors are feasible": (max_margin, "_feasible", lambda near, part: iter(())),
     "sums are 0": (Contradiction, "largest_entry", always(fmpq(0))),
@@ -178,3 +214,13 @@ def test_one_negative_multiplier_is_enough_for_no_proof(arrays: Path) -> None:
     assert len(multipliers) > 1
     negative = {**multipliers, min(multipliers): fmpq(-1, 10**9)}
     assert outcomes_of(replace(assertion, numbers=negative))["optimality.multipliers"] is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("exponent", [fmpq(21, 20), fmpq(3, 2), fmpq(2), fmpq(5, 2), fmpq(7)])
+def test_no_feasible_point_is_farther_from_the_solution_than_its_norm_allows(exponent: fmpq) -> None:
+    """Of p = (x, 1) with x free the least norm is 1, at x = 0: |q - p|_l = |x|, whatever x."""
+    with working_precision(256):
+        for x in (fmpq(1, 10**6), fmpq(1, 3), fmpq(1), fmpq(50)):
+            bound = margin_norms.reach(exponent, margin_norms.power_norm([x, fmpq(1)], exponent), fmpq(1))
+            away = margin_norms.power(x, margin_norms.reach_power(exponent))
+            assert away.overlaps(bound) if exponent == 2 else away < bound

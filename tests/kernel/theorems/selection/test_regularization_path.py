@@ -13,7 +13,8 @@ import pytest
 from corpus import Cases, check
 from flint import arb, fmpq
 from mpmath import mp, mpf
-from sabotage import Sabotage, noticed
+from sabotage import Sabotage, always, holds, noticed
+from scipy.optimize import minimize
 
 from certattn import NotProvedError, UsageError, generate
 from certattn.kernel.decide.checker import CheckOptions
@@ -22,6 +23,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection import regularization_path
+from certattn.kernel.theorems.selection.mathematics import margin_norms
 from certattn.kernel.theorems.selection.regularization_path import GIVEN, QuadraticMixing, ScoreMixing, read_given
 from certattn.statements.checking import check_file
 from certattn.writing import to_text
@@ -36,11 +38,32 @@ CASES = path_cases.CASES
 # -- sabotage: each broken part lets a reject case pass
 
 
+real_share = regularization_path._share
+
 SABOTAGE: dict[str, Sabotage] = {
     "gaps are 1": (regularization_path.PathProblem, "smallest_gap", fmpq(1)),
     "radii are 0": (regularization_path.StatedRadius, "norm_squared", fmpq(0)),
     "progress is large": (regularization_path, "least_progress", lambda log_w, excess, least: arb(10) ** 9),
     "conditions are not looked at": (regularization_path, "optimal", lambda prefix, solution: []),
+    "dual norms are not looked at": (margin_norms.PowerNorm, "dual", lambda self, point: (fmpq(0), fmpq(1))),
+    "singular values are not looked at": (margin_norms.NuclearNorm, "dual", lambda self, point: (fmpq(0), fmpq(0))),
+    "norms of comparators are 0": (margin_norms.PowerNorm, "bound", lambda self, point: fmpq(0)),
+    "nuclear norms of comparators are 0": (margin_norms.NuclearNorm, "bound", lambda self, point: fmpq(0)),
+    "the largest margin is that of the first multiplier": (
+        regularization_path.NormPath,
+        "least",
+        always(fmpq(1, 100)),
+    ),
+    "shares are 1": (regularization_path, "share_bound", lambda problem, radius, bounds: arb(1)),
+    "unit vectors are not apart": (regularization_path, "turn", lambda exponent, share: arb(0)),
+    "what separates is not looked at": (
+        regularization_path,
+        "_share",
+        lambda problem, prefix, stated: (
+            each for each in real_share(problem, prefix, stated) if "sep" not in each.name
+        ),
+    ),
+    "strict bounds are not looked at": holds(">"),
 }
 
 test_a_sabotaged_kernel_fails = noticed(CASES, SABOTAGE)
@@ -204,3 +227,83 @@ def test_what_is_found_is_said_for_every_radius() -> None:
         ROOT / "certificates" / "selection" / "regularization-path" / "single-input.yaml", CheckOptions()
     ).findings
     assert [line.split(" [")[0] for line in found] == [f"R = {r}: 1 - cosine is at most" for r in (10, 40, 160)]
+
+
+# -- other norms, against minimisers found in doubles
+
+INPUTS: dict[str, Any] = {
+    "keys": [[[0, 0], [1, 1]], [[0, 0], [1, -1]], [[0, 0], ["1/2", 1]]], "scores": [["0", "1"]] * 3, "loss": "logistic",
+}  # fmt: skip
+ROWS = np.array([[1, 1], [1, -1], [0.5, 1]])
+
+
+def excess_of(products: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """log F for two tokens an input, of which the chosen one has the score 1 and the other 0."""
+    other = 1 / (1 + np.exp(np.clip(products, -500, 500)))
+    best = np.log1p(np.exp(-1))
+    return np.log((np.log1p(np.exp(-(1 - other))) - best).sum(axis=-1))
+
+
+def lengths(points: np.ndarray[Any, Any], norm: str) -> np.ndarray[Any, Any]:
+    sizes = np.abs(points)
+    if norm == "infinity":
+        return sizes.max(axis=-1)
+    power = float(Fraction(norm))
+    return (sizes**power).sum(axis=-1) ** (1 / power)
+
+
+@pytest.mark.parametrize("norm", ["1", "infinity", "3/2", "2", "3"])
+@pytest.mark.parametrize("radius", [8, 14])
+def test_minimisers_over_balls_of_other_norms_keep_the_bounds(norm: str, radius: int, tmp_path: Path) -> None:
+    certificate = generate(
+        "regularization-path", tmp_path / "path.yaml", given={**INPUTS, "norm": norm}, radii=[radius]
+    )
+    stated: Any = certificate.plain["asserts"]["path"][0]
+    assert check_file(tmp_path / "path.yaml", CheckOptions()).verdict is Verdict.VERIFIED
+    turns = np.linspace(0, 2 * np.pi, 400_001)
+    unit = np.column_stack([np.cos(turns), np.sin(turns)])
+    unit /= lengths(unit, norm)[:, None]
+    products = unit @ ROWS.T
+    largest = products.min(axis=1).max()
+    found = excess_of(radius * products).argmin()
+    share = products[found].min() / largest
+    assert float(Fraction(stated["share"])) <= share <= 1
+    # What is stated falls short by the order 1/R.
+    assert share - float(Fraction(stated["share"])) < 4 / (radius * largest)
+    # Inside of the ball F is larger.
+    assert excess_of(0.99 * radius * products).min() > excess_of(radius * products[found])
+    if "apart" in stated:
+        away = lengths(unit[found] - unit[products.min(axis=1).argmax()], norm)
+        assert away <= float(Fraction(stated["apart"])) + 1e-4
+
+
+def test_factors_that_are_trained_together_keep_the_bound_of_the_nuclear_norm(tmp_path: Path) -> None:
+    """Over |K|^2 + |Q|^2 <= 2 R, from several starts."""
+    queries = np.array([[0, 1], [1, 1], [-1, 0]])
+    differences = np.array([[2, -1], [-1, 0], [2, 2]])
+    given = {
+        "keys": [[[2, 0], [0, 1]], [[0, 1], [1, 1]], [[1, 2], [-1, 0]]], "queries": queries.tolist(),
+        "scores": [["1", "0"]] * 3, "loss": "logistic", "norm": "nuclear",
+    }  # fmt: skip
+    certificate = generate("regularization-path", tmp_path / "path.yaml", given=given, radii=[14])
+    (stated,) = certificate.plain["asserts"]["path"]
+    rows = np.array([np.outer(z, q).ravel() for z, q in zip(differences, queries, strict=True)])
+
+    def product(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return (x[:4].reshape(2, 2).T @ x[4:].reshape(2, 2)).ravel()
+
+    rng, best = np.random.default_rng(0), None
+    for _ in range(8):
+        found = minimize(
+            lambda x: float(excess_of(rows @ product(x))),
+            rng.standard_normal(8),
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda x: 28 - x @ x, "jac": lambda x: -2 * x},
+            options={"maxiter": 1000, "ftol": 1e-12},
+        )
+        best = found if best is None or found.fun < best.fun else best
+    assert best is not None
+    assert abs(np.linalg.svd(product(best.x).reshape(2, 2), compute_uv=False).sum() - 14) < 1e-3
+    # The largest margin is 0.6436195..., as in the gallery of `max-margin`.
+    share = (rows @ product(best.x)).min() / 14 / 0.643619565
+    assert float(Fraction(stated["share"])) <= share + 1e-4 <= 1.001

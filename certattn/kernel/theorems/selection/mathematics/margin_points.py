@@ -25,7 +25,7 @@ Ataee Tarzanagh, Li, Zhang and Oymak 2023, problem (Att-SVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -39,6 +39,11 @@ def combination(rows: ExactMatrix, weights: Mapping[int, fmpq]) -> ExactMatrix:
     """sum_j w_j z_j, 1 x d, of rows z_j and the weights w_j that are not 0."""
     active = sorted(weights)
     return ExactMatrix.row_vector([weights[j] for j in active]) @ rows.take_rows(active)
+
+
+def total_level(levels: Sequence[fmpq], weights: Mapping[int, fmpq]) -> fmpq:
+    """sum_j w_j r_j, of the weights that are not 0."""
+    return sum((weight * levels[j] for j, weight in weights.items()), fmpq(0))
 
 
 class Conditions(NamedTuple):
@@ -122,7 +127,7 @@ class Contradiction:
 
     def __init__(self, rows: ExactMatrix, levels: tuple[fmpq, ...], weights: Mapping[int, fmpq]) -> None:
         self.rows, self.weights = rows, weights
-        self.total = sum((weight * levels[j] for j, weight in weights.items()), fmpq(0))
+        self.total = total_level(levels, weights)
 
     @property
     def largest_entry(self) -> fmpq:
