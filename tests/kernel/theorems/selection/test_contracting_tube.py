@@ -116,10 +116,30 @@ def _walked(proof: TubeConvergence, point: np.ndarray, u: np.ndarray, steps: int
         assert np.linalg.norm(inside) <= float(proof.offset(total).upper()) + 1e-4
         assert np.linalg.norm(apart - rows.T @ inside) <= float(trial.aside) + 1e-9
         assert x >= float(far.lower()) - (1e-9 if rule.discrete else 1e-4)
+        _bounded_from_both_sides(proof, short * step, point, u, 1e-9 if rule.discrete else 1e-4)
         downhill = _downhill(k.selection, k.loss.name, point)
         if rule.kind == NORMALISED:
             downhill = downhill / np.linalg.norm(downhill)
         point = point + float(rule.unit * short) * downhill
+
+
+def _bounded_from_both_sides(
+    proof: TubeConvergence, elapsed: fmpq, point: np.ndarray, u: np.ndarray, error: float
+) -> None:
+    weight, gap = _weight_and_gap(proof.constants.selection, proof.constants.loss.name, point)
+    norm = float(np.linalg.norm(point))
+    sine = float(np.linalg.norm(point - (point @ u) * u)) / norm
+    angle = sine**2 / (1 + np.sqrt(1 - sine**2))
+    gap /= proof.rule.inputs
+    assert float(proof.farthest(elapsed).upper()) >= point @ u - error
+    for low, value, high in (
+        (proof.least_angle(elapsed), angle, proof.at(elapsed)),
+        (proof.least_norm(elapsed), norm, proof.most_norm(elapsed)),
+        (proof.least_gap(elapsed), gap, proof.loss_gap(elapsed)),
+        (1 - proof.most_weight(elapsed), 1 - weight, 1 - proof.least_weight(elapsed)),
+    ):
+        assert float(low.lower()) <= value * (1 + 10 * error) + 1e-12
+        assert float(high.upper()) >= value * (1 - 10 * error) - 1e-12
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -157,3 +177,20 @@ def _downhill(selection: Selection, loss: str, point: np.ndarray) -> np.ndarray:
         slope = {"linear": 1.0, "logistic": 1 / (1 + np.exp(score)), "exponential": np.exp(-score)}[loss]
         total += slope * (weights * (g - gap)) @ z
     return total
+
+
+def _weight_and_gap(selection: Selection, loss: str, point: np.ndarray) -> tuple[float, float]:
+    """The least weight of a chosen token, and F, in doubles without cancellation."""
+    table = np.array([[float(x.p) / float(x.q) for x in row] for row in selection.differences.to_rows()])
+    gaps = np.array([float(x.p) / float(x.q) for x in selection.gaps])
+    weights, total = [], 0.0
+    for i, positions in selection.pairs_of.items():
+        powers = np.exp(-table[positions] @ point)
+        weights.append(1 / (1 + powers.sum()))
+        gap, score = weights[-1] * powers @ gaps[positions], float(selection.score(i).p) / float(selection.score(i).q)
+        total += {
+            "linear": gap,
+            "logistic": np.log1p(np.expm1(gap) / (1 + np.exp(score))),
+            "exponential": np.exp(-score) * np.expm1(gap),
+        }[loss]
+    return min(weights), float(total)
