@@ -27,6 +27,7 @@ from certattn.kernel.theorems.selection.direction_bounds import (
     EVER_FROM,
     GAPS,
     NORMS,
+    QUANTITIES,
     STEP,
     TIME,
     WEIGHTS,
@@ -54,17 +55,19 @@ _DIGITS = 4
 LATE = fmpq(10) ** 30
 # The largest 1 - cos there is, and bounds that are true of all others, as far as runs go.
 _LARGEST = fmpq(2)
-_TRUE = {ANGLES.name: "2", WEIGHTS.name: "0", GAPS.name: "1e30", NORMS.name: "0"}
+_TRUE = {ANGLES.name: "2", WEIGHTS.name: "1", GAPS.name: "1e30", NORMS.name: "1e30"}
 # After a step, where a bound is asked for of all later ones too.
 _EVER = "+"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too."""
+    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too; `other` is one
+    from the side on which nothing holds for good."""
 
     kind: str
     text: str
+    other: bool = False
 
     @property
     def ever(self) -> bool:
@@ -86,14 +89,29 @@ class Asked:
     def stated(self, discrete: bool, bound: str) -> dict[str, Plain]:
         """As certificates write it."""
         key = EVER_FROM.name if self.ever else STEP if discrete else TIME
-        return {key: self.place, _end(self.kind): bound}
+        return {key: self.place, self.end: bound}
+
+    @property
+    def end(self) -> str:
+        """`at_most` or `at_least`."""
+        return AT_MOST.name if self.is_upper else AT_LEAST.name
+
+    @property
+    def is_upper(self) -> bool:
+        return (QUANTITIES[self.kind].relation == "<=") is not self.other
+
+    @property
+    def key(self) -> tuple[str, fmpq, bool, bool]:
+        """What tells it from others."""
+        return self.kind, self.at, self.ever, self.is_upper
+
+    @property
+    def vacuous(self) -> str:
+        """A bound that is true of all there is."""
+        return _TRUE[self.kind] if self.is_upper else "0"
 
 
 OPTIONS = {ANGLES.name: "angle", WEIGHTS.name: "weight", GAPS.name: "loss-gap", NORMS.name: "norm"}
-
-
-def _end(kind: str) -> str:
-    return AT_MOST.name if kind in (ANGLES.name, GAPS.name) else AT_LEAST.name
 
 
 @dataclass(frozen=True)
@@ -116,17 +134,19 @@ class StatedBounds:
         problem = self._problem(asserts)
         for each in asked:
             _require_bounded(problem, each)
+        # After what is enclosed not every theorem bounds from this side.
+        asked = [each for each in asked if not each.other or problem.conclusion.both or each.at <= problem.enclosed]
         if asked:
             discrete, drafted = problem.rule.discrete, dict[str, list[Plain]]()
             for each in asked:
-                drafted.setdefault(each.kind, []).append(each.stated(discrete, _TRUE[each.kind]))
+                drafted.setdefault(each.kind, []).append(each.stated(discrete, each.vacuous))
             # The same problem serves the rate: its steps are enclosed once.
             problem = self._problem({**asserts, **drafted})
             proof, places, found = self._proof(problem), dict.fromkeys(drafted, 0), dict[str, list[Plain]]()
             for each in asked:
                 name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
-                bound = min(_safe(each.kind, _worst(proof, name, each)), _LARGEST if each.kind == ANGLES.name else LATE)
-                if _says_something(each.kind, bound):
+                bound = min(_safe(each, _worst(proof, name, each)), _LARGEST if each.kind == ANGLES.name else LATE)
+                if _says_something(each, bound):
                     found.setdefault(each.kind, []).append(each.stated(discrete, format_rational(bound)))
             asserts = {**asserts, **found}
         if below:
@@ -256,21 +276,25 @@ def _worst(proof: Proof, name: str, asked: Asked) -> arb:
     """What is proved of it: of all steps from one on, at those that are enclosed and later."""
     names = (f"{name}.enclosed", f"{name}.later") if asked.ever else (name,)
     found = [_ball(proof.answers[each].left) for each in names if each in proof.answers]
-    return reduce(arb.max if _end(asked.kind) == AT_MOST.name else arb.min, found)
+    return reduce(arb.max if asked.is_upper else arb.min, found)
 
 
-def _safe(kind: str, proved: arb) -> fmpq:
+def _safe(asked: Asked, proved: arb) -> fmpq:
     """To a few digits; of a weight next to 1, of what it lacks."""
-    if _end(kind) == AT_MOST.name:
-        return round_up(max(upper_rational(proved), fmpq(0)), _DIGITS)
+    if asked.is_upper:
+        most = max(upper_rational(proved), fmpq(0))
+        rounded = round_up(most, _DIGITS)
+        return min(rounded, 1 - round_down(1 - most, _DIGITS)) if asked.kind == WEIGHTS.name and most < 1 else rounded
     least = max(lower_rational(proved), fmpq(0))
     rounded = round_down(least, _DIGITS)
-    return max(rounded, 1 - round_up(1 - least, _DIGITS)) if kind == WEIGHTS.name and least < 1 else rounded
+    return max(rounded, 1 - round_up(1 - least, _DIGITS)) if asked.kind == WEIGHTS.name and least < 1 else rounded
 
 
-def _says_something(kind: str, bound: fmpq) -> bool:
-    """Whether it excludes anything: an angle that is not acute, a weight or a norm of 0."""
-    return bound < 1 if kind == ANGLES.name else kind == GAPS.name or bound > 0
+def _says_something(asked: Asked, bound: fmpq) -> bool:
+    """Whether it excludes anything: an angle that is not acute, a weight of 1, or what is 0."""
+    if asked.is_upper and asked.kind in (ANGLES.name, WEIGHTS.name):
+        return bound < 1
+    return bound > 0 or (asked.is_upper and asked.kind == GAPS.name)
 
 
 def _ball(value: Number | None) -> arb:

@@ -26,7 +26,7 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
 from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.direction_theorems import RATE, TUBE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
@@ -104,6 +104,7 @@ def generate(
     losses: Sequence[int | str] = (),
     norms: Sequence[int | str] = (),
     below: Sequence[int | str] = (),
+    both_ends: bool = False,
     limit: bool = True,
     late_rate: bool = False,
     note: str = "",
@@ -137,6 +138,9 @@ def generate(
         The same, to bound |p(k)| from below.
     below : sequence of str
         Bounds of 1 - cos angle: each is stated of all steps from the first on of which that is proved.
+    both_ends : bool
+        Whether to bound all these from the other side too at single steps: angles and losses from below, weights and
+        norms from above. After the last enclosed step only the theorem `tube` does.
     limit : bool
         Whether to state p_mm itself.
     late_rate : bool
@@ -179,11 +183,12 @@ def generate(
     most = MOST_IN_LEAPS if _in_leaps(setting) else MOST_STEPS
     if not 0 <= most_steps <= most or (steps is not None and not 0 <= steps <= most):
         raise UsageError(f"expected at most {most} steps, and not fewer than 0")
-    asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms})
+    asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms}, both_ends)
     narrow = [exact_text(bound, "below") for bound in below]
     _require_fit(setting, theorem, asked, narrow)
-    aim = max((each.at for each in asked if each.kind == "angles" and each.at > most_steps), default=None)
-    stops = [int(each.at.ceil()) for each in asked if not each.ever and each.at <= most_steps]
+    last = most_steps if steps is None else steps
+    aim = max((each.at for each in asked if each.kind == "angles" and each.at > last), default=None)
+    stops = [int(each.at.ceil()) for each in asked if not each.ever and each.at <= last]
     # The first step of a bound is found step by step.
     in_leaps = not narrow or most_steps > MOST_STEPS
     search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim, stops, in_leaps)
@@ -213,9 +218,10 @@ def read_setting(draft: Certificate) -> Setting:
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated))
 
 
-def requested(places: Mapping[str, Sequence[int | str]]) -> list[Asked]:
+def requested(places: Mapping[str, Sequence[int | str]], both_ends: bool = False) -> list[Asked]:
     """The bounds that are asked for, by the names of the lists they go to."""
-    return [Asked(kind, exact_text(place, kind)) for kind, listed in places.items() for place in listed]
+    found = [Asked(kind, exact_text(place, kind)) for kind, listed in places.items() for place in listed]
+    return [*found, *(replace(each, other=True) for each in found if both_ends and not each.ever)]
 
 
 def _require_fit(setting: Setting, theorem: str | None, asked: Sequence[Asked], below: Sequence[str]) -> None:
@@ -628,15 +634,21 @@ def _proved_at_best(draft: Draft, asserts: dict[str, Plain], witness: dict[str, 
 def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
     problem = read(certificate)
-    found = {(bound.kind, bound.at, bound.ever) for bound in problem.bounds}
-    asked = requested({kind: inputs[kind] for kind in OPTIONS})
-    missing = [each for each in asked if (each.kind, each.at, each.ever) not in found]
+    found = {(bound.kind, bound.at, bound.ever, bound.relation == "<=") for bound in problem.bounds}
+    asked = requested({kind: inputs[kind] for kind in OPTIONS}, inputs["both_ends"])
+    missing = [each for each in asked if not each.other and each.key not in found]
+    others = [each for each in asked if each.other and each.key not in found]
     narrow = {bound.bound for bound in problem.bounds if bound.ever and bound.kind == "angles"}
     said = []
     angles = ", ".join(each.text for each in missing if each.kind == "angles")
     if angles:
         said.append(f"left out --angle {angles}: no bound of 1 - cos below 1, a right angle, is proved there")
     said += [f"left out {each.option}: nothing above 0 is proved there" for each in missing if each.kind != "angles"]
+    said += [
+        f"left out the other end of {each.option}: the theorem {problem.theorem.name!r} proves none there "
+        f"(--theorem {TUBE.name} may)"
+        for each in others
+    ]
     for bound in inputs["below"]:
         if exact_rational(bound, "--below") not in narrow:
             said.append(f"left out --below {bound}: that is not proved from any step up to 10^30 on")
@@ -677,6 +689,7 @@ COMMAND = Command(
         metavar="BOUND",
         many=True,
     ),
+    Option("--both-ends", "Bound all these from the other side too, at single steps.", bool),
     Option("--late-rate", "State a rate even if it falls below 1 only after 10^30 steps.", bool),
     to_plot("Draw the run and what is certified about it."),
     finding=_left_out,
