@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz
 
 from certattn.kernel.decide.obligation import Number, Range
 from certattn.kernel.decide.proof import Proof
@@ -45,7 +45,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     SQUARE,
     LaterRun,
 )
-from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
+from certattn.kernel.theorems.selection.selection_direction import MOST_STEPS, THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import Draft
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -56,14 +56,18 @@ LATE = fmpq(10) ** 30
 # The largest 1 - cos there is, and bounds that are true of all others, as far as runs go.
 _LARGEST = fmpq(2)
 _TRUE = {ANGLES.name: "2", WEIGHTS.name: "1", GAPS.name: "1e30", NORMS.name: "1e30"}
+# A weight next to 1 is told from it with more bits, to some hundred digits.
+_MORE_BITS = (512,)
 # After a step, where a bound is asked for of all later ones too.
 _EVER = "+"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too; `other` is one
-    from the side on which nothing holds for good."""
+    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too.
+
+    `other` is one from the side on which nothing holds for good.
+    """
 
     kind: str
     text: str
@@ -142,10 +146,8 @@ class StatedBounds:
                 drafted.setdefault(each.kind, []).append(each.stated(discrete, each.vacuous))
             # The same problem serves the rate: its steps are enclosed once.
             problem = self._problem({**asserts, **drafted})
-            proof, places, found = self._proof(problem), dict.fromkeys(drafted, 0), dict[str, list[Plain]]()
-            for each in asked:
-                name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
-                bound = min(_safe(each, _worst(proof, name, each)), _LARGEST if each.kind == ANGLES.name else LATE)
+            found = dict[str, list[Plain]]()
+            for each, bound in zip(asked, self._bounded(problem, asked), strict=True):
                 if _says_something(each, bound):
                     found.setdefault(each.kind, []).append(each.stated(discrete, format_rational(bound)))
             asserts = {**asserts, **found}
@@ -158,6 +160,20 @@ class StatedBounds:
             asserts = {**asserts, ANGLES.name: [*angles, *narrow]} if narrow else asserts
         rate = self._rate(problem) if problem.rate_begins is not None else None
         return {**asserts, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else asserts
+
+    def _bounded(self, problem: DescentProblem, asked: Sequence[Asked]) -> list[fmpq]:
+        """What is proved of each, in the order of the draft's lists; with more bits where a weight is all but 1."""
+        for bits in (self.bits, *(more for more in _MORE_BITS if more > self.bits)):
+            proof, places, found = self._proof(problem, bits), dict.fromkeys(QUANTITIES, 0), list[fmpq]()
+            with working_precision(bits):
+                for each in asked:
+                    name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
+                    most = _LARGEST if each.kind == ANGLES.name else LATE
+                    found.append(min(_safe(each, _worst(proof, name, each)), most))
+            near = fmpq(1, fmpz(2) ** (bits // 2))
+            if not any(each.kind == WEIGHTS.name and 1 - x < near for each, x in zip(asked, found, strict=True)):
+                break
+        return found
 
     def _first_below(self, problem: DescentProblem, below: Sequence[str]) -> Iterator[tuple[str, fmpq]]:
         """With each of these bounds of 1 - cos the first step (or time) from which on it is proved, if there is one."""
@@ -217,16 +233,18 @@ class StatedBounds:
     def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
         return self.draft.read(THEOREM.read, asserts, self.witness)
 
-    def _proof(self, problem: DescentProblem) -> Proof:
+    def _proof(self, problem: DescentProblem, bits: int) -> Proof:
         proof = Proof(list(THEOREM.obligations(problem)))
-        proof.ask(proof.obligations, self.bits)
+        proof.ask(proof.obligations, bits)
         return proof
 
 
 def _require_bounded(problem: DescentProblem, asked: Asked) -> None:
     """That something is proved there. Raises UsageError."""
     at, begins, name = asked.at, problem.rate_begins, problem.theorem.name
-    follows = begins == problem.enclosed and problem.rule.discrete if asked.ever else at <= problem.enclosed
+    follows = at <= problem.enclosed
+    if asked.ever:
+        follows = begins == problem.enclosed and problem.rule.discrete and begins - at <= MOST_STEPS
     if follows or (begins is not None and at >= begins):
         return
     unit, of = "step" if problem.rule.discrete else "time", "angles" if asked.kind == ANGLES.name else asked.kind
