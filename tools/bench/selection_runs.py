@@ -174,7 +174,7 @@ def kind(instance: Instance, ends: Array) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `generate` made of an instance: the theorem, the steps that are enclosed first, and the bounds at the end."""
+    """What `generate` made of an instance: the theorem, the steps that are enclosed first, the bounds at the end."""
 
     theorem: str
     steps: int

@@ -417,9 +417,11 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
         rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
         proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
         if (both := conclusion.both) is not None:
-            # A rate that some angle is proved to exceed is false, whatever its numbers are compared with.
+            # A rate that the angle at some step is proved to exceed is false, whatever its numbers are compared with.
+            first = stated[FROM].ceil() - stated[FROM] if problem.rule.discrete else 0
             excess = lambda: largest(  # noqa: E731
-                both().least_angle(elapsed + later).lower() - rate_at(form, stated, later) for later in _LOOKED_AT
+                both().least_angle(elapsed + later).lower() - rate_at(form, stated, later)
+                for later in (first + k for k in _LOOKED_AT)
             )
             yield Obligation("rate.exceeded", excess, "<=", fmpq(0), Part.STATEMENT, needs)
         for k, field in enumerate(RATE_FIELDS[form]):
