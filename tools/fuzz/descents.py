@@ -574,7 +574,7 @@ def made(draw: random.Random) -> tuple[str, str, Content]:
     for kind in draw.choices(list(OFTEN), list(OFTEN.values()), k=draw.choice((1, 1, 1, 2, 3))):
         try:
             CHANGES[kind](draw, content)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, StopIteration):
             # What was changed before is no longer what this one changes.
             continue
         done.append(kind)

@@ -235,6 +235,18 @@ def test_descent_keeps_the_bounds(theorem: str, rule: dict[str, str], tmp_path: 
     assert seen >= 20 or (rule["rule"] == "normalised" and theorem in ("global", "every-start"))
 
 
+def test_a_rate_is_compared_with_angles_at_whole_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[fmpq] = []
+    least = TubeConvergence.least_angle
+    monkeypatch.setattr(
+        TubeConvergence, "least_angle", lambda self, elapsed: seen.append(elapsed) or least(self, elapsed)
+    )
+    text = next(cases.TUBE_BOUNDS.cases()).text
+    assert check(text.replace("form: root, from: 0,", "form: root, from: 1/2,"), tmp_path).verdict is ACCEPT
+    assert fmpq(1) in seen
+    assert all(elapsed.q == 1 for elapsed in seen)
+
+
 # -- from when on a rate says anything
 
 
