@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,8 +110,14 @@ def test_descents_stay_in_their_tubes(kind: str) -> None:
 def test_what_is_said_from_the_other_side_is_what_the_page_says(kind: str) -> None:
     """In doubles, with what the other tests are about taken from the proof: the weights, and the bound of |y'|."""
     inputs, clipped = set(), 0
+    rng = np.random.default_rng(7)
     with working_precision(64):
-        for proof, start, u in tubes(kind, 6, 150):
+        for held, start, u in tubes(kind, 6, 150):
+            # Of another reference, too: the formulas do not ask for conditions.
+            shift = fmpq(int(rng.integers(0, 3)), 2)
+            other = ExactMatrix.row_vector([x + shift * (i % 2) for i, x in enumerate(held.trial.reference.row(0))])
+            trial = replace(held.trial, reference=other)
+            proof = TubeConvergence(held.constants, held.rule, [arb(x) for x in start], trial)
             for elapsed in (0, 7, 1000):
                 wanted = _from_the_other_side(proof, start, u, elapsed)
                 at = fmpq(elapsed)
@@ -120,6 +127,25 @@ def test_what_is_said_from_the_other_side_is_what_the_page_says(kind: str) -> No
             inputs.add(len(proof.constants.scores))
     assert len(inputs) > 1
     assert clipped > 0
+
+
+def test_a_loss_that_bad_tokens_may_bring_below_its_limit_is_so_low_at_the_least_height() -> None:
+    seen = 0
+    with working_precision(64):
+        for proof, _, _ in tubes(GRADIENT, 6, 150):
+            if not proof.near.reaches:
+                continue
+            proof.near.reaches = {t: 10**6 * reach for t, reach in proof.near.reaches.items()}
+            k, (nearest, total) = proof.constants, proof.reached(fmpq(7))
+            share = float(proof.least_weight(fmpq(7)) * k.concentration)
+            for t, reach in proof.near.reaches.items():
+                size = k.slopes[k.input_of[t]] * abs(k.selection.gaps[t]) * reach
+                share -= float(size * (-k.slacks[t] * proof.near.forward * total).exp())
+            if share < 0:
+                wanted = share * np.exp(-float(k.margin * nearest)) / proof.rule.inputs
+                assert np.isclose(float(proof.least_gap(fmpq(7))), wanted, rtol=1e-9, atol=0)
+                seen += 1
+    assert seen > 0
 
 
 def _from_the_other_side(proof: TubeConvergence, start: np.ndarray, u: np.ndarray, elapsed: int) -> list[float]:
