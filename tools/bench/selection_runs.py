@@ -12,8 +12,9 @@ The tokens of largest weight at its last step are `best`, `local` (locally optim
 separable or not locally optimal, where no theorem can hold.
 
 A certificate is asked for a bound at step 1,000,000, which no enclosed step reaches. What its theorem says of step
-100,000 (--at), which it does not enclose either unless it has to, is compared with the truth there. Of the flow and of
-boxes the bound that it states there is, enclosed or not.
+100,000 (--at), which it does not enclose either unless it has to, is compared with the truth there; and if the theorem
+is `tube`, so is what it says the angle is at least, which is left out elsewhere. Of the flow and of boxes the bound
+that it states there is, enclosed or not.
 """
 
 from __future__ import annotations
@@ -173,12 +174,13 @@ def kind(instance: Instance, ends: Array) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `generate` made of an instance: the theorem, the steps that are enclosed first, and the bound at the end."""
+    """What `generate` made of an instance: the theorem, the steps that are enclosed first, the bounds at the end."""
 
     theorem: str
     steps: int
     bound: float
     seconds: float
+    lower: float = np.nan
 
 
 def certified(instance: Instance, descent: Descent, most_steps: int, seconds: int) -> Outcome | str:
@@ -205,8 +207,10 @@ def certified(instance: Instance, descent: Descent, most_steps: int, seconds: in
         with working_precision(int(str(made.plain["witness"].get("bits", 128)))):
             rate = problem.conclusion.rate
             assert rate is not None
-            bound = float(rate().at(fmpq(descent.at) - problem.enclosed).upper())
-        return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent)
+            elapsed, both = fmpq(descent.at) - problem.enclosed, problem.conclusion.both
+            bound = float(rate().at(elapsed).upper())
+            lower = float(both().least_angle(elapsed).lower()) if both is not None else np.nan
+        return Outcome(problem.theorem.name, int(problem.enclosed.floor()), bound, spent, lower)
 
 
 def _too_late(*_: object) -> None:
@@ -223,6 +227,8 @@ def table(seed: int, count: int, descent: Descent, most_steps: int, seconds: int
         rows.append((sort, truth, outcome))
         said = outcome if isinstance(outcome, str) else f"{outcome.theorem} {outcome.steps} {outcome.seconds:.1f} s"
         ratio = "" if isinstance(outcome, str) else f" {outcome.bound / truth:.3g} times {truth:.2g}"
+        if not isinstance(outcome, str) and outcome.lower == outcome.lower:
+            ratio += f", at least {outcome.lower / truth:.3g} times"
         print(f"{number:>4} {sort:<6} {said}{ratio}", flush=True)
     print(f"\nseed {seed}: {len(rows)} descents, at most {most_steps} steps")
     for sort in ("best", "local", "other"):
@@ -234,6 +240,9 @@ def table(seed: int, count: int, descent: Descent, most_steps: int, seconds: int
     for name in sorted({outcome.theorem for _, outcome in proved}):
         _summary(f"bound over truth, {name}", [o.bound / truth for truth, o in proved if o.theorem == name])
     _summary("bound over truth", [outcome.bound / truth for truth, outcome in proved])
+    below = [outcome.lower / truth for truth, outcome in proved if outcome.lower == outcome.lower]
+    if below:
+        print(f"  lower over truth: {len(below)}, median {np.median(below):.3g}, smallest {min(below):.3g}")
 
 
 def _summary(what: str, values: Sequence[float]) -> None:

@@ -174,8 +174,13 @@ class Bound(NamedTuple):
         return found > self.bound + slack if self.is_upper else found < self.bound - slack
 
 
-# With the ends that their bounds may have.
-KINDS = {"angles": ("at_most",), "weights": ("at_least",), "losses": ("at_most",), "norms": ("at_least", "at_most")}
+# With the ends that their bounds may have: the first one for good too.
+KINDS = {
+    "angles": ("at_most", "at_least"),
+    "weights": ("at_least", "at_most"),
+    "losses": ("at_most", "at_least"),
+    "norms": ("at_least", "at_most"),
+}
 
 
 def _now(
@@ -235,7 +240,7 @@ def _bounds(asserts: Any, rule: str) -> list[Bound]:
         for item in asserts[kind]:
             require(isinstance(item, dict), f"an item of {kind}")
             place = "from" if "from" in item else single
-            # A norm that goes to infinity is at most something at no time for good.
+            # The other end of what tends to a limit holds at no time for good.
             end = ends[-1] if ends[-1] in item and place != "from" else ends[0]
             require_record(item, f"an item of {kind}", {place, end})
             whole = place == "step" or (place == "from" and rule != "flow")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz
 
 from certattn.kernel.decide.obligation import Number, Range
 from certattn.kernel.decide.proof import Proof
@@ -27,6 +27,7 @@ from certattn.kernel.theorems.selection.direction_bounds import (
     EVER_FROM,
     GAPS,
     NORMS,
+    QUANTITIES,
     STEP,
     TIME,
     WEIGHTS,
@@ -44,7 +45,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     SQUARE,
     LaterRun,
 )
-from certattn.kernel.theorems.selection.selection_direction import THEOREM, DescentProblem
+from certattn.kernel.theorems.selection.selection_direction import MOST_STEPS, THEOREM, DescentProblem
 from certattn.provers.exact_inputs import exact_rational
 from certattn.provers.output import Draft
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
@@ -54,17 +55,23 @@ _DIGITS = 4
 LATE = fmpq(10) ** 30
 # The largest 1 - cos there is, and bounds that are true of all others, as far as runs go.
 _LARGEST = fmpq(2)
-_TRUE = {ANGLES.name: "2", WEIGHTS.name: "0", GAPS.name: "1e30", NORMS.name: "0"}
+_TRUE = {ANGLES.name: "2", WEIGHTS.name: "1", GAPS.name: "1e30", NORMS.name: "1e30"}
+# A weight next to 1 is told from it with more bits, to some hundred digits.
+_MORE_BITS = (512,)
 # After a step, where a bound is asked for of all later ones too.
 _EVER = "+"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too."""
+    """A bound that is asked for: of which list, at which step (or time), and whether of all later ones too.
+
+    `other` is one from the side on which nothing holds for good.
+    """
 
     kind: str
     text: str
+    other: bool = False
 
     @property
     def ever(self) -> bool:
@@ -86,14 +93,29 @@ class Asked:
     def stated(self, discrete: bool, bound: str) -> dict[str, Plain]:
         """As certificates write it."""
         key = EVER_FROM.name if self.ever else STEP if discrete else TIME
-        return {key: self.place, _end(self.kind): bound}
+        return {key: self.place, self.end: bound}
+
+    @property
+    def end(self) -> str:
+        """`at_most` or `at_least`."""
+        return AT_MOST.name if self.is_upper else AT_LEAST.name
+
+    @property
+    def is_upper(self) -> bool:
+        return (QUANTITIES[self.kind].relation == "<=") is not self.other
+
+    @property
+    def key(self) -> tuple[str, fmpq, bool, bool]:
+        """What tells it from others."""
+        return self.kind, self.at, self.ever, self.is_upper
+
+    @property
+    def vacuous(self) -> str:
+        """A bound that is true of all there is."""
+        return _TRUE[self.kind] if self.is_upper else "0"
 
 
 OPTIONS = {ANGLES.name: "angle", WEIGHTS.name: "weight", GAPS.name: "loss-gap", NORMS.name: "norm"}
-
-
-def _end(kind: str) -> str:
-    return AT_MOST.name if kind in (ANGLES.name, GAPS.name) else AT_LEAST.name
 
 
 @dataclass(frozen=True)
@@ -116,17 +138,17 @@ class StatedBounds:
         problem = self._problem(asserts)
         for each in asked:
             _require_bounded(problem, each)
+        # After what is enclosed not every theorem bounds from this side.
+        asked = [each for each in asked if not each.other or problem.conclusion.both or each.at <= problem.enclosed]
         if asked:
             discrete, drafted = problem.rule.discrete, dict[str, list[Plain]]()
             for each in asked:
-                drafted.setdefault(each.kind, []).append(each.stated(discrete, _TRUE[each.kind]))
+                drafted.setdefault(each.kind, []).append(each.stated(discrete, each.vacuous))
             # The same problem serves the rate: its steps are enclosed once.
             problem = self._problem({**asserts, **drafted})
-            proof, places, found = self._proof(problem), dict.fromkeys(drafted, 0), dict[str, list[Plain]]()
-            for each in asked:
-                name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
-                bound = min(_safe(each.kind, _worst(proof, name, each)), _LARGEST if each.kind == ANGLES.name else LATE)
-                if _says_something(each.kind, bound):
+            found = dict[str, list[Plain]]()
+            for each, bound in zip(asked, self._bounded(problem, asked), strict=True):
+                if _says_something(each, bound):
                     found.setdefault(each.kind, []).append(each.stated(discrete, format_rational(bound)))
             asserts = {**asserts, **found}
         if below:
@@ -138,6 +160,20 @@ class StatedBounds:
             asserts = {**asserts, ANGLES.name: [*angles, *narrow]} if narrow else asserts
         rate = self._rate(problem) if problem.rate_begins is not None else None
         return {**asserts, "rate": rate} if rate is not None and (late_rate or not _is_late(rate)) else asserts
+
+    def _bounded(self, problem: DescentProblem, asked: Sequence[Asked]) -> list[fmpq]:
+        """What is proved of each, in the order of the draft's lists; with more bits where a weight is all but 1."""
+        for bits in (self.bits, *(more for more in _MORE_BITS if more > self.bits)):
+            proof, places, found = self._proof(problem, bits), dict.fromkeys(QUANTITIES, 0), list[fmpq]()
+            with working_precision(bits):
+                for each in asked:
+                    name, places[each.kind] = f"{each.kind}[{places[each.kind]}]", places[each.kind] + 1
+                    most = _LARGEST if each.kind == ANGLES.name else LATE
+                    found.append(min(_safe(each, _worst(proof, name, each)), most))
+            near = fmpq(1, fmpz(2) ** (bits // 2))
+            if not any(each.kind == WEIGHTS.name and 1 - x < near for each, x in zip(asked, found, strict=True)):
+                break
+        return found
 
     def _first_below(self, problem: DescentProblem, below: Sequence[str]) -> Iterator[tuple[str, fmpq]]:
         """With each of these bounds of 1 - cos the first step (or time) from which on it is proved, if there is one."""
@@ -197,16 +233,18 @@ class StatedBounds:
     def _problem(self, asserts: dict[str, Plain]) -> DescentProblem:
         return self.draft.read(THEOREM.read, asserts, self.witness)
 
-    def _proof(self, problem: DescentProblem) -> Proof:
+    def _proof(self, problem: DescentProblem, bits: int) -> Proof:
         proof = Proof(list(THEOREM.obligations(problem)))
-        proof.ask(proof.obligations, self.bits)
+        proof.ask(proof.obligations, bits)
         return proof
 
 
 def _require_bounded(problem: DescentProblem, asked: Asked) -> None:
     """That something is proved there. Raises UsageError."""
     at, begins, name = asked.at, problem.rate_begins, problem.theorem.name
-    follows = begins == problem.enclosed and problem.rule.discrete if asked.ever else at <= problem.enclosed
+    follows = at <= problem.enclosed
+    if asked.ever:
+        follows = begins == problem.enclosed and problem.rule.discrete and begins - at <= MOST_STEPS
     if follows or (begins is not None and at >= begins):
         return
     unit, of = "step" if problem.rule.discrete else "time", "angles" if asked.kind == ANGLES.name else asked.kind
@@ -256,21 +294,25 @@ def _worst(proof: Proof, name: str, asked: Asked) -> arb:
     """What is proved of it: of all steps from one on, at those that are enclosed and later."""
     names = (f"{name}.enclosed", f"{name}.later") if asked.ever else (name,)
     found = [_ball(proof.answers[each].left) for each in names if each in proof.answers]
-    return reduce(arb.max if _end(asked.kind) == AT_MOST.name else arb.min, found)
+    return reduce(arb.max if asked.is_upper else arb.min, found)
 
 
-def _safe(kind: str, proved: arb) -> fmpq:
+def _safe(asked: Asked, proved: arb) -> fmpq:
     """To a few digits; of a weight next to 1, of what it lacks."""
-    if _end(kind) == AT_MOST.name:
-        return round_up(max(upper_rational(proved), fmpq(0)), _DIGITS)
+    if asked.is_upper:
+        most = max(upper_rational(proved), fmpq(0))
+        rounded = round_up(most, _DIGITS)
+        return min(rounded, 1 - round_down(1 - most, _DIGITS)) if asked.kind == WEIGHTS.name and most < 1 else rounded
     least = max(lower_rational(proved), fmpq(0))
     rounded = round_down(least, _DIGITS)
-    return max(rounded, 1 - round_up(1 - least, _DIGITS)) if kind == WEIGHTS.name and least < 1 else rounded
+    return max(rounded, 1 - round_up(1 - least, _DIGITS)) if asked.kind == WEIGHTS.name and least < 1 else rounded
 
 
-def _says_something(kind: str, bound: fmpq) -> bool:
-    """Whether it excludes anything: an angle that is not acute, a weight or a norm of 0."""
-    return bound < 1 if kind == ANGLES.name else kind == GAPS.name or bound > 0
+def _says_something(asked: Asked, bound: fmpq) -> bool:
+    """Whether it excludes anything: an angle that is not acute, a weight of 1, or what is 0."""
+    if asked.is_upper and asked.kind in (ANGLES.name, WEIGHTS.name):
+        return bound < 1
+    return bound > 0 or (asked.is_upper and asked.kind == GAPS.name)
 
 
 def _ball(value: Number | None) -> arb:

@@ -6,7 +6,8 @@ Find the theorem, and the step from which on it applies, that settle where a des
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
 from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
-from certattn.kernel.theorems.selection.direction_theorems import RATE, Situation
+from certattn.kernel.theorems.selection.direction_theorems import RATE, TUBE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     CONE,
@@ -83,6 +84,8 @@ _LARGE = 8192
 _FLOW_BITS = (64, 128)
 # A later normalised step, which costs bits, is worth it where the bound is smaller by a tenth.
 _SHARPER = {NORMALISED: 0.9}
+# A search that takes longer says how far it has come, so often, in seconds.
+_SILENT = 1.0
 # A bound that is sought in doubles is to be so much smaller than the one that is asked for.
 _ROOM = 0.999
 
@@ -104,9 +107,11 @@ def generate(
     losses: Sequence[int | str] = (),
     norms: Sequence[int | str] = (),
     below: Sequence[int | str] = (),
+    both_ends: bool = False,
     limit: bool = True,
     late_rate: bool = False,
     note: str = "",
+    said: Callable[[int, int], None] | None = None,
 ) -> Certificate:
     """Write a certificate of `selection-direction` to `out` and return it.
 
@@ -137,12 +142,17 @@ def generate(
         The same, to bound |p(k)| from below.
     below : sequence of str
         Bounds of 1 - cos angle: each is stated of all steps from the first on of which that is proved.
+    both_ends : bool
+        Whether to bound all these from the other side too at single steps: angles and losses from below, weights and
+        norms from above. After the last enclosed step only the theorem `tube` does.
     limit : bool
         Whether to state p_mm itself.
     late_rate : bool
         Whether to state a rate that is below 1 only after 10^30 steps (or so long).
     note : str
         A line for the certificate's readers, kept under `provenance`.
+    said : callable, optional
+        Called during long searches with the steps that are done, and of how many.
 
     Returns
     -------
@@ -179,17 +189,27 @@ def generate(
     most = MOST_IN_LEAPS if _in_leaps(setting) else MOST_STEPS
     if not 0 <= most_steps <= most or (steps is not None and not 0 <= steps <= most):
         raise UsageError(f"expected at most {most} steps, and not fewer than 0")
-    asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms})
+    asked = requested({"angles": angles, "weights": weights, "losses": losses, "norms": norms}, both_ends)
     narrow = [exact_text(bound, "below") for bound in below]
     _require_fit(setting, theorem, asked, narrow)
-    aim = max((each.at for each in asked if each.kind == "angles" and each.at > most_steps), default=None)
-    stops = [int(each.at.ceil()) for each in asked if not each.ever and each.at <= most_steps]
-    # The first step of a bound is found step by step.
+    # What is stated of all steps from one on is looked at one by one up to where a theorem applies.
+    most_steps = min([most_steps, *(int(each.at.ceil()) + MOST_STEPS for each in asked if each.ever)])
+    last, trace = most_steps if steps is None else steps, Trace(said)
+    aim = max((each.at for each in asked if each.kind == "angles" and each.at > last), default=None)
+    # Where all that follows is bounded, the sharpest bound is that of a theorem which is applied there.
+    gradient = setting.rule.kind == GRADIENT
+    stops = [int(each.at.ceil()) for each in asked if each.at <= last and (gradient or not each.ever)]
+    needed = [int(each.at.ceil()) for each in asked if each.at <= last and not each.ever]
+    # The first step of a bound is found step by step, and only later ones in leaps.
     in_leaps = not narrow or most_steps > MOST_STEPS
-    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim, stops, in_leaps)
-    run, choice = search.find(max(stops, default=0), steps, most_steps)
-    if narrow and steps is None:
-        run, choice = _narrowed(search, run, choice, narrow, most_steps)
+    search = Search(setting, tuple(indices) if indices is not None else None, theorem, aim, stops, in_leaps, trace)
+    found = None
+    if narrow and in_leaps and steps is None:
+        found = _first_narrowed(replace(search, in_leaps=False), narrow)
+    run, choice = found or _sharpest(search, max(stops, default=0), max(needed, default=0), steps, most_steps)
+    if found is None and narrow and steps is None:
+        run, choice, _ = _narrowed(search, run, choice, narrow, most_steps)
+    trace.end()
     asserts, witness = stated(run, choice, limit)
     if setting.start.kind == ENCLOSED:
         asserts = StatedBounds(draft, witness, run.bits).added(asserts, asked, narrow, late_rate)
@@ -213,9 +233,10 @@ def read_setting(draft: Certificate) -> Setting:
     return Setting(stated, LOSSES[values[LOSS]], rule, read_start(values[START], stated))
 
 
-def requested(places: Mapping[str, Sequence[int | str]]) -> list[Asked]:
+def requested(places: Mapping[str, Sequence[int | str]], both_ends: bool = False) -> list[Asked]:
     """The bounds that are asked for, by the names of the lists they go to."""
-    return [Asked(kind, exact_text(place, kind)) for kind, listed in places.items() for place in listed]
+    found = [Asked(kind, exact_text(place, kind)) for kind, listed in places.items() for place in listed]
+    return [*found, *(replace(each, other=True) for each in found if both_ends and not each.ever)]
 
 
 def _require_fit(setting: Setting, theorem: str | None, asked: Sequence[Asked], below: Sequence[str]) -> None:
@@ -230,6 +251,25 @@ def _require_fit(setting: Setting, theorem: str | None, asked: Sequence[Asked], 
     for bound in below:
         if not 0 < exact_rational(bound, "--below") < 1:
             raise UsageError(f"--below {bound}: expected a bound of 1 - cos between 0 and 1, a right angle")
+
+
+@dataclass
+class Trace:
+    """Says how far a long search has come."""
+
+    said: Callable[[int, int], None] | None = None
+    _before: float = field(default_factory=time.monotonic)
+    _told: int | None = None
+
+    def tell(self, done: int, last: int) -> None:
+        if self.said is not None and done < last and time.monotonic() - self._before > _SILENT:
+            self.said(done, last)
+            self._before, self._told = time.monotonic(), done
+
+    def end(self) -> None:
+        """The search has ended where it was last."""
+        if self.said is not None and self._told is not None:
+            self.said(self._told, self._told)
 
 
 # -- the chosen tokens
@@ -338,6 +378,7 @@ class Search:
     aim: fmpq | None = None
     stops: Sequence[int] = ()
     in_leaps: bool = True
+    trace: Trace = field(default_factory=Trace)
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
 
     @property
@@ -393,6 +434,7 @@ class Search:
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
+            self.trace.tell(k, last)
             if not here.error.is_finite():
                 raise UnboundedError(f"the enclosure of p({k}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
             end = here.box
@@ -452,7 +494,9 @@ class Search:
             # Of any tokens the step is the same, but enclosed over a leap it is the narrowest with the heaviest.
             step = self._step(heaviest(tokens, here.centre))
             assert isinstance(step, GradientStep)
-            *_, (k, here) = advance(step, here, k, stop, tolerance)
+            for reached in advance(step, here, k, stop, tolerance):
+                k, here = reached
+                self.trace.tell(k, last)
             if k >= first and here.error.is_finite():
                 yield k, here
 
@@ -497,6 +541,7 @@ class Search:
         for k, here in self._trail(last):
             if k > latest:
                 break
+            self.trace.tell(k, latest)
             point = [arb(x) for x in here]
             if k < first or steps not in (None, k):
                 continue
@@ -523,6 +568,15 @@ class Search:
         if ctx.prec < self._precisions[-1] and _is_point(setting.start):
             raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
         return None
+
+    def walk(self, choice: Choice, last: int) -> Iterator[tuple[int, list[arb]]]:
+        """Where the descent is, about, at some steps: enclosed in leaps where the choice is, or else in doubles."""
+        if self.in_leaps and _in_leaps(self.setting):
+            for k, here in self._leaps(choice.steps, last, choice.leaps or _TOLERANCES[0]):
+                yield k, here.centre
+            return
+        for k, point in self._trail(last):
+            yield k, [arb(x) for x in point]
 
     def _trail(self, last: int) -> Iterator[tuple[int, list[float]]]:
         """Where the descent is, about, at some steps or times."""
@@ -567,28 +621,54 @@ class Search:
         return Run(self.setting, selection, max_margin_point(selection, self.setting.loss))
 
 
-def _narrowed(search: Search, run: Run, choice: Choice, below: Sequence[str], most_steps: int) -> tuple[Run, Choice]:
+def _sharpest(search: Search, first: int, needed: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
+    """What applies from `first` on, or where descent is not enclosed so far, from the earlier step that is needed."""
+    try:
+        return search.find(first, steps, most_steps)
+    except UnboundedError:
+        if first == needed:
+            raise
+        return search.find(needed, steps, most_steps)
+
+
+def _first_narrowed(search: Search, below: Sequence[str]) -> tuple[Run, Choice] | None:
+    """What is found step by step, if all of these bounds are proved to hold from some step on that is not late."""
+    first = max(search.stops, default=0)
+    if first > STEPS:
+        return None
+    try:
+        run, choice, all_met = _narrowed(search, *search.find(first, None, STEPS), below, STEPS)
+    except NotProvedError:
+        return None
+    return (run, choice) if all_met else None
+
+
+def _narrowed(
+    search: Search, run: Run, choice: Choice, below: Sequence[str], most_steps: int
+) -> tuple[Run, Choice, bool]:
     """The same from the first step on, of a few, where a theorem bounds 1 - cos by the smallest of these for good.
 
-    Where none does within `most_steps`, by as small a one as some theorem does.
+    Where none does within `most_steps`, by as small a one as some theorem does. And whether all bounds are met.
     """
     setting = search.setting
     if not (setting.rule.discrete and _is_point(setting.start)):
-        return run, choice
+        return run, choice, False
     wanted = sorted((exact_rational(bound, "below") for bound in below), reverse=True)
     found, met = choice.steps, 0
-    walk = scouted_descent(setting.stated.tokens, setting.loss.name, setting.rule, setting.start, most_steps)
     with working_precision(run.bits):
-        for k, here in walk:
-            if k < choice.steps or met == len(wanted):
+        for k, here in search.walk(choice, most_steps):
+            search.trace.tell(k, most_steps)
+            if k < choice.steps:
                 continue
-            tried = applicable(run.situation([arb(x) for x in here]), search.theorem, fmpq(0))
+            if met == len(wanted):
+                break
+            tried = applicable(run.situation(here), search.theorem, fmpq(0))
             reached = sum(tried.bound <= _ROOM * float(arb(bound)) for bound in wanted) if tried is not None else 0
             if reached > met:
                 found, met = k, reached
-    if met == 0:
-        return run, choice
-    return replace(search, indices=run.selection.indices, aim=fmpq(found)).find(found, found, most_steps)
+    if met > 0:
+        run, choice = replace(search, indices=run.selection.indices, aim=fmpq(found)).find(found, found, most_steps)
+    return run, choice, met == len(wanted)
 
 
 # -- what is stated
@@ -628,15 +708,21 @@ def _proved_at_best(draft: Draft, asserts: dict[str, Plain], witness: dict[str, 
 def _left_out(certificate: Certificate, inputs: Mapping[str, Any]) -> str:
     """What was asked for, or found, and is not stated because it says nothing."""
     problem = read(certificate)
-    found = {(bound.kind, bound.at, bound.ever) for bound in problem.bounds}
-    asked = requested({kind: inputs[kind] for kind in OPTIONS})
-    missing = [each for each in asked if (each.kind, each.at, each.ever) not in found]
+    found = {(bound.kind, bound.at, bound.ever, bound.relation == "<=") for bound in problem.bounds}
+    asked = requested({kind: inputs[kind] for kind in OPTIONS}, inputs["both_ends"])
+    missing = [each for each in asked if not each.other and each.key not in found]
+    others = [each for each in asked if each.other and each.key not in found]
     narrow = {bound.bound for bound in problem.bounds if bound.ever and bound.kind == "angles"}
     said = []
     angles = ", ".join(each.text for each in missing if each.kind == "angles")
     if angles:
         said.append(f"left out --angle {angles}: no bound of 1 - cos below 1, a right angle, is proved there")
     said += [f"left out {each.option}: nothing above 0 is proved there" for each in missing if each.kind != "angles"]
+    said += [
+        f"left out the other end of {each.option}: the theorem {problem.theorem.name!r} proves none there "
+        f"(--theorem {TUBE.name} may)"
+        for each in others
+    ]
     for bound in inputs["below"]:
         if exact_rational(bound, "--below") not in narrow:
             said.append(f"left out --below {bound}: that is not proved from any step up to 10^30 on")
@@ -677,7 +763,9 @@ COMMAND = Command(
         metavar="BOUND",
         many=True,
     ),
+    Option("--both-ends", "Bound all these from the other side too, at single steps.", bool),
     Option("--late-rate", "State a rate even if it falls below 1 only after 10^30 steps.", bool),
     to_plot("Draw the run and what is certified about it."),
     finding=_left_out,
+    progress="steps",
 )

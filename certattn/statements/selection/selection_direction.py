@@ -89,6 +89,7 @@ CONDITIONS = {
     "tube.aside": "|y''_0| and all that y'' may drift, against nu",
     "tube.pull": "the most that y' is pushed away, against rho",
     "rate": "a bound on 1 - cos angle for all later steps",
+    "rate.exceeded": "the most by which an angle is proved to exceed the rate, at some steps",
     "rate.numerator": "A >= the numerator of the rate proved",
     "rate.lateral": "A >= Xi (|q| + E), or Xi (|q| + nu + |y'|), or without Xi for normalised steps",
     "rate.square": "S >= Xi^2 (B^2 - 2 kappa (x_0 - E_u) / Xi)",
@@ -126,19 +127,20 @@ def statement(problem: DescentProblem) -> Statement:
         words.append(f"{angle} <= {_rate(form, rate, time)} for all {time} >= {describe(rate[FROM])}")
         first = first_of_rate(form, rate)
         words += [f"that is below 1, a right angle, for all {time} >= {first}"] if first else []
-    shown = {bound.kind for bound in problem.bounds} | ({ANGLES.name} if RATE in asserts else set())
-    latex += [formula.replace("x", x) for kind, formula in _FORMULAS.items() if kind in shown]
-    relations = {"<=": r"\le", ">=": r"\ge"}
-    norms = {relations[bound.relation] for bound in problem.bounds if bound.kind == NORMS.name}
-    latex += [rf"\|{x}_k\| {relation} r_k" for relation in sorted(norms)]
+    shown = {(bound.kind, bound.relation) for bound in problem.bounds}
+    shown |= {(ANGLES.name, "<=")} if RATE in asserts else set()
+    for kind, (quantity, least, most) in _FORMULAS.items():
+        ends = {">=": rf"{quantity} \ge {least}", "<=": rf"{quantity} \le {most}"}
+        latex += [formula.replace("x", x) for relation, formula in ends.items() if (kind, relation) in shown]
     return Statement("; ".join(words) + trained.angles + ".", r",\qquad ".join(latex))
 
 
-# Of x(k), which is p(k) or W(k).
+# Of x(k), which is p(k) or W(k), with the names of bounds from below and from above.
 _FORMULAS = {
-    ANGLES.name: r"1 - \cos \angle(x_k, x_{mm}) \le b_k",
-    WEIGHTS.name: r"\min_i s_{i \alpha_i}(x_k) \ge s_k",
-    GAPS.name: r"L(x_k) - L_\alpha \le l_k",
+    ANGLES.name: (r"1 - \cos \angle(x_k, x_{mm})", "a_k", "b_k"),
+    WEIGHTS.name: (r"\min_i s_{i \alpha_i}(x_k)", "s_k", "S_k"),
+    GAPS.name: (r"L(x_k) - L_\alpha", "d_k", "l_k"),
+    NORMS.name: (r"\|x_k\|", "r_k", "R_k"),
 }
 
 
@@ -174,6 +176,9 @@ def _bound_words(problem: DescentProblem, bound: StatedBound, name: str, trained
 
 
 def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
+    if problem.leaps is not None and any(o.outcome is Outcome.UNDECIDED for o in answers):
+        leaps = describe(problem.leaps)
+        return [f"leaps = {leaps} leave enclosures so wide, whatever the precision: state smaller leaps, or none"]
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(problem)):
         return []

@@ -37,6 +37,25 @@ def check_remaining(kernel: Kernel) -> Iterator[Check]:
         yield equal("what the bound is more", found - offset, largest * sympy.exp(-pull * total) / (pull - slower))
 
 
+def check_ascent(kernel: Kernel) -> Iterator[Check]:
+    """How fast e^(Xi x) grows at most, and a sum of exponentials near 0."""
+    margin, pace, rate, move = (positive_symbol(name) for name in ("Xi", "eta", "r", "m"))
+    found = expression(kernel.contracting_tube.ascent(*numbers((margin, pace, rate, move))))
+    longest = margin * pace * move
+    # A step of the move m <= M from e^(Xi x) = r / M, so that m e^(Xi x) <= r.
+    grown = rate / move * (sympy.exp(longest) - 1)
+    yield equal("the kernel's growth is that of the longest move", sympy.hyperexpand(found), grown)
+    y = positive_symbol("y")
+    slope = sympy.expand(sympy.diff((sympy.exp(y) - 1) / y, y) * y**2)
+    yield equal("(e^y - 1)/y increases: its derivative is 0 at first", slope.subs(y, 0), 0)
+    yield equal("and grows", sympy.diff(slope, y), y * sympy.exp(y))
+    total, mean, diameter, radius = (positive_symbol(name) for name in ("Phi", "g", "D", "rho"))
+    top = expression(kernel.contracting_tube.topmost(*numbers((total, mean, diameter, radius))))
+    s = real("s")
+    second = sympy.integrate((radius - s) * diameter**2 / 4, (s, 0, radius))
+    yield equal("the kernel's top", top, total * sympy.exp(mean * radius + second))
+
+
 def check_straightness(kernel: Kernel) -> Iterator[Check]:
     """How much of a normalised step is progress, and the sum of what all steps lose."""
     t, first, second, fast, slow, move = (positive_symbol(name) for name in ("t", "a", "b", "r", "s", "m"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.provers.selection import selection_direction
 from certattn.provers.selection.selection_direction import generate
 from certattn.statements.checking import check_certificate
 
@@ -34,6 +36,16 @@ def made(tmp_path: Path, given: dict[str, Any], **options: Any) -> dict[str, Any
     certificate = generate(tmp_path / "direction.yaml", given=given, **options)
     assert check_certificate(certificate, CheckOptions()).verdict is Verdict.VERIFIED
     return certificate.plain
+
+
+# Two neighbours, other good tokens and a bad one.
+FIVE: dict[str, Any] = {
+    "keys": [[[0, 0, 0], [-1, -1, 0], [-1, 1, 0], [-2, 0, -1], ["-1.6", "-0.5", 1]]],
+    "scores": [[0, -1, -2, -1, "0.5"]],
+    "loss": "logistic",
+    "descent": {"rule": "gradient", "step": 1},
+    "start": [9, 0, "0.01"],
+}
 
 
 @pytest.mark.parametrize("height", ["1", "0.5", "0", "-0.5", "-1", "-1.5"])
@@ -64,6 +76,57 @@ def test_bounds_of_a_run_at_steps_and_for_good(tmp_path: Path) -> None:
     # The norm of the start 0 says nothing.
     assert [item["step"] for item in asserts["norms"]] == ["100"]
     assert asserts["angles"][0]["from"] == "100"
+
+
+def ends(asserts: dict[str, Any], kind: str, place: str) -> tuple[float, float]:
+    (low,) = (item["at_least"] for item in asserts[kind] if item.get("step") == place and "at_least" in item)
+    (high,) = (item["at_most"] for item in asserts[kind] if item.get("step") == place and "at_most" in item)
+    return float(low), float(high)
+
+
+def test_both_ends_of_what_is_enclosed_and_of_later_steps(tmp_path: Path) -> None:
+    asked = {kind: [50, 10**6] for kind in ("angles", "weights", "losses", "norms")}
+    asserts = made(tmp_path, FIVE, theorem="tube", steps=60, both_ends=True, **asked)["asserts"]
+    for kind in asked:
+        low, high = ends(asserts, kind, "50")
+        assert low < high <= 1.001 * low
+        low, high = ends(asserts, kind, "1000000")
+        assert low < high < 1.3 * low
+
+
+def test_one_end_where_the_theorem_has_one(tmp_path: Path) -> None:
+    asserts = made(tmp_path, TOY, theorem="global", steps=60, both_ends=True, norms=[50, 10**6])["asserts"]
+    assert [sorted(set(item)) for item in asserts["norms"]] == [
+        ["at_least", "step"],
+        ["at_least", "step"],
+        ["at_most", "step"],
+    ]
+
+
+def test_a_weight_next_to_1_is_stated_as_near_as_it_is(tmp_path: Path) -> None:
+    normalised = {**FIVE, "descent": {"rule": "normalised", "step": "1/10"}}
+    (weight,) = made(tmp_path, normalised, weights=[500], most_steps=600)["asserts"]["weights"]
+    assert Fraction(1, 10**30) < 1 - Fraction(weight["at_least"]) < Fraction(1, 10**20)
+    (later,) = made(tmp_path, normalised, weights=["1000+"], steps=600)["asserts"]["weights"]
+    assert 0 < 1 - Fraction(later["at_least"]) < Fraction(1, 10**30)
+
+
+def test_more_steps_to_try_make_no_bound_weaker(tmp_path: Path) -> None:
+    found = []
+    for most in (10_000, 10**9):
+        asserts = made(tmp_path, TOY, weights=["2000+"], below=["0.2"], most_steps=most)["asserts"]
+        found.append((float(asserts["weights"][0]["at_least"]), int(asserts["angles"][0]["from"])))
+    assert found[0] == found[1]
+    assert found[0][0] > 0.97
+
+
+def test_a_long_search_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection_direction, "_SILENT", -1.0)
+    said: list[tuple[int, int]] = []
+    generate(tmp_path / "a.yaml", given=TOY, angles=[5000], said=lambda done, total: said.append((done, total)))
+    assert len(said) > 3
+    assert {total for _, total in said[:-1]} == {100_000}
+    assert said[-1] == (said[-2][0], said[-2][0])
 
 
 def test_the_first_step_from_which_an_angle_stays_small(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """What `selection-direction` may state of a run at some steps, and of all later ones.
 
-    angles     1 - cos angle(p(k), p_mm)                      at most
-    weights    min_i s_{i alpha_i}(p(k))                      at least
-    losses     L(p(k)) - (1/n) sum_i l(gamma_{i alpha_i})     at most
-    norms      |p(k)|                                         at least, or at most
+    angles     1 - cos angle(p(k), p_mm)                      at most, for good
+    weights    min_i s_{i alpha_i}(p(k))                      at least, for good
+    losses     L(p(k)) - (1/n) sum_i l(gamma_{i alpha_i})     at most, for good
+    norms      |p(k)|                                         at least, for good
 
-Each of these is about one k (`step`, of the flow `time`), or about every k >= `from`. It is compared with what is
-enclosed of p(k), or with what a theorem says of every p(k) from some k on.
+Each of these is about one k (`step`, of the flow `time`), or about every k >= `from`: `for good`. At one k there are
+bounds from the other side too. It is compared with what is enclosed of p(k), or with what a theorem says of every p(k)
+from some k on; or, from the other side, of this p(k).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from flint import arb, fmpq
 
-from certattn.kernel.decide.obligation import Number, Relation
+from certattn.kernel.decide.obligation import Number, Range, Relation
 from certattn.kernel.document.schema import (
     ByKey,
     Count,
@@ -32,7 +33,7 @@ from certattn.kernel.document.schema import (
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.enclosure import Enclosure, inflated
 from certattn.kernel.mathematics.selection_landscape import shortfall
-from certattn.kernel.theorems.selection.direction_theorems import LaterRun, Situation
+from certattn.kernel.theorems.selection.direction_theorems import EnclosedRun, LaterRun, Situation
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, least
 
 STEP, TIME, FROM = "step", "time", "from"
@@ -41,37 +42,38 @@ AT_TIME = Field(TIME, Rational(minimum=0), "a time of the flow")
 EVER_FROM = Field(FROM, Rational(minimum=0), "a step (or time) k0: of every k >= k0")
 AT_MOST = Field("at_most", Rational(minimum=0), "an upper bound")
 AT_LEAST = Field("at_least", Rational(minimum=0), "a lower bound")
-_SOME_MOST = Field("at_most", Rational(minimum=0), "an upper bound, where p(k) is enclosed", required=False)
+_SOME_MOST = Field("at_most", Rational(minimum=0), "an upper bound", required=False)
 _SOME_LEAST = Field("at_least", Rational(minimum=0), "a lower bound", required=False)
-
-
-def _listed(name: str, bound: Field[fmpq], doc: str) -> Field[list[tuple[str, Values]]]:
-    kind = ByKey({TIME: Record(AT_TIME, bound), FROM: Record(EVER_FROM, bound), STEP: Record(AT_STEP, bound)})
-    return Field(name, Listing(kind), doc, required=False)
-
-
 _ONE = [some_of(_SOME_LEAST, _SOME_MOST, none="no bound"), at_most_one_of(_SOME_LEAST, _SOME_MOST)]
-_NORM_FORMS = {
-    TIME: Record(AT_TIME, _SOME_LEAST, _SOME_MOST, rules=_ONE),
-    # |p(k)| goes to infinity.
-    FROM: Record(EVER_FROM, AT_LEAST),
-    STEP: Record(AT_STEP, _SOME_LEAST, _SOME_MOST, rules=_ONE),
-}
+
+
+def _listed(name: str, for_good: Field[fmpq], doc: str) -> Field[list[tuple[str, Values]]]:
+    """From either side at one k. From the side that all quantities leave in the end nothing holds for good."""
+    forms = {
+        TIME: Record(AT_TIME, _SOME_LEAST, _SOME_MOST, rules=_ONE),
+        FROM: Record(EVER_FROM, for_good),
+        STEP: Record(AT_STEP, _SOME_LEAST, _SOME_MOST, rules=_ONE),
+    }
+    return Field(name, Listing(ByKey(forms)), doc, required=False)
+
+
 ANGLES = _listed("angles", AT_MOST, "bounds of 1 - cos angle at some steps or times, or from some on")
 WEIGHTS = _listed("weights", AT_LEAST, "bounds of the least softmax weight of a chosen token")
 _LOSS_GAPS = "bounds of the loss less its limit: of L(p(k)) - (1/n) sum_i l(score of the chosen token of input i)"
 GAPS = _listed("losses", AT_MOST, _LOSS_GAPS)
-NORMS = Field("norms", Listing(ByKey(_NORM_FORMS)), "bounds of |p(k)|", required=False)
+NORMS = _listed("norms", AT_LEAST, "bounds of |p(k)|")
 
 
 class Quantity(NamedTuple):
     """Something of p(k): where it is enclosed, and what a theorem says of every k from so many steps (or so long) on.
 
-    The latter is a bound of the kind that `later` gets: "at_most" or "at_least".
+    The latter is a bound on the side of `relation`. `other` is one from the other side, of that very k.
     """
 
     of: Callable[[Situation, Enclosure], arb]
+    relation: Relation
     later: Callable[[LaterRun, fmpq], Number]
+    other: Callable[[EnclosedRun, fmpq], arb]
 
 
 def _angle(now: Situation, found: Enclosure) -> arb:
@@ -91,10 +93,10 @@ def _length(now: Situation, found: Enclosure) -> arb:
 
 
 QUANTITIES: Mapping[str, Quantity] = {
-    ANGLES.name: Quantity(_angle, lambda run, elapsed: run.at(elapsed)),
-    WEIGHTS.name: Quantity(_weight, lambda run, elapsed: run.least_weight(elapsed)),
-    GAPS.name: Quantity(_gap, lambda run, elapsed: run.loss_gap(elapsed)),
-    NORMS.name: Quantity(_length, lambda run, elapsed: run.least_norm(elapsed)),
+    ANGLES.name: Quantity(_angle, "<=", lambda run, k: run.at(k), lambda run, k: run.least_angle(k)),
+    WEIGHTS.name: Quantity(_weight, ">=", lambda run, k: run.least_weight(k), lambda run, k: run.most_weight(k)),
+    GAPS.name: Quantity(_gap, "<=", lambda run, k: run.loss_gap(k), lambda run, k: run.least_gap(k)),
+    NORMS.name: Quantity(_length, ">=", lambda run, k: run.least_norm(k), lambda run, k: run.most_norm(k)),
 }
 
 
@@ -115,6 +117,17 @@ class StatedBound:
     @property
     def quantity(self) -> Quantity:
         return QUANTITIES[self.kind]
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is from the side on which every theorem bounds the quantity for good."""
+        return self.relation == self.quantity.relation
+
+    def between(self, run: EnclosedRun, elapsed: fmpq) -> Range:
+        """What a theorem that bounds it from both sides says of this k: what is beyond both is false of it."""
+        usual, other = self.quantity.later(run, elapsed), self.quantity.other(run, elapsed)
+        assert isinstance(usual, arb)
+        return Range(usual, other, is_final=True) if self.is_usual else Range(other, usual, is_final=True)
 
     def worse(self, one: arb, other: arb) -> arb:
         """Of two numbers the one that is farther from the bound's side."""

@@ -107,16 +107,34 @@ class LaterRun(Protocol):
         """The numbers of the rate that begins there, in the order of its fields."""
 
 
+class EnclosedRun(LaterRun, Protocol):
+    """What a theorem says of these from the other side, of p(k) so many steps (or so long) after that point."""
+
+    def least_angle(self, elapsed: fmpq) -> arb:
+        """A lower bound of 1 - cos angle(p(k), p_mm)."""
+
+    def most_weight(self, elapsed: fmpq) -> arb:
+        """An upper bound of the least softmax weight of a chosen token."""
+
+    def least_gap(self, elapsed: fmpq) -> arb:
+        """A lower bound of L(p(k)) - L_alpha."""
+
+    def most_norm(self, elapsed: fmpq) -> arb:
+        """An upper bound of |p(k)|."""
+
+
 @dataclass(frozen=True)
 class Conclusion:
     """The conditions, and the rate that they imply `delay` steps (or so long) after the first K; None for none.
 
-    The rate is computed when asked for: where a condition fails it may not exist.
+    The rate is computed when asked for: where a condition fails it may not exist. `both` is the same where the theorem
+    bounds everything from both sides.
     """
 
     conditions: list[Obligation]
     rate: Callable[[], LaterRun] | None = None
     delay: fmpq = _ZERO
+    both: Callable[[], EnclosedRun] | None = None
 
 
 Reader = Callable[[Values, Start, Selection, Rule], Any]
@@ -138,6 +156,17 @@ class DescentTheorem:
     record: Record
     read: Reader
     apply: Callable[[Situated, Any, Selection, Sequence[str]], Conclusion]
+
+
+def rate_at(form: str, stated: Values, elapsed: fmpq) -> arb:
+    """What a stated rate says of 1 - cos so many steps (or so long) after it begins."""
+    argument = arb(stated[OFFSET] + stated[SLOPE] * elapsed)
+    if form == LOGARITHM:
+        return stated[NUMERATOR] / argument.log()
+    if form == LINEAR:
+        return (stated[LATERAL] / argument) ** 2 / 2
+    log = argument.log()
+    return ((stated[LATERAL] + (stated[SQUARE] + stated[GROWTH] * log).sqrt()) / log) ** 2 / 2
 
 
 # The name of a condition after that of its theorem, and what is compared.
@@ -350,7 +379,7 @@ def _apply_tube(now: Situated, trial: TubeTrial, selection: Selection, needs: Se
         [("progress", lambda: proof().progress, ">", _ZERO)],
         last,
     ]
-    return Conclusion(_staged("tube", needs, *stages), proof)
+    return Conclusion(_staged("tube", needs, *stages), proof, both=proof)
 
 
 def _apply_cone(now: Situated, parameters: tuple[Cone, fmpq], selection: Selection, needs: Sequence[str]) -> Conclusion:

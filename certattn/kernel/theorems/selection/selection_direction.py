@@ -79,6 +79,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     Conclusion,
     DescentTheorem,
     Situation,
+    rate_at,
 )
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
@@ -92,6 +93,7 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     Rule,
     SelectionConstants,
     Start,
+    largest,
 )
 from certattn.kernel.theorems.selection.stated_tokens import (
     INDICES,
@@ -156,6 +158,10 @@ WITNESS = Record(MULTIPLIERS, STEPS, LEAPS, TIME, APPLIED, BITS)
 
 # So many steps are enclosed in a minute or two: one by one, and in leaps.
 MOST_STEPS, MOST_IN_LEAPS = 10**6, 10**12
+
+# So long after its beginning a rate is compared with the least angle that is proved.
+_LOOKED_AT = tuple(fmpq(k) for k in (0, *(10**e for e in range(31))))
+_OF = {ANGLES.name: "an angle", WEIGHTS.name: "a weight", GAPS.name: "a loss", NORMS.name: "a norm"}
 
 
 # -- what is stated
@@ -377,9 +383,13 @@ def _bound(bound: StatedBound, problem: DescentProblem) -> Iterator[Obligation |
         remedy = f": expected `from` of at least {describe(begins)}" if bound.ever and begins is not None else ""
         yield NoProof(later, _no_rate(problem) + remedy)
         return
-    if bound.kind == NORMS.name and bound.relation == "<=":
+    both = conclusion.both
+    if both is None and not bound.is_usual:
+        side = "upper" if bound.relation == "<=" else "lower"
         yield NoProof(
-            later, f"no upper bound of a norm is proved after {describe(problem.enclosed)}, where nothing is enclosed"
+            later,
+            f"no {side} bound of {_OF[bound.kind]} is proved after {describe(problem.enclosed)}, where nothing is "
+            f"enclosed, by the theorem {problem.theorem.name!r}",
         )
         return
     if at < begins:
@@ -387,6 +397,11 @@ def _bound(bound: StatedBound, problem: DescentProblem) -> Iterator[Obligation |
             f"{name}.enclosed", lambda: descent().extremes[bound], bound.relation, bound.bound, needs=needs
         )
     elapsed, conditions = max(at - begins, fmpq(0)), [each.name for each in conclusion.conditions]
+    if both is not None:
+        # From both sides: what is beyond the other end is false.
+        between = lambda: bound.between(both(), elapsed)  # noqa: E731
+        yield Obligation(later, between, bound.relation, bound.bound, Part.STATEMENT, conditions)
+        return
     number = lambda: bound.quantity.later(rate(), elapsed)  # noqa: E731
     yield Obligation(later, number, bound.relation, bound.bound, Part.WITNESS, conditions)
 
@@ -401,6 +416,14 @@ def _rate(form: str, stated: Values, problem: DescentProblem) -> Iterator[Obliga
     else:
         rate, elapsed, needs = conclusion.rate, stated[FROM] - begins, [each.name for each in conclusion.conditions]
         proved = Shared[Sequence[arb | Range]](lambda: rate().proved(elapsed))
+        if (both := conclusion.both) is not None:
+            # A rate that the angle at some step is proved to exceed is false, whatever its numbers are compared with.
+            first = stated[FROM].ceil() - stated[FROM] if problem.rule.discrete else 0
+            excess = lambda: largest(  # noqa: E731
+                both().least_angle(elapsed + later).lower() - rate_at(form, stated, later)
+                for later in (first + k for k in _LOOKED_AT)
+            )
+            yield Obligation("rate.exceeded", excess, "<=", fmpq(0), Part.STATEMENT, needs)
         for k, field in enumerate(RATE_FIELDS[form]):
             # The logarithm's argument is to be no larger, all other numbers no smaller.
             relation: Relation = "<=" if field in (OFFSET, SLOPE) else ">="

@@ -34,6 +34,7 @@ from certattn.kernel.theorems.selection.direction_theorems import (
     SQUARE,
 )
 from certattn.kernel.theorems.selection.mathematics import contracting_tube, local_convergence
+from certattn.kernel.theorems.selection.mathematics.contracting_tube import TubeConvergence
 from certattn.kernel.theorems.selection.mathematics.global_selection import GlobalBasin
 from certattn.kernel.theorems.selection.mathematics.local_convergence import NearbyWeights
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
@@ -64,6 +65,18 @@ SABOTAGE: dict[str, Sabotage] = {
     "the weights of a tube": (NearbyWeights, "least_weight", lambda self, level: arb(1), cases.TUBE_BOUNDS),
     "the loss in a tube": (NearbyWeights, "excess", lambda self, level: arb(0), cases.TUBE_BOUNDS),
     "the level in a tube": (contracting_tube, "level_after", lambda *numbers: arb("1e-30"), cases.TUBE_BOUNDS),
+    "an angle from below in a tube": (
+        TubeConvergence, "least_angle", lambda self, elapsed: arb(1) / 2, cases.TUBE_BOUNDS),
+    "a height from above in a tube": (TubeConvergence, "farthest", lambda self, elapsed: arb(1), cases.TUBE_BOUNDS),
+    "no way up in a tube": (contracting_tube, "ascent", lambda *numbers: arb(0), cases.TUBE_BOUNDS),
+    "no tokens in a tube": (contracting_tube, "topmost", lambda *numbers: arb(0), cases.TUBE_BOUNDS),
+    "a weight from above in a tube": (
+        TubeConvergence, "most_weight", lambda self, elapsed: arb(0), cases.TUBE_BOUNDS),
+    "a loss from below in a tube": (TubeConvergence, "least_gap", lambda self, elapsed: arb(1), cases.TUBE_BOUNDS),
+    "a norm from above in a tube": (TubeConvergence, "most_norm", lambda self, elapsed: arb(1), cases.TUBE_BOUNDS),
+    "no end from the other side": (
+        StatedBound, "between", lambda self, run, elapsed: self.quantity.later(run, elapsed), cases.TUBE_BOUNDS),
+    "every rate is large": (selection_direction, "rate_at", lambda *numbers: arb(2), cases.TUBE_BOUNDS),
     "the level nearby": (local_convergence, "level_after", lambda *numbers: arb("1e-30"), cases.LOCAL_BOUNDS),
 }  # fmt: skip
 
@@ -214,8 +227,24 @@ def test_descent_keeps_the_bounds(theorem: str, rule: dict[str, str], tmp_path: 
                 assert worst(later.least_weight(at)) <= weight + 1e-9
                 assert worst(later.loss_gap(at)) >= gap * (1 - 1e-9)
                 assert worst(later.least_norm(at)) <= norm + 1e-9 or norm == 0
+                if (both := problem.conclusion.both) is not None:
+                    assert float(both().most_weight(at)) >= weight - 1e-9
+                    assert float(both().least_gap(at)) <= gap * (1 + 1e-9)
+                    assert float(both().most_norm(at)) >= norm - 1e-9
             seen += 1
     assert seen >= 20 or (rule["rule"] == "normalised" and theorem in ("global", "every-start"))
+
+
+def test_a_rate_is_compared_with_angles_at_whole_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[fmpq] = []
+    least = TubeConvergence.least_angle
+    monkeypatch.setattr(
+        TubeConvergence, "least_angle", lambda self, elapsed: seen.append(elapsed) or least(self, elapsed)
+    )
+    text = next(cases.TUBE_BOUNDS.cases()).text
+    assert check(text.replace("form: root, from: 0,", "form: root, from: 1/2,"), tmp_path).verdict is ACCEPT
+    assert fmpq(1) in seen
+    assert all(elapsed.q == 1 for elapsed in seen)
 
 
 # -- from when on a rate says anything

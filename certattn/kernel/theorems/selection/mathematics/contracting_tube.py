@@ -29,6 +29,14 @@ then |y'_k| <= rho, |y''_k| <= nu and x_k >= x_0 + xi sigma_k for all k, and
 with a bound of |y'_k| that falls as the pushes fade (`TubeConvergence.offset`). Normalised steps turn to u, so that
 nearly all of their length is progress: x_k >= x_0 + s (pace k - lost) (`TubeConvergence.straightness`).
 
+From the other side, at this very k, with q = q' + q'' split likewise, H that bounds P_k e^{Xi x_k}, and
+<V + e, u> <= eta:
+
+    e^{Xi x_k} <= e^{Xi x_0} + k h Xi eta theta_+ H (e^{Xi eta m} - 1) / (Xi eta m),      of normalised steps x_0 + s k,
+    |p_k^|^2 >= (max(|q'| - |y'_k|, 0))^2 + (max(|q''| - nu, 0))^2,
+
+which bound the angle from below (`TubeConvergence.least_angle`), |p_k|, the loss and the weights.
+
 Proof: docs/claims/selection/selection-direction-local.md. Nothing here decides.
 """
 
@@ -76,6 +84,22 @@ def remaining(size: arb, rate: arb, pull: arb, move: arb, total: arb) -> arb:
     rate s = min(rate, pull/2) on: size e^{pull m - s total} / (pull - s)."""
     slower = minimum(rate, pull / 2)
     return size * (pull * move - slower * total).exp() / (pull - slower)
+
+
+def ascent(margin: arb, pace: arb, rate: arb, move: arb) -> arb:
+    """What e^{Xi x} grows by in a step, at most, from Xi, eta, m e^{Xi x} <= `rate` and m <= `move`.
+
+    As (e^a - 1) / a increases, e^{Xi eta m} <= 1 + Xi eta m (e^a - 1) / a with a = Xi eta `move`.
+    """
+    return margin * pace * rate * exp_remainder(1, margin * pace * move)
+
+
+def topmost(total: arb, mean: arb, diameter: arb, radius: arb) -> arb:
+    """sum_j m_j e^{-<a_j, y>} where |y| <= rho, at most, from sum m_j, |their mean|, the diameter of the a_j, and rho.
+
+    The logarithm has the gradient -mean at 0, and second derivatives that are variances of points of this diameter.
+    """
+    return total * (mean * radius + (diameter * radius) ** 2 / 8).exp()
 
 
 def sum_of_squares(terms: Sequence[tuple[arb, arb]], move: arb) -> arb:
@@ -175,13 +199,15 @@ class TubeConvergence:
         self.distance = along * k.margin
         q = across_direction(k, trial.reference)
         share, reference = along / solution.norm_squared, q.row(0)
-        self.reference_length = l2_norm([arb(entry) for entry in reference])
+        across = [arb(entry) for entry in reference]
+        self.reference_length = l2_norm(across)
         apart = [p - share * m - x for p, m, x in zip(start, solution.solution.row(0), reference, strict=True)]
         neighbours = [j for j in k.good if solution.slacks[j] == 0]
         others = [j for j in k.good if solution.slacks[j] != 0]
         table = k.across.take_rows(neighbours)
         frame = Frame(table)
         self.inside = l2_norm(frame.along(apart))
+        self.reference_parts = l2_norm(frame.along(across)), frame.distance(across)
         balls = {j: [arb(entry) for entry in k.across.row(j)] for j in (*k.good, *k.bad)}
         lengthwise = {j: l2_norm(frame.along(balls[j])) for j in (*others, *k.bad)}
         sideways = {j: frame.distance(balls[j]) for j in (*others, *k.bad)}
@@ -235,7 +261,10 @@ class TubeConvergence:
         self.flat = frame.rank == 0
         self.drift = arb(0) if self.flat else drifted(self.inside, self.pushes, self.pull, move)
         self.width = arb(1) if self.flat else radius
-        # <V + e, u> is at most this.
+        # Of neighbours the input, e^{-<z_j^, q>} and zeta'_j.
+        self.masses = [(k.input_of[j], arb(-tilts[j]).exp(), k.widths[j]) for j in neighbours]
+        # P_k e^{Xi x_k} is at most this, and <V + e, u> at most that.
+        self.top = topmost(total, l2_norm(mean), diameter, radius) + k.concentration * amount
         self.pace = k.margin + ratio * sum((weight * k.slacks[j] for j, weight in stronger.items()), arb(0))
         self.pace += near.total(k.heights)
 
@@ -312,6 +341,51 @@ class TubeConvergence:
     def least_norm(self, elapsed: fmpq) -> arb:
         """A lower bound of |p_k| >= x_k then."""
         return self.reached(elapsed)[0]
+
+    # -- from the other side, at this very k
+
+    def farthest(self, elapsed: fmpq) -> arb:
+        """An upper bound of x_k, k being `elapsed` after p_0."""
+        k, near, rule = self.constants, self.near, self.rule
+        if rule.kind == NORMALISED:
+            return self.distance + rule.unit * elapsed
+        rise = ascent(k.margin, self.pace, rule.unit * near.high * self.top, self.move)
+        return ((k.margin * self.distance).exp() + rise * elapsed).log() / k.margin
+
+    def least_angle(self, elapsed: fmpq) -> arb:
+        """A lower bound of 1 - cos angle(p_k, u): tan >= |p_k^| / x_k, as x_k > 0 or else the angle is not acute."""
+        (along, beside), far = self.reference_parts, self.farthest(elapsed)
+        if (far > 0) is not True:
+            return arb(0)
+        inner_part = (along - self.offset(self.reached(elapsed)[1])).max(arb(0))
+        outer_part = (beside - self.trial.aside).max(arb(0))
+        return shortfall_of_tangent(l2_norm([inner_part, outer_part]) / far)
+
+    def most_weight(self, elapsed: fmpq) -> arb:
+        """An upper bound of the least weight of a chosen token: of an input's neighbours alone, at the largest x_k."""
+        k, off = self.constants, self.offset(self.reached(elapsed)[1])
+        level = (-k.margin * self.farthest(elapsed)).exp()
+        sums = dict.fromkeys(k.scores, arb(0))
+        for i, mass, width in self.masses:
+            sums[i] += mass * (-width * off).exp()
+        return 1 / (1 + level * largest(sums.values()))
+
+    def least_gap(self, elapsed: fmpq) -> arb:
+        """A lower bound of L less its limit: F >= e^{-Xi x_k} (s w - sum c_i |g_t| r_t e^{-delta_t xi sigma_k}), with
+        the least weight s of a chosen token."""
+        k, near, (nearest, total) = self.constants, self.near, self.reached(elapsed)
+        share = self.least_weight(elapsed) * k.concentration
+        for t, reach in near.reaches.items():
+            fade = (-k.slacks[t] * near.forward * total).exp()
+            share -= k.slopes[k.input_of[t]] * abs(k.selection.gaps[t]) * reach * fade
+        if (share > 0) is True:
+            return share * (-k.margin * self.farthest(elapsed)).exp() / self.rule.inputs
+        return share.min(arb(0)) * (-k.margin * nearest).exp() / self.rule.inputs
+
+    def most_norm(self, elapsed: fmpq) -> arb:
+        """An upper bound of |p_k|."""
+        (along, beside), off = self.reference_parts, self.offset(self.reached(elapsed)[1])
+        return l2_norm([self.farthest(elapsed), along + off, beside + self.trial.aside])
 
     def proved(self, elapsed: fmpq) -> tuple[arb, ...]:
         """(A, S, G, B, C) with tan <= (A + sqrt(S + G l)) / l, l = log(B + C (k - k0)), k0 being `elapsed` after p_0:
