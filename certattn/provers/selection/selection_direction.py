@@ -18,6 +18,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.bundled_descent import carried_along
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.leaping_descent import advance, leap_along
@@ -260,11 +261,11 @@ def _best(tokens: Tokens) -> tuple[int, ...]:
 def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
     """The descent enclosed: at 0, 1, 2, ... and later at longer intervals, and at the last step."""
     step = setting.rule.on(landscape(selection, setting.loss))
-    here, k = around(setting.start.balls()), 0
+    here, k = setting.start.enclosed(step), 0
     yield k, here
     while k < steps:
         length = min(1 + k // 10, steps - k)
-        here, k = descend(step, here, length)[length], k + length
+        here, k = carried_along(step, here, length)[length], k + length
         yield k, here
 
 
@@ -389,7 +390,10 @@ class Search:
                 return scouted
         if not setting.rule.discrete:
             raise UnboundedError("no theorem was found to hold where the flow from this start is enclosed")
-        start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
+        # Enclosures are narrowest with the tokens that are heaviest in the end.
+        *_, (_, going) = scouted_descent(tokens, setting.loss.name, setting.rule, setting.start, min(last, _FEW_STEPS))
+        heavy = heaviest(tokens, [arb(x) for x in going])
+        start = read_indices(setting, self.indices if self.indices is not None else heavy)
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):

@@ -30,6 +30,8 @@ from functools import cached_property, reduce
 
 from flint import arb, fmpq
 
+from certattn.kernel.mathematics.bundled_descent import bundle
+from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
@@ -200,3 +202,9 @@ class Start:
         """The box at the working precision."""
         assert self.box is not None
         return [arb(low).union(arb(high)) for low, high in zip(*(end.row(0) for end in self.box), strict=True)]
+
+    def enclosed(self, step: GradientStep | NormalisedStep) -> Enclosure:
+        """The box as what these steps carry along: of more than one point, a bundle if they can."""
+        assert self.box is not None
+        wide = self.box[0] != self.box[1] and isinstance(step, GradientStep)
+        return bundle(self.balls()) if wide else around(self.balls())
