@@ -75,6 +75,15 @@ def bundle(box: Sequence[arb]) -> Bundle:
     return Bundle.of([entry.mid() for entry in box], carried, identity(len(box)), [none] * len(box))
 
 
+def spanned(centre: Sequence[arb], generators: arb_mat) -> Bundle:
+    """The points centre + generators x, |x_i| <= 1, of these balls: what they are wide is in the frame."""
+    wide = [
+        (entry.rad() + sum((each.rad() for each in row), arb(0))).upper()
+        for entry, row in zip(centre, generators.tolist(), strict=True)
+    ]
+    return Bundle.of([entry.mid() for entry in centre], generators.mid(), identity(len(wide)), wide)
+
+
 def reaches(rows: arb_mat) -> list[arb]:
     """Of each row the largest value at a w with |w_i| <= 1: its sum of sizes."""
     return [sum((abs(entry) for entry in row), arb(0)).upper() for row in rows.tolist()]

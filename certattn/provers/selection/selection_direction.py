@@ -402,7 +402,7 @@ class Search:
             end = here.box
             if k < first or steps not in (None, k):
                 continue
-            found = self._choice(end, k)
+            found = self.choice(end, k)
             if found is not None and (self.theorem is not None or found[1].theorem not in WEAK or k == last):
                 return found
             weak = weak or found
@@ -411,7 +411,7 @@ class Search:
         run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
 
-    def _choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
+    def choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
         """What applies at p(k): of tokens that may be selected there, the first for which something does."""
         elapsed = None if self.aim is None else self.aim - k
         for indices in self._suspects(point):
@@ -431,7 +431,7 @@ class Search:
             tried: list[tuple[Run, Choice]] = []
             k, here = 0, around(self.setting.start.balls())
             for k, here in self._leaps(first if steps is None else last, last, tolerance):
-                found = self._choice(here.box, k)
+                found = self.choice(here.box, k)
                 if found is None:
                     continue
                 tried.append((found[0], replace(found[1], leaps=tolerance)))
@@ -482,7 +482,7 @@ class Search:
             end = leap_along(step, start, k, self.stops, leaps)[k]
         else:
             end = descend(step, start, k)[k]
-        again = self._choice(end.box, k) if end.error.is_finite() else None
+        again = self.choice(end.box, k) if end.error.is_finite() else None
         return (again[0], replace(again[1], leaps=leaps)) if again is not None else None
 
     def _step(self, indices: tuple[int, ...]) -> GradientStep | NormalisedStep:
@@ -504,7 +504,7 @@ class Search:
             point = [arb(x) for x in here]
             if k < first or steps not in (None, k):
                 continue
-            tried = self._choice(point, k)
+            tried = self.choice(point, k)
             if tried is None:
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
@@ -523,7 +523,7 @@ class Search:
             return None
         end = self._enclosed(spotted, found)
         if end.error.is_finite():
-            return self._choice(end.box, found)
+            return self.choice(end.box, found)
         if ctx.prec < self._precisions[-1] and _is_point(setting.start):
             raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
         return None
