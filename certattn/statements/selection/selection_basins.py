@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 
 from certattn.kernel.document.quoting import counted
+from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.selection_basins import (
     CELLS,
@@ -37,9 +38,10 @@ def statement(basins: Basins) -> Statement:
         f"{'matrix' if trained.is_matrix else 'point'} of least norm with {trained.product('k_ia - k_it')} >= 1 for "
         "the tokens a that stand at its letter and all other t of input i"
     ]
-    for letter, listed in zip(ascii_lowercase, basins.asserts[SELECTIONS], strict=False):
-        indices = ", ".join(map(str, listed[INDICES]))
-        words.append(f"{letter}: tokens ({indices}), {describe(listed[SHARE])} of the area")
+    listed: list[Values] = basins.asserts[SELECTIONS]
+    for letter, each in zip(ascii_lowercase, listed, strict=False):
+        indices: list[int] = each[INDICES]
+        words.append(f"{letter}: tokens ({', '.join(map(str, indices))}), {describe(each[SHARE])} of the area")
     words.append(f"the tree, + before four quarters (low a and b, high a, high b, high both) is {_code(basins)}")
     latex = rf"\|{x}_k\| \to \infty,\quad {x}_k / \|{x}_k\| \to {x}_{{mm}}(\alpha) / \|{x}_{{mm}}(\alpha)\|"
     return Statement("; ".join(words) + trained.angles + ".", latex)

@@ -12,7 +12,7 @@ from certattn.kernel.mathematics.bundled_descent import Bundle, Expansion, bundl
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.losses import LOSSES
-from certattn.kernel.mathematics.selection_landscape import GradientStep, landscape, narrow_shares
+from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, landscape, narrow_shares
 
 
 def exact(point) -> list[arb]:
@@ -157,3 +157,15 @@ def test_a_step_that_flattens_a_box() -> None:
     assert all(ball.contains(arb(x)) for ball, x in zip(found.box, (2.25, -0.5), strict=True))
     assert all(ball.contains(arb(x)) for ball, x in zip(found.box, (4.25, 0.5), strict=True))
     assert (found.error < 3) is True
+
+
+def test_points_escape_from_a_bundle_without_second_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out by a broken part shows: the test above would fail."""
+    instance = random_instance(0)
+    size = instance.selection.tokens.dimension
+    monkeypatch.setattr(Landscape, "bends", lambda self, centre, generators: [arb(0)] * len(centre))
+    with working_precision(64):
+        step = GradientStep(landscape(instance.selection, instance.loss), arb(0.5))
+        found = carried_along(step, bundle(cube(np.zeros(size), 0.1)), 20)[20]
+        run = carried_along(step, around([arb(0.1)] * size), 20)[20]
+    assert not all(ball.contains(x) for ball, x in zip(found.box, run.centre, strict=True))

@@ -19,8 +19,9 @@ edges alone, and a leaf at depth k has the share 4^-k of the area: (a, b) -> o +
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from string import ascii_lowercase
 
 from flint import fmpq
@@ -233,8 +234,8 @@ def read_region(stated: Values, tokens: StatedTokens) -> Region:
 def obligations(basins: Basins) -> Iterator[Obligation | NoProof]:
     """Of each selection that its point is one, of each cell the conditions of its theorem, and the areas."""
     for s, problem in enumerate(basins.selections):
-        conditions = optimal("p_mm", lambda problem=problem: problem.solution.conditions)
-        yield from _numbered(conditions, {name: f"{name}[{s}]" for name in kkt_names("p_mm")})
+        asked = optimal("p_mm", partial(getattr, problem.solution, "conditions"))
+        yield from _numbered(asked, {name: f"{name}[{s}]" for name in kkt_names("p_mm")})
     for c, (s, problem) in enumerate(basins.cells):
         reason = unfit(problem)
         if reason is not None:
@@ -243,12 +244,13 @@ def obligations(basins: Basins) -> Iterator[Obligation | NoProof]:
         conditions = problem.conclusion.conditions
         names = {name: f"{name}[{s}]" for name in kkt_names("p_mm")}
         yield from _numbered(conditions, {**names, **{each.name: f"{each.name}[{c}]" for each in conditions}})
-    for s, each in enumerate(basins.asserts[SELECTIONS]):
-        yield Obligation(f"share[{s}]", each[SHARE], "=", basins.share(s))
+    listed: list[Values] = basins.asserts[SELECTIONS]
+    for s, stated in enumerate(listed):
+        yield Obligation(f"share[{s}]", stated[SHARE], "=", basins.share(s))
     yield Obligation("decided", basins.asserts[DECIDED], "=", basins.share(None))
 
 
-def _numbered(conditions: Sequence[Obligation] | Iterator[Obligation], names: dict[str, str]) -> Iterator[Obligation]:
+def _numbered(conditions: Iterable[Obligation], names: dict[str, str]) -> Iterator[Obligation]:
     """The same by other names."""
     for each in conditions:
         yield replace(each, name=names[each.name], needs=[names[name] for name in each.needs])

@@ -21,7 +21,7 @@ from certattn.kernel.theorems.selection.selection_basins import Basins, Leaf, Re
 cases = Cases("basins_cases")
 GALLERY = Path(__file__).resolve().parents[4] / "certificates" / "selection" / "selection-basins"
 # Starts that are simulated in each certificate, for so many steps.
-STARTS, STEPS = 2000, 4000
+STARTS, STEPS = 2000, 1500
 
 Array = np.ndarray
 
@@ -117,6 +117,7 @@ def maps() -> list[Path]:
     return sorted(GALLERY.glob("*.yaml"))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", maps(), ids=lambda path: path.stem)
 def test_random_starts_in_decided_cells_end_where_it_is_stated(path: Path) -> None:
     basins = read(load(path))
