@@ -63,6 +63,8 @@ FILES = {
     "lossy.yaml": "keys: [[[-0.1, 1], [1, 0], [0, 0]]]\nscores: [1, 0.9, 0.9]\nloss: logistic\n",
     "descent.yaml": "keys: [[[-3, 1], [0, 0]], [[1, 0], [0, 0]]]\nscores: [[1, 0], [1, 0]]\nloss: linear\n"
     "descent: {rule: gradient, step: 1/60}\nstart: [3, 0]\n",
+    "starts.yaml": "keys: [[[1, 0], [-1, 0], [0, 1]]]\nscores: [[1, 1/2, 0]]\nloss: logistic\n"
+    "descent: {rule: gradient, step: 4}\nregion: {corner: [4, 0], sides: [[1, 0], [0, 1/2]]}\n",
     "prompts.yaml": "model: regression\ncovariance: [[1]]\nstart: {A: [[1/2]], b: 1/2}\nstep: 1/20\nsteps: 3\n",
     "point.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nparameters: {A: [[1/4, 0], [0, 1/4]], b: 1/2}\n",
     "training.yaml": "covariance: [[1, 1/2], [1/2, 5/4]]\nstart: {A: [[3/5, 0], [0, 4/5]], b: 1}\n"
@@ -123,6 +125,7 @@ COMMANDS = {
     "joint-max-margin": ["three.yaml"],
     "max-margin": ["chosen.yaml"],
     "regularization-path": ["lossy.yaml"],
+    "selection-basins": ["starts.yaml --depth 1 --most-steps 20"],
     "selection-counterexample": ["descent.yaml"],
     "selection-direction": ["descent.yaml"],
     "token-optimality": ["scored.yaml"],

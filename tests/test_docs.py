@@ -408,7 +408,7 @@ def fields(kind: Kind[object]) -> set[str]:
 
 
 # Claims that are given and asserted what another is, and say so.
-AS_FOR = {"selection-counterexample": "selection-direction"}
+AS_FOR = {"selection-basins": "selection-direction", "selection-counterexample": "selection-direction"}
 
 
 def pages_of(claim: str) -> Iterator[str]:

@@ -62,6 +62,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     ),
     "risk-gap": ("bound_curves", "a bound of the gap against the length of the prompt"),
     "risk-transfer": ("training.transfer_plot", "the risk and its bound, and the distance of the runs, along the way"),
+    "selection-basins": ("selection.basins_plot", "the cells by what is selected from there, and directions"),
     "selection-counterexample": ("selection.counterexample_plot", "the run that ends on worse tokens"),
     "selection-direction": (
         "selection.selection_plot",

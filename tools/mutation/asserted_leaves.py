@@ -34,6 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -101,12 +102,16 @@ BY_THE_READER: dict[tuple[str, str], str] = {
     ("gradient-tail", "gradient"): _OTHER_PROOF,
     ("max-margin", "constraints"): _ALONE,
     ("output-tail", "norm.norm"): _FRAME,
+    ("selection-basins", "selections.*.indices.*"): _OTHER_PROOF,
     ("selection-counterexample", "indices.*"): _OTHER_PROOF,
     ("selection-direction", "rate.form"): "the forms have other keys, and obligations of their own",
     ("selection-on-a-head", "exposure.*.token"): _OTHER_PROOF,
     ("token-optimality", "not_locally_optimal.*.because"): _ALONE,
     ("typical-prompt", "norm.norm"): _FRAME,
 }
+
+# The signs of a tree of cells.
+_TREE = {"+", ".", *ascii_lowercase}
 
 Place = tuple[str | int, ...]
 
@@ -204,6 +209,11 @@ def _scalar(text: str, path: Place, words: dict[str, list[Form]], beside: Any) -
                 changes.append(Change(path[:-1], OTHER, content))
         # A word that is the only one says something by standing there.
         return Leaf(path, pattern, {OTHER: changes or [Change(path, OTHER)]})
+    if "." in text and set(text) <= _TREE:
+        # Each cell that is undecided is taken for the one before it.
+        places = [k for k in range(1, len(text)) if text[k] == "." and text[k - 1] not in "+."]
+        moved = [text[: k - 1] + "." + text[k - 1] + text[k + 1 :] for k in places]
+        return Leaf(path, pattern, {OTHER: [Change(path, OTHER, word) for word in moved]})
     try:
         value = parse_rational(text, DEFAULT_LIMITS)
     except NumberError:

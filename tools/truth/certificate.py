@@ -39,6 +39,7 @@ from tools.truth.regularization_path import judge_path
 from tools.truth.risk_gap import judge_gap
 from tools.truth.risk_transfer import judge_transfer
 from tools.truth.score_matrix import judge_moments
+from tools.truth.selection_basins import judge_basins
 from tools.truth.selection_counterexample import judge_counterexample
 from tools.truth.selection_direction import judge_direction
 from tools.truth.selection_on_a_head import judge_head
@@ -88,6 +89,7 @@ JUDGES: dict[str, Judge] = {
     "regularization-path": judge_path,
     "risk-gap": judge_gap,
     "risk-transfer": judge_transfer,
+    "selection-basins": judge_basins,
     "selection-counterexample": judge_counterexample,
     "selection-direction": judge_direction,
     "selection-on-a-head": judge_head,

@@ -5,6 +5,7 @@ A loss l is a function of Y f(X):
     value               l(x)
     slope               -l'(x) > 0, which does not increase with x
     curvature           l''(x) >= 0
+    jerk                -l'''(x)
     excess              f(G) = l(score - G) - l(score)
     inverse_excess      the G with f(G) = excess, for excess >= 0
     largest_curvature   a Lipschitz constant of l' on [low, high]: the largest l''
@@ -34,6 +35,8 @@ class Linear:
     def curvature(self, x: arb) -> arb:
         return 0 * x
 
+    jerk = curvature
+
     def excess(self, score: arb, gap: arb) -> arb:
         return gap
 
@@ -55,6 +58,9 @@ class Logistic:
 
     def curvature(self, x: arb) -> arb:
         return 1 / ((1 + x.exp()) * (1 + (-x).exp()))
+
+    def jerk(self, x: arb) -> arb:
+        return self.curvature(x) * (x / 2).tanh()
 
     def excess(self, score: arb, gap: arb) -> arb:
         # (1 + e^{G - c}) / (1 + e^{-c}) = 1 + (e^G - 1) / (1 + e^c)
@@ -78,8 +84,8 @@ class Exponential:
     def value(self, x: arb) -> arb:
         return (-x).exp()
 
-    # -l' and l'' are e^{-x}, too.
-    slope = curvature = value
+    # -l', l'' and -l''' are e^{-x}, too.
+    slope = curvature = jerk = value
 
     def excess(self, score: arb, gap: arb) -> arb:
         return (-score).exp() * (gap.exp() - 1)

@@ -28,6 +28,7 @@ from functools import cached_property
 from flint import arb, arb_mat
 
 from certattn.kernel.mathematics.balls import l2_norm
+from certattn.kernel.mathematics.bundled_descent import Expansion, identity, reaches
 from certattn.kernel.mathematics.enclosure import Enclosure, around, inflated, widened
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.leaping_descent import Approach
@@ -98,7 +99,7 @@ class Landscape:
         terms = zip(self.inputs, self.shares(point), strict=True)
         return sum((self.loss.excess(contrasts.score, gap) for contrasts, (_, _, gap) in terms), arb(0))
 
-    def weights(self, point: Point) -> list[list[arb]]:
+    def weights(self, point: Point) -> Products:
         """The omega_j, input by input."""
         found = []
         for contrasts, (_, shares, gap) in zip(self.inputs, self.shares(point), strict=True):
@@ -130,6 +131,34 @@ class Landscape:
             )
         return self.combined(weights)
 
+    def derivative(self, centre: Point) -> arb_mat:
+        """That of -grad F, a symmetric matrix: row by row along the axes."""
+        here, size = self.products(centre), len(centre)
+        axes = [[arb(1 if j == i else 0) for j in range(size)] for i in range(size)]
+        return arb_mat([self.turning(here, self.products(axis)) for axis in axes])
+
+    def bends(self, centre: Point, generators: arb_mat) -> Point:
+        """The second derivative of -grad F along y at centre + a y, 0 <= a <= 1, for y = generators w, |w_i| <= 1."""
+        reach = iter(reaches(self.differences * generators))
+        products = [[inflated(x, next(reach)) for x in row] for row in self.products(centre)]
+        found = [arb(0)] * len(centre)
+        for contrasts, table, row in zip(self.inputs, self.tables, products, strict=True):
+            gaps = [g for _, g in contrasts.rows]
+            chosen, *shares = narrow_shares(row)
+            gap = inner(shares, gaps)
+            score, leads = contrasts.score - gap, [g - gap for g in gaps]
+            # zbar and -grad G.
+            middle, slide = (arb_mat([shares, [s * h for s, h in zip(shares, leads, strict=True)]]) * table).tolist()
+            rows = [[-x for x in middle], *([a - b for a, b in zip(z, middle, strict=True)] for z, _ in contrasts.rows)]
+            aways = arb_mat(rows)
+            moves, (fall,) = reaches(aways * generators), reaches(arb_mat([slide]) * generators)
+            slopes = self.loss.slope(score), self.loss.curvature(score), self.loss.jerk(score)
+            tokens = [(s, h, *_up_to(b)) for s, h, b in zip([chosen, *shares], [-gap, *leads], moves, strict=True)]
+            weights, factor = bend(slopes, tokens, _up_to(fall))
+            turned = (arb_mat([weights]) * aways).entries()
+            found = [x + y + factor * z for x, y, z in zip(found, turned, slide, strict=True)]
+        return found
+
     def curvatures(self, point: Point) -> tuple[arb, arb]:
         """Bounds M, N >= 0 with -N <= Hess F <= M: of the mean E_i, each term's trace, by the sign of its weight.
 
@@ -150,6 +179,41 @@ class Landscape:
                 upward = upward + spread * excess.max(zero)
                 downward = downward + spread * (-excess).max(zero)
         return upward, downward
+
+
+def bend(
+    slopes: tuple[arb, arb, arb], tokens: Sequence[tuple[arb, arb, arb, arb]], fall: tuple[arb, arb]
+) -> tuple[list[arb], arb]:
+    """The second derivative of -f'(G) grad G along y as sum_t w_t (z_t - zbar) + c Cov(z, g): the w_t, and c.
+
+    From f', f'' and f''', of every token s_t, h_t = g_t - G, b_t = <z_t - zbar, y> and b_t^2, and C and C^2. -grad G is
+    Cov(z, g). Along y, G falls by C = E h b, and C by E h b^2; Cov(z, g) turns by -E h b (z - zbar), and that by
+    E (h (b^2 - E b^2) - 2 C b)(z - zbar).
+    """
+    (slope, curvature, jerk), (change, squared) = slopes, fall
+    spread = sum((s * square for s, _, _, square in tokens), arb(0))
+    swing = sum((s * h * square for s, h, _, square in tokens), arb(0))
+    weights = [
+        s * (slope * (h * (square - spread) - 2 * change * b) + 2 * curvature * change * h * b)
+        for s, h, b, square in tokens
+    ]
+    return weights, jerk * squared + curvature * swing
+
+
+def narrow_shares(products: Sequence[arb]) -> list[arb]:
+    """The softmax weights of the chosen token and of the others. Every E_j occurs once in each: balls stay narrow."""
+    powers = [arb(1), *((-x).exp() for x in products)]
+    before, after = [arb(0)], [arb(0)]
+    for left, right in zip(powers, reversed(powers), strict=True):
+        before.append(before[-1] + left)
+        after.append(after[-1] + right)
+    others = [x + y for x, y in zip(before[:-1], reversed(after[:-1]), strict=True)]
+    return [1 / (1 + other / power) for other, power in zip(others, powers, strict=True)]
+
+
+def _up_to(size: arb) -> tuple[arb, arb]:
+    """The numbers of at most this size, and their squares."""
+    return size * arb(0, 1), size * size * arb(0).union(arb(1))
 
 
 def inner(z: Sequence[arb], point: Sequence[arb]) -> arb:
@@ -182,6 +246,11 @@ class GradientStep:
         """|I - h Hess F| <= max(1 + h N, h M - 1), as -N <= Hess F <= M."""
         upward, downward = self.landscape.curvatures(widened(box, distance))
         return (1 + self.size * downward).max(self.size * upward - 1)
+
+    def expanded(self, centre: Point, generators: arb_mat) -> Expansion:
+        """For a bundle."""
+        slope = identity(len(centre)) + self.landscape.derivative(centre) * self.size
+        return Expansion(self.of(centre), slope, [self.size * x for x in self.landscape.bends(centre, generators)])
 
     def approach(self, centre: Point) -> GradientApproach:
         """Of a leap from there."""

@@ -22,8 +22,8 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "proposition-3-1", "proposition-3-4", "typical-prompt", "observed-prompt",
     ),
     "selection": (
-        "max-margin", "token-optimality", "selection-direction", "selection-counterexample", "regularization-path",
-        "joint-max-margin", "selection-on-a-head",
+        "max-margin", "token-optimality", "selection-direction", "selection-basins", "selection-counterexample",
+        "regularization-path", "joint-max-margin", "selection-on-a-head",
     ),
     "training": (
         "descent-trajectory", "flow-trajectory", "regression-risk", "training-convergence", "risk-gap", "risk-transfer",

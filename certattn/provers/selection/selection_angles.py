@@ -16,8 +16,7 @@ from certattn.kernel.decide.proof import Proof
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
-from certattn.kernel.mathematics.enclosed_descent import every_point
-from certattn.kernel.mathematics.enclosure import around
+from certattn.kernel.mathematics.bundled_descent import every_one
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_landscape import shortfall
 from certattn.kernel.theorems.selection.direction_bounds import (
@@ -183,8 +182,9 @@ class StatedBounds:
         with working_precision(self.bits):
             later, gaps = rate(), []
             if begins == problem.steps and problem.steps > 0 and problem.leaps is None:
-                situation, start = problem.descent().situation, around(problem.start.balls())
-                run = every_point(problem.rule.on(situation.landscape), start, problem.steps)
+                situation = problem.descent().situation
+                step = problem.rule.on(situation.landscape)
+                run = every_one(step, problem.start.enclosed(step), problem.steps)
                 gaps = [shortfall(here, situation.constants.direction).upper() for here in run]
             for text in below:
                 bound = exact_rational(text, "below")

@@ -19,6 +19,7 @@ from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.bundled_descent import carried_along
 from certattn.kernel.mathematics.enclosed_descent import descend
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.leaping_descent import advance, leap_along
@@ -300,11 +301,11 @@ def _best(tokens: Tokens) -> tuple[int, ...]:
 def _walk(setting: Setting, selection: Selection, steps: int) -> Iterator[tuple[int, Enclosure]]:
     """The descent enclosed: at 0, 1, 2, ... and later at longer intervals, and at the last step."""
     step = setting.rule.on(landscape(selection, setting.loss))
-    here, k = around(setting.start.balls()), 0
+    here, k = setting.start.enclosed(step), 0
     yield k, here
     while k < steps:
         length = min(1 + k // 10, steps - k)
-        here, k = descend(step, here, length)[length], k + length
+        here, k = carried_along(step, here, length)[length], k + length
         yield k, here
 
 
@@ -430,7 +431,10 @@ class Search:
                 return scouted
         if not setting.rule.discrete:
             raise UnboundedError("no theorem was found to hold where the flow from this start is enclosed")
-        start = read_indices(setting, self.indices if self.indices is not None else (0,) * tokens.count)
+        # Enclosures are narrowest with the tokens that are heaviest in the end.
+        *_, (_, going) = scouted_descent(tokens, setting.loss.name, setting.rule, setting.start, min(last, _FEW_STEPS))
+        heavy = heaviest(tokens, [arb(x) for x in going])
+        start = read_indices(setting, self.indices if self.indices is not None else heavy)
         end: list[arb] = []
         weak: tuple[Run, Choice] | None = None
         for k, here in _walk(setting, start, last):
@@ -440,7 +444,7 @@ class Search:
             end = here.box
             if k < first or steps not in (None, k):
                 continue
-            found = self._choice(end, k)
+            found = self.choice(end, k)
             if found is not None and (self.theorem is not None or found[1].theorem not in WEAK or k == last):
                 return found
             weak = weak or found
@@ -449,7 +453,7 @@ class Search:
         run = self.run(self._suspects(end)[-1])
         raise NotProvedError(why_not(run.situation(end), run.solution, self.theorem, last))
 
-    def _choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
+    def choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
         """What applies at p(k): of tokens that may be selected there, the first for which something does."""
         elapsed = None if self.aim is None else self.aim - k
         for indices in self._suspects(point):
@@ -469,7 +473,7 @@ class Search:
             tried: list[tuple[Run, Choice]] = []
             k, here = 0, around(self.setting.start.balls())
             for k, here in self._leaps(first if steps is None else last, last, tolerance):
-                found = self._choice(here.box, k)
+                found = self.choice(here.box, k)
                 if found is None:
                     continue
                 tried.append((found[0], replace(found[1], leaps=tolerance)))
@@ -522,7 +526,7 @@ class Search:
             end = leap_along(step, start, k, self.stops, leaps)[k]
         else:
             end = descend(step, start, k)[k]
-        again = self._choice(end.box, k) if end.error.is_finite() else None
+        again = self.choice(end.box, k) if end.error.is_finite() else None
         return (again[0], replace(again[1], leaps=leaps)) if again is not None else None
 
     def _step(self, indices: tuple[int, ...]) -> GradientStep | NormalisedStep:
@@ -545,7 +549,7 @@ class Search:
             point = [arb(x) for x in here]
             if k < first or steps not in (None, k):
                 continue
-            tried = self._choice(point, k)
+            tried = self.choice(point, k)
             if tried is None:
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
@@ -564,7 +568,7 @@ class Search:
             return None
         end = self._enclosed(spotted, found)
         if end.error.is_finite():
-            return self._choice(end.box, found)
+            return self.choice(end.box, found)
         if ctx.prec < self._precisions[-1] and _is_point(setting.start):
             raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
         return None

@@ -106,8 +106,7 @@ def statement(problem: DescentProblem) -> Statement:
     x, norm, solution = trained.variable, trained.norm, trained.solution
     start, now = start_words(problem.stated), f"{x}({time})"
     words = [
-        f"For {token_words(problem.stated)}, {_rule_words(problem.rule, trained)} on L({x}) = (1/n) sum_i l(sum_t "
-        f"gamma_it s_it), s_i the softmax of {trained.product('k_it')} over t, with {_loss(problem.loss)}, from "
+        f"{descent_words(problem)}, from "
         f"{start} has {norm(now)} -> infinity and {now}/{norm(now)} -> {solution}/{norm(solution)}, where {solution} "
         f"is the {'matrix' if trained.is_matrix else 'point'} of least norm with {trained.product('k_ia - k_it')} >= 1 "
         f"for the chosen tokens a = ({indices}) and all other t of input i"
@@ -133,6 +132,15 @@ def statement(problem: DescentProblem) -> Statement:
         ends = {">=": rf"{quantity} \ge {least}", "<=": rf"{quantity} \le {most}"}
         latex += [formula.replace("x", x) for relation, formula in ends.items() if (kind, relation) in shown]
     return Statement("; ".join(words) + trained.angles + ".", r",\qquad ".join(latex))
+
+
+def descent_words(problem: DescentProblem) -> str:
+    """The tokens, the rule and the loss, without the start."""
+    trained = Trained(problem.stated.variable)
+    return (
+        f"For {token_words(problem.stated)}, {_rule_words(problem.rule, trained)} on L({trained.variable}) = (1/n) "
+        f"sum_i l(sum_t gamma_it s_it), s_i the softmax of {trained.product('k_it')} over t, with {_loss(problem.loss)}"
+    )
 
 
 # Of x(k), which is p(k) or W(k), with the names of bounds from below and from above.

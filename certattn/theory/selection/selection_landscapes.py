@@ -19,20 +19,23 @@ Expr = Any
 _SHAPES = (((2,), 1), ((3,), 1), ((3,), 2), ((2, 2), 1), ((3, 2), 1))
 
 
-class _Quadratic:
-    """l(x) = a x + b x^2 / 2 with symbols a and b: first and second derivatives see no more of any loss."""
+class _Polynomial:
+    """l(x) = a x + b x^2 / 2 + c x^3 / 6: with c = 0, first and second derivatives see no more of any loss."""
 
-    def __init__(self) -> None:
-        self._a, self._b = real("a"), real("b")
+    def __init__(self, third: Expr = 0) -> None:
+        self._a, self._b, self._c = real("a"), real("b"), third
 
     def value(self, x: Any) -> Any:
-        return self._a * x + self._b * x**2 / 2
+        return self._a * x + self._b * x**2 / 2 + self._c * x**3 / 6
 
     def slope(self, x: Any) -> Any:
-        return -(self._a + self._b * x)
+        return -(self._a + self._b * x + self._c * x**2 / 2)
 
     def curvature(self, x: Any) -> Any:
-        return SymbolicNumber(self._b)
+        return SymbolicNumber(self._b + self._c * x)
+
+    def jerk(self, x: Any) -> Any:
+        return SymbolicNumber(-self._c)
 
     def excess(self, score: Any, gap: Any) -> Any:
         return self.value(score - gap) - self.value(score)
@@ -56,8 +59,8 @@ def _with_parts(bound: Expr) -> Expr:
 class _Instance:
     """Inputs of so many tokens with symbols for everything, and F by its definition."""
 
-    def __init__(self, kernel: Kernel, tokens: Sequence[int], dimension: int) -> None:
-        self.loss = _Quadratic()
+    def __init__(self, kernel: Kernel, tokens: Sequence[int], dimension: int, third: Expr = 0) -> None:
+        self.loss = _Polynomial(third)
         self.point = vector("p", dimension)
         self.keys = [[vector(f"k_{i}{t}", dimension) for t in range(size)] for i, size in enumerate(tokens)]
         self.scores = [[real(f"gamma_{i}{t}") for t in range(size)] for i, size in enumerate(tokens)]
@@ -88,6 +91,8 @@ def check_losses(kernel: Kernel) -> Iterator[Check]:
         value = evaluated(loss.value, x)
         yield equal(f"{name}: slope", sympy.diff(value, x), -evaluated(loss.slope, x))
         yield equal(f"{name}: curvature", sympy.diff(value, x, 2), evaluated(loss.curvature, x))
+        jerk = evaluated(loss.jerk, x).rewrite(sympy.exp)
+        yield equal(f"{name}: jerk", -sympy.diff(value, x, 3), jerk)
         derived = evaluated(loss.value, score - gap) - evaluated(loss.value, score)
         yield equal_logarithms(f"{name}: excess", derived, evaluated(loss.excess, score, gap))
         inverse = evaluated(loss.excess, score, evaluated(loss.inverse_excess, score, excess))
@@ -119,6 +124,51 @@ def check_hessian(kernel: Kernel) -> Iterator[Check]:
         upward, downward = evaluated(instance.kernel.curvatures, point)
         trace = sum(derived[k][k] for k in range(dimension))
         yield equal(f"trace of Hess F, {shown}", _with_parts(upward - downward), trace)
+
+
+def check_bends(kernel: Kernel) -> Iterator[Check]:
+    """The second derivative of -grad F along a vector, for a loss of unspecified third derivative.
+
+    Of three tokens the keys and scores are numbers, for otherwise it takes minutes.
+    """
+    for tokens, dimension in (((2,), 1), ((3,), 1)):
+        instance = _Instance(kernel, tokens, dimension, real("c"))
+        way = vector("y", dimension)
+        derived = [-sympy.diff(instance.excess(), x) for x in instance.point]
+        for _ in range(2):
+            derived = [
+                sum(sympy.diff(entry, x) * y for x, y in zip(instance.point, way, strict=True)) for entry in derived
+            ]
+        ((_, shares, gap),) = instance.kernel.shares(numbers(instance.point))
+        (contrasts,) = instance.kernel.inputs
+        rows = [([0] * dimension, 1 - sum(shares), -gap)]
+        rows += [(z, share, g - gap) for share, (z, g) in zip(shares, contrasts.rows, strict=True)]
+        slide = [sum(s * h * z[k] for z, s, h in rows) for k in range(dimension)]
+        centre = [sum(s * z[k] for z, s, _ in rows) for k in range(dimension)]
+        aways = [[x - y for x, y in zip(z, centre, strict=True)] for z, _, _ in rows]
+        *moves, fall = [sum(x * y for x, y in zip(z, way, strict=True)) for z in (*aways, slide)]
+        terms = [(s, h, b, b**2) for (_, s, h), b in zip(rows, moves, strict=True)]
+        score = contrasts.score - gap
+        slopes = instance.loss.slope(score), instance.loss.curvature(score), instance.loss.jerk(score)
+        weights, factor = kernel.selection_landscape.bend(slopes, terms, (fall, fall**2))
+        found = [
+            sum(w * away[k] for w, away in zip(weights, aways, strict=True)) + factor * slide[k]
+            for k in range(dimension)
+        ]
+        symbols = [x for keys in instance.keys for key in keys for x in key] + instance.scores[0]
+        values = dict(zip(symbols, map(sympy.Integer, (2, 5, -3, 4, 1, 7)), strict=False)) if tokens == (3,) else {}
+        left, right = ([sympy.sympify(x).subs(values) for x in each] for each in (derived, plain(found)))
+        shown = f"{tokens} tokens, d = {dimension}"
+        yield equal(f"second derivative of -grad F along y, {shown}", left, right)
+
+
+def check_narrow_shares(kernel: Kernel) -> Iterator[Check]:
+    """The softmax weights in the form whose balls are narrowest."""
+    for size in (1, 2, 3):
+        products = vector("x", size)
+        powers = [sympy.Integer(1), *(sympy.exp(-x) for x in products)]
+        found = plain(kernel.selection_landscape.narrow_shares(numbers(products)))
+        yield equal(f"softmax weights of {size + 1} tokens", [power / sum(powers) for power in powers], found)
 
 
 def _cumulants(instance: _Instance) -> list[list[Expr]]:

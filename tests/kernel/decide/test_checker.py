@@ -518,6 +518,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "regularization-path",
         "risk-gap",
         "risk-transfer",
+        "selection-basins",
         "selection-counterexample",
         "selection-direction",
         "selection-on-a-head",

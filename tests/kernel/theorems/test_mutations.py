@@ -42,7 +42,8 @@ MOST = {
     "full-batch-descent": 25, "infinite-prompt-operator": 95, "joint-max-margin": 55, "linearization": 135,
     "max-margin": 400, "normalizer-bound": 135, "not-marchenko-pastur": 40, "output-mean-square": 15,
     "proposition-3-1": 100, "proposition-3-4": 100, "regression-risk": 200, "regularization-path": 165,
-    "risk-gap": 12, "risk-transfer": 20, "selection-counterexample": 50, "selection-direction": 115,
+    "risk-gap": 12, "risk-transfer": 20, "selection-basins": 60,
+    "selection-counterexample": 50, "selection-direction": 115,
     "selection-on-a-head": 295, "singular-values": 405, "spectral-distance": 40, "stochastic-descent": 25,
     "token-optimality": 440,
     "training-convergence": 45, "universality-bound": 135,
@@ -76,8 +77,8 @@ FAMILIES = [each for each in every_family() if each.title in THINNED or not is_l
 
 # Claims that a witness shows with room to spare: a true statement with visible slack may not verify.
 CAREFUL = {
-    "full-batch-descent", "output-mean-square", "risk-gap", "risk-transfer", "selection-counterexample",
-    "selection-direction", "stochastic-descent", "training-convergence",
+    "full-batch-descent", "output-mean-square", "risk-gap", "risk-transfer", "selection-basins",
+    "selection-counterexample", "selection-direction", "stochastic-descent", "training-convergence",
 }  # fmt: skip
 
 

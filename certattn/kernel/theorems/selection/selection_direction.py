@@ -52,7 +52,7 @@ from certattn.kernel.document.schema import (
     Variant,
 )
 from certattn.kernel.document.tree import Node
-from certattn.kernel.mathematics.enclosed_descent import descend, every_point
+from certattn.kernel.mathematics.bundled_descent import carried_along, every_one
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.leaping_descent import leap_along
@@ -297,7 +297,7 @@ class Descent:
                 if problem.leaps is not None and isinstance(step, GradientStep):
                     found = leap_along(step, start, problem.steps, steps, problem.leaps)
                 else:
-                    found = descend(step, start, problem.steps, steps)
+                    found = carried_along(step, problem.start.enclosed(step), problem.steps, steps)
             else:
                 found = flow(SelectionFlow(surface, arb(problem.rule.unit)), start, {*stops, problem.time})
             self._found = {fmpq(stop): each for stop, each in found.items()}
@@ -315,7 +315,7 @@ class Descent:
         early = [bound for bound in self.problem.bounds if bound.ever and bound.at < self.problem.steps]
         first = min(bound.at for bound in early)
         step, found = self.problem.rule.on(self.situation.landscape), dict[StatedBound, arb]()
-        run = every_point(step, self._found[first], self.problem.steps - int(first.p))
+        run = every_one(step, self._found[first], self.problem.steps - int(first.p))
         for k, here in enumerate(run, int(first.p)):
             for bound in early:
                 if bound.at <= k:

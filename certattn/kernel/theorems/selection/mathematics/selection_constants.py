@@ -28,8 +28,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
+from certattn.kernel.mathematics.balls import row_of_balls
+from certattn.kernel.mathematics.bundled_descent import bundle, spanned
+from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
@@ -183,20 +186,42 @@ class Cone:
 
 
 @dataclass(frozen=True)
+class Patch:
+    """The points centre + a first + b second with |a|, |b| <= 1, each in one row."""
+
+    centre: ExactMatrix
+    ways: tuple[ExactMatrix, ExactMatrix]
+
+
+@dataclass(frozen=True)
 class Start:
-    """Where descent starts: in a box between two corners, which may be equal; or else in a cone; or else anywhere."""
+    """Where descent starts: in a box between two corners, which may be equal; or in a patch, or a cone; or anywhere."""
 
     box: tuple[ExactMatrix, ExactMatrix] | None = None
     cone: Cone | None = None
+    patch: Patch | None = None
 
     @property
     def kind(self) -> str:
         """Enclosed, a cone or every."""
-        if self.box is not None:
+        if self.box is not None or self.patch is not None:
             return ENCLOSED
         return EVERY if self.cone is None else CONE
 
     def balls(self) -> list[arb]:
-        """The box at the working precision."""
+        """The box at the working precision, or one around the patch."""
+        if self.patch is not None:
+            rows = zip(self.patch.centre.row(0), *(way.row(0) for way in self.patch.ways), strict=True)
+            return [arb(x - abs(s) - abs(t)).union(arb(x + abs(s) + abs(t))) for x, s, t in rows]
         assert self.box is not None
         return [arb(low).union(arb(high)) for low, high in zip(*(end.row(0) for end in self.box), strict=True)]
+
+    def enclosed(self, step: GradientStep | NormalisedStep) -> Enclosure:
+        """The box, or the patch, as what these steps carry along: of more than one point, a bundle if they can."""
+        is_point = self.box is not None and self.box[0] == self.box[1]
+        if is_point or not isinstance(step, GradientStep):
+            return around(self.balls())
+        if self.patch is None:
+            return bundle(self.balls())
+        columns = arb_mat([row_of_balls(way.row(0)) for way in self.patch.ways])
+        return spanned(row_of_balls(self.patch.centre.row(0)), columns.transpose())
