@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -99,8 +99,11 @@ def entries(claim: str) -> Mapping[str, Entry]:
 def _entries(claim: str, key: str, content: dict[str, str]) -> Iterator[Entry]:
     """What a key of a file stands for."""
     if "include" in content:
-        others = entries(content["include"]).items()
-        yield from (entry for code, entry in others if fnmatchcase(code, plain(key)))
+        others, index = entries(content["include"]).items(), re.search(rf"{INDEX.pattern}$", key)
+        for code, entry in others:
+            if fnmatchcase(code, plain(key)):
+                more = index[0] if index and not entry.name.endswith(index[0]) else ""
+                yield replace(entry, name=entry.name + more)
     elif "multipliers" in content:
         for condition, said in read("multipliers.yaml").items():
             proves = said["proves"].format(point=content["multipliers"])

@@ -34,9 +34,9 @@ from certattn.kernel.theorems.training.finite_gap import Jet, Rest, Spectrum, fi
 Vector = list[arb]
 
 # F(m) is looked for so often, from a guess; the remainder is bounded like everything else.
-_MIDPOINTS = 1
-# r is guessed with so much room, and so often: first as if the distances grew as fast as on the piece before.
-_ROOM, _TRIES = fmpq(129, 128), 8
+_MIDPOINTS = 2
+# r is guessed with so much room, twice as much each time: first as if the distances grew as fast as on the piece before.
+_ROOM, _TRIES = fmpq(1, 128), 6
 _TINY = fmpq(1, 2**40)
 
 
@@ -186,8 +186,8 @@ def _held(
         return [x + h * y for x, y in zip(carried, _times(sizes, push), strict=True)]
 
     most = grown(like)
-    for _ in range(_TRIES):
-        guess = [(x * _ROOM + _TINY).upper() for x in most]
+    for k in range(_TRIES):
+        guess = [(x * (1 + _ROOM * 2**k) + _TINY).upper() for x in most]
         push = pushed(guess)
         most = grown(push)
         if any(x.is_finite() is not True for x in most):
