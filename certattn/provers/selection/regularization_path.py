@@ -114,8 +114,10 @@ def generate(
     draft = Draft(THEOREM, out, exact(given, "given"), note)
     read = draft.read(lambda written: read_given(GIVEN.read(written.given, written.reading)[1]))
     if NORM in read.stated.given:
-        if plot is not None or limit:
-            raise UsageError("in another norm there is no figure, and no limit is stated")
+        if plot is not None:
+            raise UsageError("a figure shows the Euclidean norm; expected no --plot beside `norm`")
+        if limit:
+            raise UsageError("in another norm no limit is stated; expected no --limit beside `norm`")
         return draft.write(*in_norm(_inputs(read, indices), [positive(radius, "radius") for radius in radii]))
     problem = _problem(read, indices)
     if plot is not None and read.stated.tokens.dimension != 2:

@@ -184,9 +184,13 @@ def _bound_words(problem: DescentProblem, bound: StatedBound, name: str, trained
 
 
 def findings(problem: DescentProblem, answers: Sequence[Answer]) -> list[str]:
-    if problem.leaps is not None and any(o.outcome is Outcome.UNDECIDED for o in answers):
-        leaps = describe(problem.leaps)
-        return [f"leaps = {leaps} leave enclosures so wide, whatever the precision: state smaller leaps, or none"]
+    if any(o.outcome is Outcome.UNDECIDED for o in answers):
+        if problem.leaps is not None:
+            leaps = describe(problem.leaps)
+            return [f"leaps = {leaps} leave enclosures so wide, whatever the precision: state smaller leaps, or none"]
+        if problem.start.box is not None and problem.start.box[0] != problem.start.box[1]:
+            remedy = "state a smaller box, or fewer steps"
+            return [f"the box of starts leaves enclosures so wide, whatever the precision: {remedy}"]
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
     if not proved.issuperset(o.name for o in obligations(problem)):
         return []

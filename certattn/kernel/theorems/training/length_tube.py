@@ -35,7 +35,7 @@ Vector = list[arb]
 
 # F(m) is looked for so often, from a guess; the remainder is bounded like everything else.
 _MIDPOINTS = 2
-# r is guessed with so much room, twice as much each time: first as if the distances grew as fast as on the piece before.
+# r is guessed with so much room, twice as much each time, and so often: first as if the distances grew as before.
 _ROOM, _TRIES = fmpq(1, 128), 6
 _TINY = fmpq(1, 2**40)
 
