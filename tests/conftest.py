@@ -34,6 +34,7 @@ STORED = ("tests/test_docs.py::", "tests/test_gallery.py::")
 # still be at one of them when the others have nothing left.
 LONGEST = (
     "tests/test_gallery.py::test_the_script_regenerates_the_gallery[training/risk-transfer]",
+    "tests/test_gallery.py::test_the_script_regenerates_the_gallery[selection/selection-basins]",
     "tests/test_gallery.py::test_the_script_regenerates_the_gallery[prompts/output-tail]",
     "tests/arena/test_arena.py::test_coq_proves_what_is_true_and_nothing_else",
     "tests/test_docs.py::test_a_page_shows_what_happens[docs/claims/training/risk-transfer.md]",
