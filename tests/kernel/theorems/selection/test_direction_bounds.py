@@ -56,7 +56,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "every weight is 1": (QUANTITIES, "weights", forged("weights", 1), cases.RUN),
     "no loss": (QUANTITIES, "losses", forged("losses", 0), cases.RUN),
     "every norm is large": (QUANTITIES, "norms", forged("norms", 1000), cases.RUN),
-    "no step is taken": (selection_direction, "every_point", lambda step, start, steps: [start] * steps, cases.RUN),
+    "no step is taken": (selection_direction, "every_one", lambda step, start, steps: [start] * steps, cases.RUN),
     "the best step counts": (
         StatedBound, "worse", lambda self, x, y: x.min(y) if self.relation == "<=" else x.max(y), cases.RUN),
     "a small loss for good": (GlobalBasin, "excess_at", lambda self, elapsed: arb("1e-30"), cases.RUN),
