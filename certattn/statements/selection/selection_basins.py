@@ -64,8 +64,8 @@ def sentence(basins: Basins, name: str) -> str:
 
 
 def findings(basins: Basins, answers: Sequence[Answer]) -> list[str]:
-    wide = {int(o.name.partition("[")[2].removesuffix("]")) for o in answers if o.outcome is Outcome.UNDECIDED}
-    if wide:
+    undecided = [o.name.partition("[")[2].removesuffix("]") for o in answers if o.outcome is Outcome.UNDECIDED]
+    if wide := {int(number) for number in undecided if number}:
         cells = ", ".join(map(str, sorted(wide)))
         return [f"cells {cells} leave enclosures so wide, whatever the precision: state fewer steps, or divide them"]
     proved = {o.name for o in answers if o.outcome is Outcome.PROVED}
