@@ -50,6 +50,21 @@ def test_several_certificates_and_their_sum(certattn_run: Run, write: Write) -> 
     assert done.out.endswith("\n5 certificates: 1 verified, 1 refuted, 1 rejected, 1 inconclusive, 1 malformed\n")
 
 
+@pytest.mark.parametrize("form", ["text", "json", "junit"])
+def test_progress_is_shown_on_a_terminal_in_every_format(
+    certattn_run: Run, write: Write, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    write("verified", "a.yaml")
+    write("verified", "b.yaml")
+    monkeypatch.setattr("certattn.report.progress.is_drawn_on", lambda stream: True)
+    done = certattn_run("check", ".", "--format", form, "--jobs", "1")
+    assert "[0/2] 0 s  checking a.yaml" in done.err
+    assert "  checking b.yaml" in done.err
+    assert done.err.endswith("\r\x1b[K")
+    assert "\x1b[K" not in done.out
+    assert form != "json" or len(json.loads(done.out)["reports"]) == 2
+
+
 @pytest.mark.parametrize(
     ("verdicts", "status"),
     [
