@@ -35,7 +35,14 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, 
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import Draft
-from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
+from certattn.provers.rounding import (
+    as_float,
+    decimal_exponent,
+    lower_rational,
+    round_below_one,
+    round_nearest,
+    round_up,
+)
 from certattn.provers.selection.least_norms import named_norm
 from certattn.provers.selection.norm_paths import in_norm
 from certattn.provers.selection.path_plot import draw
@@ -201,7 +208,7 @@ def _certified(problem: PathProblem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
             f"{bounds.excess.str(4, radius=False)} times 1/n, and the theorem needs less than "
             f"{bounds.least.str(4, radius=False)}; expected a larger radius"
         )
-    cosine = 1 - round_up(1 - lower_rational(bounds.cosine), _DIGITS)
+    cosine = round_below_one(lower_rational(bounds.cosine), _DIGITS)
     if cosine < -1:
         raise NotProvedError(f"R = {describe(radius)} is too small: nothing is proved of the angle")
     return point, cosine
