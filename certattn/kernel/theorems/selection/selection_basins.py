@@ -34,7 +34,6 @@ from certattn.kernel.document.schema import Field, Kind, Listing, Rational, Read
 from certattn.kernel.document.tree import Node
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.losses import LOSSES
-from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.selection.direction_theorems import THEOREMS
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Patch, Start
 from certattn.kernel.theorems.selection.selection_direction import (
@@ -64,7 +63,6 @@ from certattn.kernel.theorems.selection.stated_tokens import (
 
 # Deeper cells are smaller than anything that a picture shows.
 MOST_DEPTH = 12
-_MOST_SHOWN = 8
 SPLIT, UNDECIDED = "+", "."
 
 CORNER = Field("corner", PointKind(), "o, a corner of the region")
@@ -226,14 +224,9 @@ def read_region(stated: Values, tokens: StatedTokens) -> Region:
         raise stated.node(SIDES).malformed("two sides", f"{len(sides)}")
     corner, s, t = (read_point(each, tokens.shape, tokens.variable) for each in (stated[CORNER], *sides))
     if s.inner(t) ** 2 == s.inner(s) * t.inner(t):
-        found = f"s = {_shown(s)} and t = {_shown(t)}"
+        found = "s = {} and t = {}".format(*(each.words() for each in sides))
         raise stated.node(SIDES).malformed("two sides that are not parallel, and neither of them 0", found)
     return Region(corner, (s, t))
-
-
-def _shown(side: ExactMatrix) -> str:
-    entries = [describe(x) for x in side.row(0)[:_MOST_SHOWN]]
-    return f"({', '.join(entries)}{', ...' * (side.columns > _MOST_SHOWN)})"
 
 
 # -- what proves it
