@@ -15,15 +15,18 @@ from certattn.statements.reports import Report
 _MOST_BYTES = 2**16
 _KEY = re.compile(rb"^([A-Za-z][A-Za-z0-9_-]{0,99}):(?=[ \r\n])", re.MULTILINE)
 _MOST_CLAIMS = 3
+# Short forms of matrices are for inputs of `certattn generate`, which knows how large they are.
+_SHORT_FORM = re.compile(r"\n  found:    '(?:[^'\n]*\* ?)?(?:I\b|diag\()[^'\n]*'\n  expected: a matrix")
+_WRITTEN_OUT = "certificates write all rows, such as [[1, 0], [0, 1]]; short forms are for `certattn generate`"
 # The keys of a certificate.
 _SECTIONS = frozenset({"certattn", "claim", "given", "asserts", "witness", "provenance"})
 
 
 def with_hint(report: Report) -> Report:
-    """The report of a malformed file with a hint, where the file is binary, or an input of `certattn generate`."""
+    """The report of a malformed file with a hint: it is binary, an input of `certattn generate`, or has its words."""
     if report.verdict is not Verdict.MALFORMED or "\n  hint: " in report.reason:
         return report
-    hint = _hint(_beginning(Path(report.path)))
+    hint = _WRITTEN_OUT if _SHORT_FORM.search(report.reason) else _hint(_beginning(Path(report.path)))
     return replace(report, reason=f"{report.reason}\n  hint:     {hint}") if hint else report
 
 

@@ -15,6 +15,7 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 # Numbers nearer to 0 than 2^-65536 are not written out: exponentials can be smaller than memory holds digits.
 _FINEST_BITS = 2**16
 _LARGEST_BITS = 2**20
+_FEWEST_LACKING = fmpq(1, fmpz(10) ** 20)
 
 
 class TooLongError(NotProvedError):
@@ -61,6 +62,15 @@ def round_down(value: fmpq, digits: int) -> fmpq:
     """The largest decimal of so many significant digits that is <= value, for value >= 0."""
     unit = last_place(value, digits)
     return (value / unit).floor() * unit
+
+
+def round_below_one(value: fmpq, digits: int) -> fmpq:
+    """The largest 1 - r <= value <= 1, where r has so many digits and is 0 or no smaller than 10^-20.
+
+    More nines than these nobody reads, and certificates would write a long fraction for them.
+    """
+    lacking = round_up(1 - value, digits)
+    return 1 - max(lacking, _FEWEST_LACKING) if lacking != 0 else fmpq(1)
 
 
 def round_nearest(value: fmpq, unit: fmpq) -> fmpq:

@@ -81,6 +81,22 @@ def test_what_people_ask(words: str) -> None:
     assert any(f" {ASKED[words]} " in f"{each.command} " for each in answers(words, 2)), answers(words, 2)
 
 
+FIRST = {
+    "l1 margin": ["max-margin", "regularization-path"],
+    "l-infinity margin": ["max-margin", "regularization-path"],
+    "nuclear norm margin": ["max-margin", "regularization-path"],
+    "regularization path in the l1 norm": ["regularization-path"],
+    "basin of attraction": ["selection-basins"],
+    "which start ends where": ["selection-basins"],
+}
+
+
+@pytest.mark.parametrize("words", FIRST)
+def test_what_comes_first(words: str) -> None:
+    found = answers(words, len(FIRST[words]))
+    assert [each.command.split()[2] for each in found] == FIRST[words]
+
+
 def test_words_of_a_search_language_are_words() -> None:
     assert answers('spectrum" OR NOT (x', 1) == answers("spectrum x", 1) != []
     assert answers("how is it (of) the", 3) == []

@@ -50,6 +50,36 @@ def test_several_certificates_and_their_sum(certattn_run: Run, write: Write) -> 
     assert done.out.endswith("\n5 certificates: 1 verified, 1 refuted, 1 rejected, 1 inconclusive, 1 malformed\n")
 
 
+@pytest.mark.parametrize("word", ["I", "2*I", "diag(1, 1)"])
+def test_a_certificate_has_no_short_forms_and_says_how_to_write_them(
+    certattn_run: Run, folder: Path, word: str
+) -> None:
+    text = (
+        f"certattn: 1\nclaim: risk-transfer\ngiven: {{covariance: '{word}', start: {{A: [[0]], b: 1}}, length: 100}}\n"
+        "asserts: {risk: 1, time: 1}\n"
+    )
+    (folder / "a.yaml").write_text(text)
+    done = certattn_run("check", "a.yaml")
+    assert done.status == 2
+    assert "given.covariance\n" in done.out
+    assert "hint:     certificates write all rows, such as [[1, 0], [0, 1]]" in done.out
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit"])
+def test_progress_is_shown_on_a_terminal_in_every_format(
+    certattn_run: Run, write: Write, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    write("verified", "a.yaml")
+    write("verified", "b.yaml")
+    monkeypatch.setattr("certattn.report.progress.is_drawn_on", lambda stream: True)
+    done = certattn_run("check", ".", "--format", form, "--jobs", "1")
+    assert "[0/2] 0 s  checking a.yaml" in done.err
+    assert "  checking b.yaml" in done.err
+    assert done.err.endswith("\r\x1b[K")
+    assert "\x1b[K" not in done.out
+    assert form != "json" or len(json.loads(done.out)["reports"]) == 2
+
+
 @pytest.mark.parametrize(
     ("verdicts", "status"),
     [

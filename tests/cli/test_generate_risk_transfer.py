@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flint import arb, fmpq
 from generating import refuses, states
 
+from certattn.kernel.document.certificate import load
+from certattn.provers.figures import Kept
 from certattn.provers.training import length_ranges
-from certattn.provers.training.transfer_plot import _label
+from certattn.provers.training.transfer_plot import _label, draw_certificate
 
 Run = Callable[..., Any]
 TASK = "covariance: [[1]]\nstart: {A: [[0]], b: 2}\n"
@@ -124,13 +130,49 @@ test_prompts_whose_risk_is_0 = states(
 )
 
 
+def test_risks_that_were_tried_are_said(generate: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none is proved, and while they are tried."""
+    counted: list[tuple[int, int]] = []
+    monkeypatch.setattr(length_ranges.Ranges, "from_on", lambda self, first, goal: None)
+    monkeypatch.setattr("certattn.cli.generate.command._saying", lambda what: lambda *done: counted.append(done))
+    done = generate("risk-transfer", LONG)
+    assert done.status == 1
+    found = re.search(r"no risk of ([^a-z]+), which were tried, could be proved for prompts of 1000 tokens", done.err)
+    assert found is not None, done.err
+    goals = [Fraction(goal) for goal in found[1].split(", ")]
+    assert goals == sorted(set(goals))
+    assert goals[1] <= goals[0] * Fraction(21, 20) + Fraction(1, 1000)
+    assert counted == [(k, len(goals)) for k in range(len(goals))]
+
+
+def test_the_least_risk_is_tried_digit_by_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    piece = SimpleNamespace(is_proved=True)
+    ranges = object.__new__(length_ranges.Ranges)
+    vars(ranges).update(_flow=lambda fit: None, _horizon=fmpq(1), duration=fmpq(1), _most=2)
+    ranges.table = lambda first, most: SimpleNamespace(lengths=[1] * 99)  # type: ignore[assignment, return-value]
+    ranges._fitter = SimpleNamespace(fit=lambda *of: None)  # type: ignore[assignment]
+    monkeypatch.setattr(length_ranges, "room", lambda fit, table: arb(0))
+    monkeypatch.setattr(length_ranges, "follow", lambda flow, durations: [piece])
+    monkeypatch.setattr(length_ranges, "risk_bound", lambda flow, piece: arb("0.07671"))
+    assert [str(goal) for goal in ranges.risks(2)] == [str(fmpq(n, 1000)) for n in (78, 79, 80, 81, 93, 120, 160)]
+
+
 def test_labels_of_figures() -> None:
     assert _label(1700, None) == "at most, L from 1,700 on"
     assert _label(8, 1000) == "at most, L from 8 to 1,000"
 
 
-def test_a_figure_is_drawn(generate: Run, folder: Path, quick: None) -> None:
+def test_a_figure_is_drawn_from_the_start_on(generate: Run, folder: Path, quick: None) -> None:
     done = generate("risk-transfer", LONG, "--risk", "0.3", "--plot", "transfer.svg")
     assert done.status == 0, done.err
     assert "drew transfer.svg" in done.out
     assert "<svg" in (folder / "transfer.svg").read_text()
+    kept = Kept()
+    draw_certificate(load(folder / "made.yaml"), kept)
+    (axes,) = kept.figure.axes
+    *curves, _ = axes.lines
+    assert len(curves) > 1
+    # For A = 0 and b = 2, R_L = E(2/L sum_i x_i^2 - 1)^2 / 2 = 1/2 + 4/L.
+    for line in curves:
+        assert line.get_xdata()[0] == 0
+        assert 0.5 <= line.get_ydata()[0] < 0.51

@@ -56,6 +56,52 @@ def test_errors_name_the_file(certattn_run: Run, tokens: Path) -> None:
     assert "loss" in done.err
 
 
+@pytest.mark.parametrize("norm", ["inf", "infinity"])
+def test_infinity_has_two_names_on_the_command_line_and_one_in_files(
+    certattn_run: Run, tokens: Path, folder: Path, norm: str
+) -> None:
+    tokens.write_text(TOKENS + "loss: exponential\n")
+    done = certattn_run("generate", "regularization-path", tokens, "--norm", norm, "-o", "path.yaml")
+    assert done.status == 0, done.err
+    problem = folder / "problem.yaml"
+    problem.write_text("keys: [[[0, 0], [1, 1]]]\nindices: [1]\n")
+    done = certattn_run("generate", "max-margin", problem, "--norm", norm, "-o", "margin.yaml")
+    assert done.status == 0, done.err
+    for made in ("path.yaml", "margin.yaml"):
+        assert "\n  norm: infinity\n" in (folder / made).read_text()
+        assert certattn_run("check", made).status == 0
+    problem.write_text("keys: [[[0, 0], [1, 1]]]\nindices: [1]\nnorm: inf\n")
+    done = certattn_run("generate", "max-margin", problem, "-o", "margin.yaml")
+    assert done.status == 2
+    assert "expected: a number l >= 1, 'infinity' or 'nuclear'" in done.err
+
+
+REGION = (
+    TOKENS
+    + """loss: logistic
+descent: {rule: flow}
+region: {corner: [3, 0], sides: [[2, 0], [0, 1]]}
+"""
+)
+
+
+def test_a_region_of_starts_is_of_another_claim(generate: Run) -> None:
+    done = generate("selection-direction", REGION)
+    assert done.status == 2
+    assert "task.yaml:5: region\n" in done.err
+    assert "hint:     certattn generate selection-basins" in done.err
+
+
+def test_what_is_no_map_says_where_and_what_to_do(generate: Run) -> None:
+    done = generate("selection-basins", REGION)
+    assert done.status == 2
+    assert "task.yaml:4: descent\n  found:    the rule flow\n  expected: the rule gradient or normalised" in done.err
+    assert "small step" in done.err
+    parallel = REGION.replace("rule: flow", "rule: gradient, step: 4").replace("[0, 1]]}", "[4, 0]]}")
+    done = generate("selection-basins", parallel)
+    assert "task.yaml:5: region.sides\n  found:    s = (2, 0) and t = (4, 0)\n" in done.err
+
+
 def test_a_whole_certificate_is_not_what_stands_under_given(certattn_run: Run, tokens: Path) -> None:
     assert certattn_run("generate", "token-optimality", tokens, "-o", "made.yaml").status == 0
     done = certattn_run("generate", "token-optimality", "made.yaml", "-o", "again.yaml")

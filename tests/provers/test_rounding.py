@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import format_rational
 from certattn.provers.rounding import (
     last_place,
     lower_rational,
     midpoint,
     nearest,
+    round_below_one,
     round_down,
     round_nearest,
     round_up,
@@ -34,6 +36,16 @@ def test_rounding_up_is_above_by_less_than_a_unit(value: object, digits: int) ->
     assert rounded >= exact
     assert rounded - exact < exact * fmpq(10) ** (1 - digits)
     assert round_up(rounded, digits) == rounded
+
+
+@given(st.fractions(min_value=0, max_value=1), st.integers(1, 12), st.integers(0, 60))
+def test_next_to_one_what_is_lacking_has_few_digits(value: object, digits: int, power: int) -> None:
+    lacking = rational(value) / fmpq(10) ** power
+    found = 1 - round_below_one(1 - lacking, digits)
+    assert lacking <= found
+    assert found <= max(lacking * (1 + fmpq(10) ** (1 - digits)), fmpq(10) ** -20)
+    assert (found == 0) is (lacking == 0)
+    assert "/" not in format_rational(1 - found)
 
 
 @given(positive, st.integers(1, 12))

@@ -9,22 +9,29 @@ import numpy as np
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.theorems.selection.selection_basins import SELECTIONS, SHARE, Basins, read
 from certattn.kernel.theorems.selection.stated_tokens import INDICES
-from certattn.provers.figures import BOUND, MARK, RUN, THIRD, Target, canvas, standing
+from certattn.provers.figures import BOUND, MARK, RUN, THIRD, Target, canvas, power, standing
 from certattn.provers.rounding import as_float, doubles
 
 _PLANE, _NAMED = 2, 6
 Array = np.ndarray[Any, Any]
 # Selections beyond these take turns, with lighter cells.
 _COLOURS = (RUN, BOUND, THIRD, "#8a5a9e", "#b8901f", "#5f7f2f")
+# A region of the plane is drawn as it is unless it is narrower, by its length, or shorter, by its coordinates, than so.
+_NARROW, _SHORT = 1e-2, 1e-9
 _STRONG, _LIGHT, _UNDECIDED = 0.75, 0.4, "0.85"
 
 
 def draw_certificate(certificate: Certificate, target: Target) -> None:
-    """In the plane the cells stand where they are, and arrows show the max-margin directions; elsewhere, a and b."""
+    """In the plane the cells stand where they are, and arrows show the max-margin directions; elsewhere, a and b.
+
+    So are regions of the plane that would be a line or a point.
+    """
     basins = read(certificate)
-    in_plane = basins.region.corner.columns == _PLANE
-    corner = doubles(basins.region.corner)[0]
-    sides = np.vstack([doubles(side) for side in basins.region.sides])
+    corner, *ways = (
+        np.array([as_float(x) for x in each.row(0)]) for each in (basins.region.corner, *basins.region.sides)
+    )
+    sides, where = np.vstack(ways), _hindrance(corner, np.vstack(ways))
+    in_plane = not where
     if not in_plane:
         corner, sides = np.zeros(_PLANE), np.eye(_PLANE)
     with canvas(target, (5.6, 6.2)) as (figure, axes):
@@ -43,11 +50,23 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
         axes.set_xlabel("$p_1$" if in_plane else "$a$")
         axes.set_ylabel("$p_2$" if in_plane else "$b$")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12))
-        where = "" if in_plane else f", a plane in dimension {basins.region.corner.columns}"
         decided = as_float(basins.share(None))
         figure.suptitle(
             f"starts by the tokens that are selected{where}\n{decided:.1%} of the area decided", fontsize=11
         )
+
+
+def _hindrance(corner: Array, sides: Array) -> str:
+    """Why the cells cannot stand where they are, for the title; empty if they can."""
+    if len(corner) != _PLANE:
+        return f", a plane in dimension {len(corner)}"
+    lengths = np.linalg.norm(sides, axis=1)
+    sizes = f"\nby a and b: sides about {power(lengths[0])} and {power(lengths[1])} long"
+    if not lengths.min() > _SHORT * np.abs(corner).max():
+        return f"{sizes} are too short to see"
+    if not abs(np.linalg.det(sides / lengths.max())) > _NARROW:
+        return f"{sizes} make a line"
+    return ""
 
 
 def _draw_directions(axes: Any, basins: Basins, middle: Array, width: float) -> None:

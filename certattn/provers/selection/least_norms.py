@@ -15,11 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from flint import arb, fmpq
 
+from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.margin_norms import NormMargin, NuclearNorm, PowerNorm, conjugate
 from certattn.kernel.theorems.selection.max_margin import MarginProblem
-from certattn.kernel.theorems.selection.stated_norms import NORM
+from certattn.kernel.theorems.selection.stated_norms import INFINITY, NORM
+from certattn.provers.exact_inputs import exact
 from certattn.provers.rounding import as_float, last_place, round_nearest
 from certattn.provers.selection.polished_norms import exact_powers, polished_powers
 from certattn.provers.selection.smooth_powers import Found, least_power, size_in_doubles
@@ -40,6 +42,13 @@ _PATIENCE = 3_000
 _SMALL = 1e-11
 # By how much the multipliers' combination stays below 1.
 _BELOW = (1e-9, 1e-7, 1e-5)
+
+
+def named_norm(norm: Any) -> dict[str, Plain]:
+    """The field of a norm that is asked for, as certificates write it; nothing for None. Infinity has a short name."""
+    if norm is None:
+        return {}
+    return {"norm": INFINITY if isinstance(norm, str | float) and norm in ("inf", np.inf) else exact(norm, "norm")}
 
 
 @dataclass

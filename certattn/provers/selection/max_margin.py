@@ -57,7 +57,7 @@ from certattn.provers.commands import ARRAY, DATA_OR_AUTO, Argument, Arrays, Com
 from certattn.provers.exact_inputs import exact, exact_rational, require_one_of, require_within
 from certattn.provers.output import Draft, require_place
 from certattn.provers.rounding import last_place, lower_rational, round_down, round_nearest, round_up, upper_rational
-from certattn.provers.selection.least_norms import least_norm
+from certattn.provers.selection.least_norms import least_norm, named_norm
 from certattn.provers.selection.quadratic_program import NotSeparableError, max_margin_multipliers, near_multipliers
 from certattn.provers.selection.token_optimality import stated_point
 
@@ -104,7 +104,7 @@ def generate(
         Instead, a .npz or .safetensors file with arrays of these names, the keys of all inputs one below the other.
     names : mapping of str to str, optional
         Names in the file that differ, as {"keys": "attn.k"}.
-    norm : exact number, "infinity" or "nuclear", optional
+    norm : exact number, "infinity" (or "inf") or "nuclear", optional
         The norm that is to be least, where it is not the Euclidean or Frobenius norm: |p|_l for a number l >= 1, or
         with queries the nuclear norm of W, that of K and Q both trained with W = K'Q. What is stated then is a
         direction, by how much its norm may exceed the least one, for 1 < l < infinity how far it is from the solution,
@@ -158,7 +158,7 @@ def generate(
     require_within(2, 1000, digits, "digits")
     require_place(out, source)
     wanted = Wanted(form, digits, None if direction is None else exact(direction, "direction"))
-    others: dict[str, Plain] = {} if norm is None else {"norm": exact(norm, "norm")}
+    others = named_norm(norm)
     if given is not None:
         if source is not None or names or arrays:
             raise UsageError("with a whole problem, leave out arrays and names")
@@ -499,7 +499,8 @@ COMMAND = Command(
     Argument("PROBLEM", Arrays("given")),
     Option(
         "--norm",
-        "The norm that is least: a number l >= 1 for |p|_l, infinity, or with queries nuclear, of K and Q trained.",
+        "The norm that is least: a number l >= 1 for |p|_l, inf or infinity, or with queries nuclear, of K and Q both "
+        "trained.",
         metavar="L",
     ),
     Option(

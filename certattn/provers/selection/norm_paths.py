@@ -26,7 +26,7 @@ from certattn.kernel.theorems.selection.mathematics.margin_norms import (
 )
 from certattn.kernel.theorems.selection.max_margin import MarginProblem
 from certattn.kernel.theorems.selection.regularization_path import NormPath, PathInputs, mixing_bounds, share_bound
-from certattn.provers.rounding import lower_rational, precisions, round_down, round_up, upper_rational
+from certattn.provers.rounding import lower_rational, precisions, round_below_one, round_down, round_up, upper_rational
 from certattn.provers.selection.least_norms import least_norm
 from certattn.provers.selection.token_optimality import multiplier_table, stated_point
 
@@ -95,7 +95,7 @@ def _share(path: NormPath, radius: fmpq, point: ExactMatrix) -> fmpq:
             if (bounds.excess >= bounds.least) is True or (bounds.inward <= 0) is True or (share < 0) is True:
                 raise NotProvedError(f"R = {describe(radius)} is too small for the theorem; expected a larger radius")
             if (bounds.excess < bounds.least) is True and (share.rad() * 10**_DIGITS * 100 < abs(1 - share)) is True:
-                return 1 - round_up(1 - lower_rational(share), _DIGITS)
+                return round_below_one(lower_rational(share), _DIGITS)
     raise NotProvedError(
         f"R = {describe(radius)} needs more than {DEFAULT_LIMITS.max_bits} bits; expected a smaller one"
     )

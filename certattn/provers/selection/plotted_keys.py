@@ -16,6 +16,8 @@ _MARKERS = "so^DvP"
 # A key is far from the others by so many times the median distance from their middle; and keys are one spot where
 # they take less than this part of a view.
 _FAR, _SPOT = 6.0, 1 / 6
+# As many intervals on an axis as leave its numbers room beside each other, with a sign and a decimal.
+_NUMBERS = 6
 _INSET, _EDGE, _MOST_NAMED, _SPOTS = 0.3, 0.03, 4, 40
 
 Array = np.ndarray[Any, Any]
@@ -39,6 +41,7 @@ class Square(NamedTuple):
         axes.set_xlim(self.middle[0] - self.half, self.middle[0] + self.half)
         axes.set_ylim(self.middle[1] - self.half, self.middle[1] + self.half)
         axes.set_aspect("equal", adjustable="box")
+        axes.locator_params(nbins=_NUMBERS)
 
 
 class Key(NamedTuple):
@@ -63,12 +66,12 @@ def draw_keys(axes: Any, keys: list[Key], seen: Square, busy: Array) -> None:
         inset = axes.inset_axes((*corner, _INSET, _INSET))
         inset.set_title("keys", fontsize=9, pad=2)
         inset.tick_params(labelsize=7.5, length=2)
-        inset.locator_params(nbins=3)
         for side in inset.spines.values():
             side.set_visible(True)
             side.set_color("0.6")
         own = Square.around(near, 1.4)
         own.show(inset)
+        inset.locator_params(nbins=3)
         _draw(inset, keys, own, named=True)
         _draw(axes, [key for key in keys if seen.holds(key.place)], seen, named=False)
     else:

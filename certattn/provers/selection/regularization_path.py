@@ -35,7 +35,15 @@ from certattn.provers.commands import Argument, Command, Option, Yaml, to_plot, 
 from certattn.provers.exact_inputs import Number, exact, positive
 from certattn.provers.figures import Target, require_figure
 from certattn.provers.output import Draft
-from certattn.provers.rounding import as_float, decimal_exponent, lower_rational, round_nearest, round_up
+from certattn.provers.rounding import (
+    as_float,
+    decimal_exponent,
+    lower_rational,
+    round_below_one,
+    round_nearest,
+    round_up,
+)
+from certattn.provers.selection.least_norms import named_norm
 from certattn.provers.selection.norm_paths import in_norm
 from certattn.provers.selection.path_plot import draw
 from certattn.provers.selection.path_points import Array, path_point
@@ -58,6 +66,7 @@ def generate(
     given: dict[str, Any],
     radii: Sequence[Number] = (),
     indices: Sequence[int] | None = None,
+    norm: Any = None,
     limit: bool = False,
     plot: Path | None = None,
     note: str = "",
@@ -75,6 +84,8 @@ def generate(
         Radii R > 0; by default one of about 40 times the norm of p_mm.
     indices : sequence of int, optional
         The chosen token of each input; by default the one of the largest output.
+    norm : exact number, "infinity" (or "inf") or "nuclear", optional
+        The norm of the balls, as the field `norm` of `given`; by default the Euclidean or Frobenius norm.
     limit : bool
         Whether to state p_mm itself.
     plot : path-like, optional
@@ -111,7 +122,7 @@ def generate(
     """
     if plot is not None:
         require_figure(plot)
-    draft = Draft(THEOREM, out, exact(given, "given"), note)
+    draft = Draft(THEOREM, out, exact({**given, **named_norm(norm)}, "given"), note)
     read = draft.read(lambda written: read_given(GIVEN.read(written.given, written.reading)[1]))
     if NORM in read.stated.given:
         if plot is not None:
@@ -197,7 +208,7 @@ def _certified(problem: PathProblem, radius: fmpq) -> tuple[ExactMatrix, fmpq]:
             f"{bounds.excess.str(4, radius=False)} times 1/n, and the theorem needs less than "
             f"{bounds.least.str(4, radius=False)}; expected a larger radius"
         )
-    cosine = 1 - round_up(1 - lower_rational(bounds.cosine), _DIGITS)
+    cosine = round_below_one(lower_rational(bounds.cosine), _DIGITS)
     if cosine < -1:
         raise NotProvedError(f"R = {describe(radius)} is too small: nothing is proved of the angle")
     return point, cosine
@@ -272,6 +283,11 @@ COMMAND = Command(
         many=True,
     ),
     token_indices("The chosen token of each input, counted from 0; the best ones if left out."),
+    Option(
+        "--norm",
+        "The norm of the balls: a number l >= 1 for |p|_l, inf or infinity, or with queries nuclear.",
+        metavar="L",
+    ),
     Option("--limit", "State p_mm itself, exactly.", bool),
     to_plot("Draw the path into this file."),
 )

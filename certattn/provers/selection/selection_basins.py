@@ -145,7 +145,8 @@ def _read(draft: Certificate) -> tuple[Setting, Region]:
     stated = read_tokens(values)
     rule = read_rule(values[DESCENT], stated.tokens.count)
     if rule.kind == FLOW:
-        raise UsageError("cells are followed in steps: expected the rule gradient or normalised")
+        expected = "the rule gradient or normalised, as cells are followed in steps"
+        raise values.node(DESCENT).malformed(expected, "the rule flow", "gradient with a small step is near the flow")
     return Setting(stated, LOSSES[values[LOSS]], rule, Start()), read_region(values[REGION], stated)
 
 

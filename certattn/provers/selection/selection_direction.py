@@ -39,6 +39,7 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     SelectionConstants,
     Start,
 )
+from certattn.kernel.theorems.selection.selection_basins import REGION
 from certattn.kernel.theorems.selection.selection_direction import (
     DESCENT,
     GIVEN,
@@ -228,6 +229,10 @@ class Setting:
 
 
 def read_setting(draft: Certificate) -> Setting:
+    fields = draft.given.value
+    if isinstance(fields, dict) and REGION.name in fields:
+        expected = "a start: where a region of starts leads to is another claim, selection-basins"
+        raise fields[REGION.name].malformed(expected, "a region", "certattn generate selection-basins")
     _, values = GIVEN.read(draft.given, draft.reading)
     stated = read_tokens(values)
     rule = read_rule(values[DESCENT], stated.tokens.count)

@@ -2,8 +2,8 @@
 
 The run is computed in doubles, many steps at once where the point hardly moves, and shown as it is. Beside it stands
 what the certificate says of its angle with p_mm: the tube of all later points (at the computed distance from 0), from
-the rate, as far as it is less than a right angle; and an arc for each bound at a single step. The plane is drawn for
-keys in it, the angle by step in every dimension.
+the rate, as far as it is less than a right angle; and an arc for each bound at a single step, hollow where the run is
+outside it. The plane is drawn for keys in it, the angle by step in every dimension.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _NARROW, _LATEST, _LAST, _SINGLES, _MOST_MOVES, _MOVE = 0.3, 1e12, 1e60, 5000, 1
 _FEW = 16
 # So many points are drawn, and so many chosen tokens named.
 _POINTS, _NAMED = 200, 8
+# Half as wide as this part of the picture is an arc that the run is outside.
+_HOLLOW = 0.005
 
 Array = np.ndarray[Any, Any]
 
@@ -111,11 +113,19 @@ def _draw_plane(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
     if rate is not None:
         # The runs from the corners of a box are at nearly the same distances: one tube stands for all.
         drawn += _draw_tube(axes, runs[0], rate, turn, words)
-    for stated in _angles(problem):
+    rim = _HOLLOW * reach
+    outside: str | None = f"{standing()} to be outside at this {_unit(problem)}"
+    # The hollow arcs, which are the narrower ones, come last.
+    for stated in sorted(_angles(problem), key=lambda stated: stated.relation == ">="):
         opening, radius = _opening(as_float(stated.bound)), runs[0].radius_at(as_float(stated.at))
         arc = _arc(radius, turn - opening, turn + opening)
-        axes.plot(*arc.T, color=BOUND, lw=3, zorder=3)
         drawn.append(arc)
+        if stated.relation == ">=":
+            far, near = (_arc(radius + wide, turn - opening, turn + opening) for wide in (rim, -rim))
+            axes.fill(*np.concatenate([far, near[::-1]]).T, fc="white", ec=BOUND, lw=0.9, zorder=3, label=outside)
+            outside = None
+            continue
+        axes.plot(*arc.T, color=BOUND, lw=3, zorder=3)
         for side in (-opening, opening) if stated.ever else ():
             axes.plot(*_polar(np.array([radius, reach]), np.full(2, turn + side)).T, color=BOUND, lw=1.2, zorder=3)
     seen = Square.around(np.concatenate(drawn), 1.15)
@@ -153,9 +163,12 @@ def _draw_angles(axes: Any, problem: DescentProblem, runs: list[Run]) -> None:
         at, bound = max(as_float(stated.at), 1.0), as_float(stated.bound)
         axes.loglog([at, max(last, 2 * at)], [bound, bound], color=BOUND, lw=1.4, marker=">", markevery=[0], label=said)
         said = None
-    if single:
-        places, bounds = [max(as_float(s.at), 1.0) for s in single], np.array([as_float(s.bound) for s in single])
-        axes.loglog(places, bounds, color=BOUND, ls="", marker="v", label=f"{standing()} at this {unit}")
+    # An arrow points to where the angle is.
+    for relation, marker, face, words in (("<=", "v", BOUND, "at most"), (">=", "^", "white", "at least")):
+        found = [(max(as_float(s.at), 1.0), as_float(s.bound)) for s in single if s.relation == relation]
+        if found:
+            label = f"{standing()} at this {unit}, {words}"
+            axes.loglog(*zip(*found, strict=True), color=BOUND, ls="", marker=marker, mfc=face, label=label)
     if 0 < begins <= last:
         axes.axvline(begins, color="0.55", lw=1, ls=":", zorder=1, label=f"theorem '{problem.theorem.name}' takes over")
     axes.set_xlabel(unit)

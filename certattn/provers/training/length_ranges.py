@@ -28,7 +28,7 @@ from certattn.kernel.mathematics.weight_fits import (
 )
 from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import Range, Stage
-from certattn.provers.rounding import round_up
+from certattn.provers.rounding import last_place, round_up
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +84,8 @@ _NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
 _FIRST, _MORE, _LATER = 1, 2, 1.015
 # How many the range takes of which a first length is judged.
 _SHORT = 1
+# Digits of a risk that is sought, as multiples of the least one that is seen: between the first two, all are tried.
+_DIGITS, _ABOVE = 2, (1.01, 1.05, 1.2, 1.5, 2)
 # The first length is sought with this part of the risk: those after it may do a little worse.
 _SPARE = fmpq(99, 100)
 # A tube is given up if the risk would not be reached at the end, falling as fast as over this last share of it.
@@ -461,7 +463,11 @@ class Ranges:
             done.append(stage)
 
     def risks(self, first: int) -> Iterator[fmpq]:
-        """Goals to try, from a little more than the least risk that the shortest range is seen to have."""
+        """Goals to try, of two digits, from the least risk that the shortest range is seen to have, or a little above.
+
+        Those next to it are tried one by one: what does not do is soon seen in the first range. What is still nearer is
+        reached much later.
+        """
         table = self.table(first, self._most)
         fit = self._fitter.fit(table, first, table.lengths[BEFORE + 1])
         if (room(fit, table) >= 0) is not True:
@@ -471,9 +477,15 @@ class Ranges:
             if not piece.is_proved:
                 break
             least = min(least, float(risk_bound(flow, piece).upper()))
-        for factor in (1.05, 1.2, 1.5, 2):
-            if least < math.inf:
-                yield round_up(rounded(least * factor), 2)
+        if least == math.inf:
+            return
+        nearest, near, *farther = _ABOVE
+        goal = round_up(rounded(least * nearest), _DIGITS)
+        while goal < rounded(least * near):
+            yield goal
+            goal += last_place(goal, _DIGITS)
+        for factor in (near, *farther):
+            yield round_up(rounded(least * factor), _DIGITS)
 
     def at_first(self, first: int, goal: fmpq) -> Reached | None:
         """Whether a short range does, with some room."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from certattn.provers.training.empirical_transfer import generate_empirical
 from certattn.provers.training.length_ranges import Covered, Ranges, Reached, decimal
 from certattn.provers.training.length_ranges import Path as FlowPath
 
+Said = Callable[[int, int], None]
+
 RISK = "0.1"
 _BITS = 64
 _DIGITS = 3
@@ -40,6 +43,8 @@ _NOTHING: dict[str, Plain] = {"time": "1", "pieces": "1", "sums": [["0"] * 5], "
 _UNKNOWN: dict[str, Plain] = {"spacing": "1", "ranges": [_NOTHING]}
 # Lengths that are tried: from the first by this factor, up to the last; between two of them to a few per cent.
 _SHORTEST, _LONGEST, _FACTOR, _NEAR = 8, 40_000, 1.6, 1.03
+# These are so many at most, with those between two of them.
+_MOST_TRIED = 25
 # The ranges begin at this multiple of the first length that does, at most.
 _LATEST = 1.5
 # Ranges before the last end at one of these multiples of the length at most.
@@ -60,6 +65,7 @@ def generate(
     time: Number | None = None,
     pieces: int | None = None,
     note: str = "",
+    said: Said = lambda done, everything: None,
 ) -> Certificate:
     """Write a certificate of `risk-transfer` to `out` and return it.
 
@@ -79,6 +85,8 @@ def generate(
         Intervals into which that time is cut; as many as are needed if left out.
     note : str
         A line for the certificate's readers, kept under `provenance`.
+    said : callable
+        Where a risk or a length is sought, told how many were tried, and how many may be.
 
     Returns
     -------
@@ -120,7 +128,7 @@ def generate(
     goal = _positive(risk if risk is not None or "length" in plain else RISK, "risk")
     length = str(plain.get("length", "2"))
     finder = _Finder(
-        Draft(THEOREM, out, {"length": length, **plain}, note), length, goal, _positive(time, "time"), pieces
+        Draft(THEOREM, out, {"length": length, **plain}, note), length, goal, _positive(time, "time"), pieces, said
     )
     with working_precision(_BITS):
         found = finder.at_length(finder.length) if "length" in plain else finder.shortest()
@@ -132,7 +140,10 @@ def generate(
 class _Finder:
     """Asks the kernel's own tube about lengths."""
 
-    def __init__(self, draft: Draft, length: str, goal: fmpq | None, time: fmpq | None, pieces: int | None) -> None:
+    def __init__(
+        self, draft: Draft, length: str, goal: fmpq | None, time: fmpq | None, pieces: int | None, said: Said
+    ) -> None:
+        self._said = said
         self._stated = draft.read(read, {"risk": "1", "time": "1"}, {**_UNKNOWN, "lengths": [length]})
         self._goal, self._time = goal, time
         if self._stated.known_at_the_start and not self._stated.falls_from_the_start:
@@ -178,7 +189,10 @@ class _Finder:
         """From about the smallest length that is proved to do. Raises NotProvedError."""
         assert self._goal is not None
         bad, good, ranges = _SHORTEST - 1, _SHORTEST, self._between(_SHORTEST, _LONGEST)
+        tried = 0
         while ranges.at_first(good, self._goal) is None:
+            tried += 1
+            self._said(tried, _MOST_TRIED)
             bad, good = good, round(good * _FACTOR)
             if good > _LONGEST:
                 raise NotProvedError(
@@ -189,11 +203,14 @@ class _Finder:
         self._path = ranges.path
         ranges = self._between(bad, good)
         while good > bad * _NEAR + 1:
+            tried += 1
+            self._said(tried, _MOST_TRIED)
             middle = max(bad + 1, round((bad * good) ** 0.5))
             if ranges.at_first(middle, self._goal) is None:
                 bad = middle
             else:
                 good = middle
+        self._said(tried + 1, tried + 1)
         self._path = ranges.path
         found = self._from(good, self._goal).from_on(good, self._goal, round(good * _LATEST))
         if found is not None:
@@ -217,13 +234,17 @@ class _Finder:
                     "expected longer ones, a larger risk, another start, or more pieces"
                 )
             return found
-        for goal in ranges.risks(length):
+        goals = list(ranges.risks(length))
+        for k, goal in enumerate(goals):
+            self._said(k, len(goals))
             found = ranges.from_on(length, goal)
             if found is not None:
+                self._said(k + 1, k + 1)
                 self._goal = goal
                 return found
+        tried = f"of {', '.join(map(describe, goals))}, which were tried, " if goals else ""
         raise NotProvedError(
-            f"no risk could be proved for prompts of {length} tokens; "
+            f"no risk {tried}could be proved for prompts of {length} tokens; "
             "expected longer ones, another start, or more pieces"
         )
 
@@ -329,4 +350,5 @@ COMMAND = Command(
     to_plot("Draw the risk of both runs and its bounds."),
     inputs=_inputs,
     doubts=[long],
+    progress="risks or lengths tried",
 )

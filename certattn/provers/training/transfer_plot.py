@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
+from flint import arb_mat, fmpq
+
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.errors import UsageError
 from certattn.kernel.mathematics.balls import working_precision
@@ -51,8 +53,13 @@ def draw_certificate(certificate: Certificate, path: Target) -> None:
 
 
 def _risks(flow: Flow, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
-    """Times, and bounds of the risk, which never grows."""
-    chosen = [piece for piece in pieces if piece.is_proved][_LOOK - 1 :: _LOOK]
+    """Times from 0 on, and bounds of the risk, which never grows."""
+    start = [x.mid() for x in flow.start]
+    error = arb_mat(len(start), len(start))
+    for i, x in enumerate(flow.start):
+        error[i, i] = x.rad()
+    begin = Piece(fmpq(0), fmpq(0), start, start, bend=[], most=[], error=error)
+    chosen = [begin, *[piece for piece in pieces if piece.is_proved][_LOOK - 1 :: _LOOK]]
     times = [as_float(piece.last) for piece in chosen]
     return times, list(accumulate((float(risk_bound(flow, piece).upper()) for piece in chosen), min))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flint import fmpq
+
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe
@@ -30,6 +32,7 @@ from certattn.statements.wording import DOUBLE, Answer, Outcome, Statement, Word
 
 # So many constraints are named.
 _SHOWN = 16
+_NEAR_ONE, _DUAL = fmpq(11, 10), "dual_norm"
 _EVERY_TOKEN = "for every input i and every token t other than alpha_i"
 
 _EXACTLY = {
@@ -53,14 +56,14 @@ _NORMED = {
     "direction.margin": "the smallest <z, p~> of the constraints that are not relaxed",
     "direction.relaxed": "the smallest <z, p~> of the relaxed constraints",
     "optimality.multipliers": "the smallest multiplier",
-    "dual_norm": "the dual norm of y = sum lambda z, against 1",
+    _DUAL: "the dual norm of y = sum lambda z, against 1",
     "excess": "a bound on |p~/m| against 1 + excess times a lower bound of the least norm",
     "within": "a bound on |p~/m - p|_l against the stated one, both to the power max(l, 2)",
     "margin.at_least": "a lower bound on the margin against the stated one",
     "margin.at_most": "1, against the bound times a lower bound of the least norm",
 }
 _NUCLEAR = {
-    "dual_norm": "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
+    _DUAL: "how many coefficients of the characteristic polynomial of I - MM' show a negative eigenvalue, "
     "M = sum lambda Z",
 }
 _BOUNDS = {
@@ -99,7 +102,9 @@ def sentence(stated: MarginStatement, name: str) -> str:
 
 
 def findings(stated: MarginStatement, answers: Sequence[Answer]) -> list[str]:
-    """Of a solution that is proved whole."""
+    """Of a solution that is proved whole; of powers, what is undecided and what may help."""
+    if isinstance(stated.norm, PowerNorm) and stated.norm.exponent is not None:
+        return _undecided(stated.norm.exponent, answers)
     complete = [answer.name for answer in answers] == [o.name for o in obligations(stated)]
     if stated.form != "exactly" or not complete:
         return []
@@ -114,6 +119,19 @@ def findings(stated: MarginStatement, answers: Sequence[Answer]) -> list[str]:
         f"the margin is {margin}; {tight} of {counted(stated.problem.rows.rows, 'constraint')} {holds} with equality",
         f"{counted(count, 'nonzero multiplier')}: {kind}",
     ]
+
+
+def _undecided(exponent: fmpq, answers: Sequence[Answer]) -> list[str]:
+    """Next to l = 1 and infinity, powers of the smaller entries are far below what bits show beside the largest."""
+    names = [answer.name for answer in answers if answer.outcome is Outcome.UNDECIDED]
+    if not names:
+        return []
+    # What rests on the dual norm is undecided as well.
+    name, cure = (_DUAL, "slightly smaller multipliers") if _DUAL in names else (names[0], "a weaker bound")
+    cures = ["more bits (--max-bits)", cure]
+    if not _NEAR_ONE < exponent < 1 / (_NEAR_ONE - 1):
+        cures.append(f"l = {'1' if exponent <= 2 else 'infinity'}, whose norms are exact")
+    return [f"the sides of {name} are equal as far as can be seen: try {', '.join(cures[:-1])} or {cures[-1]}"]
 
 
 def _problem(problem: MarginProblem) -> str:

@@ -57,7 +57,10 @@ def sentence(stated: StatedTransfer, name: str) -> str:
     if name == "path":
         return _path_of_lengths(stated) if stated.prompts is None else _path_of_prompts(stated)
     if name == "fits":
-        return "what is left between the softmax weights' moments and the bounds around the sums of exponentials"
+        where = _without_room(stated)
+        return (
+            f"what is left between the softmax weights' moments and the bounds around the sums of exponentials{where}"
+        )
     if name == "tube":
         return "the bound on the distance between the runs"
     return f"the bound on R_L by t = {time}" if stated.prompts is None else f"R_L at t = {time}"
@@ -80,6 +83,16 @@ def _path_of_lengths(stated: StatedTransfer) -> str:
         if not flow.is_proved:
             return f"the time up to which a tube holds the flows for {_lengths(each)}, of the time that is needed"
     return "the time up to which tubes hold the flows of every range of lengths, of the time that is needed"
+
+
+def _without_room(stated: StatedTransfer) -> str:
+    """Which range has none is known only of the run."""
+    assert stated.lengths is not None
+    rooms = stated.lengths.rooms.last or []
+    for left, each in zip(rooms, stated.lengths.ranges, strict=False):
+        if (left >= 0) is not True:
+            return f" for {_lengths(each)}"
+    return ""
 
 
 def _lengths(of: Range) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import certattn
 from certattn import Certificate, UsageError
 from certattn.kernel.theorems.selection.direction_theorems import FROM, RATE
 from certattn.kernel.theorems.selection.selection_direction import THEOREM
+from certattn.provers.figures import Kept, canvas
 from certattn.provers.rounding import as_float
 from certattn.provers.selection.plotted_keys import Square, near_keys
 from certattn.provers.selection.selection_plot import Run, _bound, draw_certificate, require_run
@@ -69,7 +71,30 @@ def test_a_figure_is_drawn(suffix: str, tmp_path: Path) -> None:
     if suffix == ".svg":
         text = (tmp_path / "a.svg").read_text()
         assert "stated for all later steps" in text
-        assert "stated at this step" in text
+        assert "stated at this step, at most" in text
+        assert "at least" not in text
+
+
+def test_bounds_from_the_other_side_have_marks_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    certificate = made(tmp_path, LOCAL, indices=[1], angles=["1000"], most_steps=1000, both_ends=True)
+    kept = Kept()
+    draw_certificate(certificate, kept)
+    plane, angles = kept.figure.axes[:2]
+    marks = {line.get_label(): line.get_marker() for line in angles.lines}
+    assert marks["stated at this step, at most"] == "v"
+    assert marks["stated at this step, at least"] == "^"
+    assert "stated to be outside at this step" in [patch.get_label() for patch in plane.patches]
+
+
+def test_numbers_of_an_axis_do_not_touch() -> None:
+    pytest.importorskip("matplotlib")
+    with canvas(kept := Kept(), (5.0, 5.0)) as (_, axes):
+        Square(np.array([-1.5, 8.0]), 11.1).show(axes)
+    kept.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(boxes) > 2
+    assert all(left.x1 + 4 < right.x0 for left, right in pairwise(boxes))
 
 
 @pytest.mark.parametrize("rule", [{"rule": "flow"}, {"rule": "normalised", "step": "0.1"}], ids=["flow", "normalised"])

@@ -224,7 +224,8 @@ def read_region(stated: Values, tokens: StatedTokens) -> Region:
         raise stated.node(SIDES).malformed("two sides", f"{len(sides)}")
     corner, s, t = (read_point(each, tokens.shape, tokens.variable) for each in (stated[CORNER], *sides))
     if s.inner(t) ** 2 == s.inner(s) * t.inner(t):
-        raise stated.node(SIDES).malformed("two sides that are not parallel, and neither of them 0")
+        found = "s = {} and t = {}".format(*(each.words() for each in sides))
+        raise stated.node(SIDES).malformed("two sides that are not parallel, and neither of them 0", found)
     return Region(corner, (s, t))
 
 

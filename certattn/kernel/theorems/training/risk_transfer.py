@@ -157,11 +157,16 @@ class Ranges:
         """The moments at some lengths."""
         return WeightTable(self.spacing, self.reach, self.lengths)
 
+    @cached_property
+    def rooms(self) -> Followed[list[arb]]:
+        """Of every fit."""
+        return Followed(lambda: [room(each.fit, self.table) for each in self.ranges])
+
     def room(self) -> arb:
         """Of the fit that has least."""
         worst = arb.pos_inf()
-        for each in self.ranges:
-            worst = worst.min(room(each.fit, self.table))
+        for each in self.rooms():
+            worst = worst.min(each)
         return worst
 
 

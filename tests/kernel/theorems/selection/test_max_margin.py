@@ -224,3 +224,32 @@ def test_no_feasible_point_is_farther_from_the_solution_than_its_norm_allows(exp
             bound = margin_norms.reach(exponent, margin_norms.power_norm([x, fmpq(1)], exponent), fmpq(1))
             away = margin_norms.power(x, margin_norms.reach_power(exponent))
             assert away.overlaps(bound) if exponent == 2 else away < bound
+
+
+@pytest.mark.parametrize(
+    ("norm", "key", "direction", "words"),
+    [
+        (
+            "2001/2000",
+            "[1, 1/1000]",
+            "[1, 0]",
+            "dual_norm {}, slightly smaller multipliers or l = 1, whose norms are exact",
+        ),
+        ("5000", "[1, 0]", "[1, 1/1000]", "excess {}, a weaker bound or l = infinity, whose norms are exact"),
+    ],
+)
+def test_what_powers_leave_undecided_is_named_with_what_to_try(
+    tmp_path: Path, norm: str, key: str, direction: str, words: str
+) -> None:
+    text = f"""certattn: 1
+claim: max-margin
+given: {{keys: [[[0, 0], {key}]], indices: [1], norm: {norm}}}
+asserts: {{direction: {direction}, excess: 0}}
+witness: {{multipliers: [{{input: 0, token: 0, multiplier: 1}}]}}
+"""
+    report = check(text, tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    tried = "are equal as far as can be seen: try more bits (--max-bits)"
+    assert report.findings == (f"the sides of {words.format(tried)}",)
+    one = text.replace(f"norm: {norm}", f"norm: {'infinity' if norm == '5000' else '1'}")
+    assert check(one, tmp_path).verdict is Verdict.VERIFIED
