@@ -609,7 +609,7 @@ class Search:
         best = best_tokens(tokens)
         heavy = heaviest(tokens, point)
         unique = all(len(found) == 1 for found in best)
-        return [tuple(found[0] for found in best), heavy] if unique else [heavy]
+        return list(dict.fromkeys([tuple(found[0] for found in best), heavy])) if unique else [heavy]
 
     def _tried(self, indices: tuple[int, ...]) -> Run | None:
         """The run of these tokens; None where they are not stated and cannot be separated."""
