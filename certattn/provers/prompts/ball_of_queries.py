@@ -52,6 +52,8 @@ _WORST = 1e9
 # p = 2, 3, ... and p!; p + j and (p + j)!.
 _P = np.arange(2, ORDERS + 1)
 _FACTORIALS = np.array([math.factorial(p) for p in range(ORDERS + TERMS)], dtype=float)
+# p!, (p + 1)!, ... in the row of p.
+_LATER = np.array([_FACTORIALS[p : p + TERMS] for p in _P])
 
 
 def _scipy() -> tuple[Any, Any]:
@@ -198,7 +200,7 @@ class OverBall:
                 moment = covariance + across * (trace + off**2) + (off + eps) ** 2 + wide
                 others.append((common + log_mgf + 2 * self.around * within + math.log(moment), 0))
         powers = highest ** np.arange(TERMS)
-        rest = np.array([np.sum(powers / _FACTORIALS[p : p + TERMS]) for p in _P])
+        rest = (powers / _LATER).sum(axis=1)
         rates = []
         for log_mgf in (least, size**2 / 2):
             multiples = _P * log_mgf + (_P - 1) * _P * size**2 / 2
@@ -209,7 +211,8 @@ class OverBall:
             # A row for every bound of the second moment.
             seconds = np.exp(np.minimum([multiples[0] + factors[0], *(c + n * log_mgf for c, n in others)], _FARTHEST))
             moments = np.hstack([seconds[:, None], np.tile(moments[1:], (len(seconds), 1))])
-            before = np.cumsum(moments / _FACTORIALS[_P], axis=1) - moments / _FACTORIALS[_P]
+            terms = moments / _LATER[:, 0]
+            before = np.cumsum(terms, axis=1) - terms
             rates.append(slope * math.exp(min(log_mgf, _FARTHEST)) * drift - before - rest * moments)
         outer, inner = d * math.log((size + h) / h), d * math.log((self.around + h) / h)
         if start > h:

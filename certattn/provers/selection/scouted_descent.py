@@ -18,6 +18,7 @@ from certattn.kernel.mathematics.selection_landscape import inner, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.mathematics.validated_flow import steps
 from certattn.kernel.theorems.selection.mathematics.selection_constants import NORMALISED, Rule, Start
+from certattn.provers.rounding import doubles
 
 Array = np.ndarray[Any, Any]
 
@@ -29,29 +30,36 @@ def scouted_descent(
     tokens: Tokens, loss: str, rule: Rule, start: Start, last: int
 ) -> Iterator[tuple[int, list[float]]]:
     """p(k) at k = 0, 1, 2, ... and later at longer intervals, and at the last step; it ends where doubles overflow."""
-    assert tokens.scores is not None
     assert start.box is not None
-    keys = np.array([[_double(x) for x in row] for row in tokens.keys.to_rows()])
-    scores = np.array([_double(x) for x in tokens.scores])
-    point = np.array([_double(x) for x in start.box[0].row(0)])
-    offsets, lengths = np.array(tokens.offsets), np.array(tokens.lengths)
-    input_of, size = np.repeat(np.arange(len(lengths)), lengths), _double(rule.unit)
+    for k, points in scouted_descents(tokens, loss, rule, doubles(start.box[0]), last):
+        yield k, points[0].tolist()
+
+
+def scouted_descents(tokens: Tokens, loss: str, rule: Rule, points: Array, last: int) -> Iterator[tuple[int, Array]]:
+    """The same from each of some points, one per row; it ends where all overflow."""
+    assert tokens.scores is not None
+    keys, scores = doubles(tokens.keys), np.array([_double(x) for x in tokens.scores])
+    offsets, size = np.array(tokens.offsets), _double(rule.unit)
+    input_of = np.repeat(np.arange(tokens.count), tokens.lengths)
     wanted = 0
     for k in range(last + 1):
-        if not np.all(np.isfinite(point)):
+        if not np.isfinite(points).all(axis=1).any():
             return
         if k in (wanted, last):
-            yield k, point.tolist()
+            yield k, points
             wanted = max(k + 1, int(k * _SPACING))
-        logits = keys @ point
-        shares = np.exp(logits - np.maximum.reduceat(logits, offsets)[input_of])
-        shares /= np.add.reduceat(shares, offsets)[input_of]
-        means = np.add.reduceat(shares * scores, offsets)
-        slopes = _slopes(loss, means)
-        weights = slopes[input_of] * (scores - means[input_of])
-        turned = rule.kind == NORMALISED
-        downhill = _direction(keys, logits, input_of, weights) if turned else (weights * shares) @ keys
-        point = point + size * downhill
+        logits = points @ keys.T
+        relative = logits - np.maximum.reduceat(logits, offsets, axis=1)[:, input_of]
+        powers = np.exp(relative)
+        sums = np.add.reduceat(powers, offsets, axis=1)[:, input_of]
+        shares = powers / sums
+        means = np.add.reduceat(shares * scores, offsets, axis=1)
+        weights = _slopes(loss, means)[:, input_of] * (scores - means[:, input_of])
+        if rule.kind == NORMALISED:
+            downhill = _directions(keys, relative, np.log(sums), offsets, weights)
+        else:
+            downhill = (weights * shares) @ keys
+        points = points + size * downhill
 
 
 def scouted_flow(tokens: Tokens, loss: Loss, rule: Rule, start: Start, last: int) -> Iterator[tuple[int, list[float]]]:
@@ -84,17 +92,18 @@ def heaviest(tokens: Tokens, point: Sequence[arb]) -> tuple[int, ...]:
     return tuple(row.index(max(row)) for row in rows)
 
 
-def _direction(keys: Array, logits: Array, input_of: Array, weights: Array) -> Array:
-    """That of the sum of keys under the weights times the softmax weights, whose terms add up to 0 within an input:
+def _directions(keys: Array, relative: Array, logarithms: Array, offsets: Array, weights: Array) -> Array:
+    """Those of the sums of keys under the weights times the softmax weights, whose terms add up to 0 within an input:
     relative to the heaviest tokens, so that nothing cancels or underflows."""
-    highest = np.full(input_of[-1] + 1, -np.inf)
-    np.maximum.at(highest, input_of, logits)
-    tops = np.flatnonzero(logits == highest[input_of])
-    chosen = tops[np.unique(input_of[tops], return_index=True)[1]]
-    relative = logits - highest[input_of] - np.log(np.bincount(input_of, np.exp(logits - highest[input_of])))[input_of]
-    relative[chosen] = -np.inf
-    sums = (weights * np.exp(relative - relative.max())) @ (keys - keys[chosen][input_of])
-    return np.asarray(sums / (np.linalg.norm(sums) or np.nan))
+    last = len(keys) - 1
+    chosen = np.minimum.reduceat(np.where(relative == 0, np.arange(last + 1), last), offsets, axis=1)
+    logs = relative - logarithms
+    np.put_along_axis(logs, chosen, -np.inf, axis=1)
+    terms = weights * np.exp(logs - logs.max(axis=1, keepdims=True))
+    np.put_along_axis(terms, chosen, -np.add.reduceat(terms, offsets, axis=1), axis=1)
+    sums = terms @ keys
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.where(lengths > 0, lengths, np.nan))
 
 
 def _double(x: fmpq) -> float:

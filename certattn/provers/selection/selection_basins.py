@@ -1,15 +1,18 @@
 """Map the starts of a plane by the tokens that descent on the loss of token selection selects from there.
 
-A cell is followed with all its starts until a theorem says where they go; where none does, it is cut into quarters.
+A cell is followed with all its starts to where a theorem says where they go; where none does, it is cut into quarters.
+Whether one may and after how many steps is told beforehand by the corners, which are followed in doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_lowercase
+from typing import Any
 
+import numpy as np
 from flint import arb, fmpq
 
 from certattn.kernel.document.certificate import Certificate
@@ -40,7 +43,8 @@ from certattn.kernel.theorems.selection.stated_tokens import LOSS, read_tokens
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml, to_plot
 from certattn.provers.exact_inputs import exact
 from certattn.provers.output import Draft, require_proved
-from certattn.provers.selection.scouted_descent import heaviest, scouted_descent
+from certattn.provers.rounding import doubles
+from certattn.provers.selection.scouted_descent import scouted_descents
 from certattn.provers.selection.selection_direction import Search, Setting
 from certattn.provers.selection.selection_theorems import Choice
 from certattn.provers.selection.token_optimality import multiplier_table
@@ -48,10 +52,15 @@ from certattn.provers.selection.token_optimality import multiplier_table
 DEPTH, STEPS = 5, 1000
 Said = Callable[[int, int], None]
 
-# Theorems are tried after so many times as many steps, and a few more.
-_SPACING = 1.4
 # A cell that has grown so many times as large is cut into quarters.
 _TOO_LARGE = 20
+_ALL = Leaf(None, (fmpq(0), fmpq(0)), 0)
+# The corners and the centre of a cell.
+_PLACES = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5]])
+
+Array = np.ndarray[Any, Any]
+# The tokens that are selected from a cell, and what proves it.
+_Found = tuple[tuple[int, ...], Choice]
 
 
 def generate(
@@ -75,7 +84,7 @@ def generate(
     depth : int
         How many times a cell that is undecided is cut into quarters.
     most_steps : int
-        How many steps a cell of the last depth is followed; a cell above these a quarter as many, and so on.
+        How many steps a cell is followed.
     note : str
         A line for the certificate's readers, kept under `provenance`.
     said : callable
@@ -116,8 +125,9 @@ def generate(
         raise UsageError("expected no steps, or more")
     setting, region = draft.read(_read)
     with working_precision(DEFAULT_LIMITS.start_bits):
-        mapped = _Map(Search(setting, None, None), region, depth, most_steps, said)
-        code = "".join(mapped.cells(Leaf(None, (fmpq(0), fmpq(0)), 0)))
+        mapped = _Map(Search(setting, None, None), region, depth, most_steps)
+        mapped.explore(said)
+    code = "".join(mapped.cells(_ALL))
     if not mapped.proofs:
         raise NotProvedError(
             f"no cell of the region is decided: within {counted(most_steps, 'step')} no theorem was found to hold for "
@@ -152,76 +162,114 @@ def _read(draft: Certificate) -> tuple[Setting, Region]:
 
 @dataclass
 class _Map:
-    """The shares of the selections that were found, in their order, and the proofs of the cells, from the left."""
+    """What is found of the cells; shares of the selections, in their order, and proofs of the cells, from the left."""
 
     search: Search
     region: Region
     depth: int
     most_steps: int
-    said: Said
+    found: dict[Leaf, _Found | None] = field(default_factory=dict)
     shares: dict[tuple[int, ...], fmpq] = field(default_factory=dict)
     proofs: list[Plain] = field(default_factory=list)
-    _done: int = 0
+    _at: int = 0
+
+    def explore(self, said: Said) -> None:
+        """Decide of the cells what can be decided, level by level."""
+        level, done = [_ALL], 0
+        while level:
+            steps, boxes = self._simulated(level)
+            for leaf, trail in zip(level, boxes, strict=True):
+                self.found[leaf] = self._decided(leaf, steps, trail)
+                if not self._is_cut(leaf):
+                    done += 4 ** (self.depth - leaf.depth)
+                    said(done, 4**self.depth)
+            level = [quarter for leaf in level if self._is_cut(leaf) for quarter in _quarters(leaf)]
 
     def cells(self, leaf: Leaf) -> Iterator[str]:
         """The word of the tree below a cell."""
-        found = self._decided(leaf)
-        if found is None and leaf.depth < self.depth:
+        found = self.found[leaf]
+        if self._is_cut(leaf):
             yield SPLIT
-            half = leaf.size / 2
-            for b in (0, 1):
-                for a in (0, 1):
-                    yield from self.cells(Leaf(None, (leaf.low[0] + a * half, leaf.low[1] + b * half), leaf.depth + 1))
-            return
-        self._done += 4 ** (self.depth - leaf.depth)
-        self.said(self._done, 4**self.depth)
-        if found is None:
+            for quarter in _quarters(leaf):
+                yield from self.cells(quarter)
+        elif found is None or (found[0] not in self.shares and len(self.shares) == len(ascii_lowercase)):
             yield UNDECIDED
-            return
-        indices, choice = found
-        self.shares[indices] = self.shares.get(indices, fmpq(0)) + leaf.size * leaf.size
-        steps: dict[str, Plain] = {"steps": str(choice.steps)} if choice.steps > 0 else {}
-        self.proofs.append({**steps, "theorem": {"name": choice.theorem, **choice.parameters}})
-        yield ascii_lowercase[list(self.shares).index(indices)]
+        else:
+            indices, choice = found
+            self.shares[indices] = self.shares.get(indices, fmpq(0)) + leaf.size * leaf.size
+            steps: dict[str, Plain] = {"steps": str(choice.steps)} if choice.steps > 0 else {}
+            self.proofs.append({**steps, "theorem": {"name": choice.theorem, **choice.parameters}})
+            yield ascii_lowercase[list(self.shares).index(indices)]
 
-    def _decided(self, leaf: Leaf) -> tuple[tuple[int, ...], Choice] | None:
-        """The selection of all starts in a cell, and what proves it."""
-        start, setting = self.region.start(leaf), self.search.setting
-        assert start.patch is not None
-        tokens, middle = setting.stated.tokens, Start((start.patch.centre,) * 2)
-        # All levels of the tree are to take about as long.
-        steps = self.most_steps // 4 ** (self.depth - leaf.depth)
-        *_, (_, going) = scouted_descent(tokens, setting.loss.name, setting.rule, middle, steps)
-        indices = heaviest(tokens, [arb(x) for x in going])
-        room = len(self.shares) < len(ascii_lowercase)
-        for _ in range(2):
-            found = self._followed(start, indices, steps)
-            if found is None or found[0] == indices:
-                return found if room or indices in self.shares else None
-            # The checker follows the cell with the tokens that are selected.
-            indices = found[0]
-        return None
+    def _is_cut(self, leaf: Leaf) -> bool:
+        return self.found[leaf] is None and leaf.depth < self.depth
 
-    def _followed(self, start: Start, indices: tuple[int, ...], steps: int) -> tuple[tuple[int, ...], Choice] | None:
+    def _simulated(self, level: Sequence[Leaf]) -> tuple[list[int], Array]:
+        """Numbers of steps; and of each cell after each of them the ends of the box of its corners and its centre."""
+        setting, (corner, *sides) = self.search.setting, map(doubles, (self.region.corner, *self.region.sides))
+        low = np.array([[float(arb(x)) for x in leaf.low] for leaf in level])
+        places = low[:, None] + _PLACES * float(arb(level[0].size))
+        points = corner + places.reshape(-1, 2) @ np.vstack(sides)
+        steps, boxes = list[int](), list[Array]()
+        for k, here in scouted_descents(
+            setting.stated.tokens, setting.loss.name, setting.rule, points, self.most_steps
+        ):
+            cells = here.reshape(len(level), len(_PLACES), -1)
+            steps.append(k)
+            boxes.append(np.stack([cells.min(axis=1), cells.max(axis=1)], axis=2))
+        return steps, np.stack(boxes, axis=1)
+
+    def _decided(self, leaf: Leaf, steps: Sequence[int], boxes: Array) -> _Found | None:
+        """The tokens that are selected from all of a cell, and what proves it.
+
+        What encloses the cell holds these boxes: where no theorem holds of them, the cell need not be followed.
+        """
+        first, last, reach, found = 0, len(steps), 1, None
+        # The first step is near to that of the cell before.
+        at = min(self._at, last - 1)
+        while first < last:
+            tried = self._tried(steps[at], [arb(x).union(arb(y)) for x, y in boxes[at]])
+            if tried is not None:
+                found, last, at = tried, at, max(at - reach, first)
+            else:
+                first = at + 1
+                at = (first + last) // 2 if found is not None else min(at + reach, last - 1)
+            reach *= 4
+        if found is None:
+            return None
+        self._at = last
+        return self._followed(leaf, found[0], steps[last:])
+
+    def _followed(self, leaf: Leaf, indices: tuple[int, ...], stops: Sequence[int]) -> _Found | None:
+        """What proves it of the enclosed cell, at the first of the stops where something does."""
         setting = self.search.setting
+        # As the checker follows it: with the tokens that are selected.
         step = setting.rule.on(landscape(Selection(setting.stated.tokens, indices), setting.loss))
-        here, k = start.enclosed(step), 0
+        here, before = self.region.start(leaf).enclosed(step), 0
         largest = _TOO_LARGE * here.error
-        while (here.error <= largest) is True:
-            found = self.search.choice(here.box, k)
-            if found is not None:
-                return found[0].selection.indices, found[1]
-            if k == steps:
+        for k in stops:
+            here, before = carried_along(step, here, k - before)[k - before], k
+            if (here.error <= largest) is not True:
                 return None
-            length = min(int(k * _SPACING) + 1, steps) - k
-            here, k = carried_along(step, here, length)[length], k + length
+            found = self._tried(k, here.box)
+            if found is not None and found[0] == indices:
+                return found
         return None
+
+    def _tried(self, k: int, box: list[arb]) -> _Found | None:
+        found = self.search.choice(box, k)
+        return None if found is None else (found[0].selection.indices, found[1])
+
+
+def _quarters(leaf: Leaf) -> list[Leaf]:
+    half, (a, b) = leaf.size / 2, leaf.low
+    return [Leaf(None, (a + x * half, b + y * half), leaf.depth + 1) for y in (0, 1) for x in (0, 1)]
 
 
 COMMAND = Command(
     Argument("DESCENT", Yaml("given")),
     Option("--depth", "How many times a cell that is undecided is cut into quarters.", Whole(0, MOST_DEPTH), "N"),
-    Option("--most-steps", "How many steps a cell of the last depth is followed.", int, "K"),
+    Option("--most-steps", "How many steps a cell is followed.", int, "K"),
     to_plot("Draw the map."),
     progress="cells",
 )

@@ -26,7 +26,7 @@ from certattn.kernel.mathematics.leaping_descent import advance, leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
 from certattn.kernel.mathematics.reals import format_rational
 from certattn.kernel.mathematics.selection_flow import SelectionFlow, flow
-from certattn.kernel.mathematics.selection_landscape import GradientStep, NormalisedStep, landscape
+from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, NormalisedStep, landscape
 from certattn.kernel.mathematics.token_selection import Selection, Tokens, best_tokens
 from certattn.kernel.theorems.selection.direction_theorems import RATE, TUBE, Situation
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, hard_margin
@@ -341,11 +341,14 @@ class Run:
     selection: Selection
     solution: MaxMargin
     bits: int = SEARCH_BITS[0]
+    _shared: dict[int, tuple[SelectionConstants, Landscape]] = field(default_factory=dict)
 
     def situation(self, point: list[arb] | None) -> Situation:
         """At a point, at the working precision."""
-        constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
-        return Situation(constants, landscape(self.selection, self.setting.loss), self.setting.rule, point)
+        if ctx.prec not in self._shared:
+            constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
+            self._shared[ctx.prec] = constants, landscape(self.selection, self.setting.loss)
+        return Situation(*self._shared[ctx.prec], self.setting.rule, point)
 
 
 def _is_point(start: Start) -> bool:
@@ -611,7 +614,7 @@ class Search:
         best = best_tokens(tokens)
         heavy = heaviest(tokens, point)
         unique = all(len(found) == 1 for found in best)
-        return [tuple(found[0] for found in best), heavy] if unique else [heavy]
+        return list(dict.fromkeys([tuple(found[0] for found in best), heavy])) if unique else [heavy]
 
     def _tried(self, indices: tuple[int, ...]) -> Run | None:
         """The run of these tokens; None where they are not stated and cannot be separated."""

@@ -81,15 +81,19 @@ def _every_start(situation: Situation) -> _Found | None:
     return {}, None
 
 
-def _asked(theorem: DescentTheorem, situation: Situation, parameters: object) -> Proof:
-    """What the kernel says of the theorem's conditions, at the working precision."""
-    proof = Proof(theorem.apply(lambda: situation, parameters, situation.constants.selection, ()).conditions)
-    proof.ask(proof.obligations, ctx.prec)
-    return proof
+def _proof(theorem: DescentTheorem, situation: Situation, parameters: object) -> Proof:
+    """The theorem's conditions, to be asked of the kernel."""
+    return Proof(theorem.apply(lambda: situation, parameters, situation.constants.selection, ()).conditions)
 
 
 def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) -> bool:
-    return all(answer.outcome is Outcome.PROVED for answer in _asked(theorem, situation, parameters).answers.values())
+    """Whether all conditions are proved, at the working precision: up to the first that is not."""
+    proof = _proof(theorem, situation, parameters)
+    for name in proof.obligations:
+        proof.ask([name], ctx.prec)
+        if proof.answers[name].outcome is not Outcome.PROVED:
+            return False
+    return True
 
 
 def _is_near_a_local_choice(situation: Situation) -> bool:
@@ -212,8 +216,9 @@ def _about_the_point(situation: Situation, selection: Selection, steps: int) -> 
         return []
     after = f"after {counted(steps, 'step')}"
     if not selection.bad:
-        found = []
-        for name, answer in _asked(GLOBAL, situation, None).answers.items():
+        found, proof = [], _proof(GLOBAL, situation, None)
+        proof.ask(proof.obligations, ctx.prec)
+        for name, answer in proof.answers.items():
             if answer.outcome is not Outcome.PROVED:
                 found.append(f"{after}: {CONDITIONS[name]}: not {_side(answer.left)} < {_side(answer.right)}")
         return found
