@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, fmpq
@@ -12,6 +12,8 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.selection.mathematics.selection_constants import SelectionConstants
 from certattn.provers.rounding import round_down
 from certattn.provers.selection.balanced_multipliers import minimiser
+
+Array = np.ndarray[Any, Any]
 
 _DIGITS = 16
 _DEPENDENT = 1e-9
@@ -26,22 +28,28 @@ class Reference(NamedTuple):
 
 def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> Reference:
     """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
-    neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
+    neighbours, across = constants.neighbours, constants.across_balls
     unit = np.array([float(entry) for entry in constants.direction])
-    rows = np.array([[float(entry.p) / float(entry.q) for entry in constants.across.row(j)] for j in neighbours])
+    rows = np.array([[float(across[j, i]) for i in range(across.ncols())] for j in neighbours])
     gains = np.log([float(constants.gains[j]) for j in neighbours])
     point = np.array([float(entry) for entry in start])
-    point = point - (point @ unit) * unit
-    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
-    axes = axes[sizes > _DEPENDENT * max(1.0, float(sizes.max(initial=0.0)))]
+    point, table, shares = minimiser_across(rows, gains, point - (point @ unit) * unit)
     curvature = np.inf
-    if len(axes):
-        table = rows @ axes.T
-        inside, shares = minimiser(table, gains, axes @ point)
+    if table.shape[1]:
         centred = table - shares @ table
         curvature = float(np.linalg.eigvalsh((centred * shares[:, None]).T @ centred)[0])
-        point = axes.T @ inside + point - axes.T @ (axes @ point)
     return Reference(ExactMatrix.row_vector([_rounded(x) for x in point]), curvature)
+
+
+def minimiser_across(rows: Array, logs: Array, point: Array) -> tuple[Array, Array, Array]:
+    """The minimiser of sum e^{log_j - <z_j^, q>} nearest to the point; the rows on their span, the summands' shares."""
+    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+    axes = axes[sizes > _DEPENDENT * max(1.0, float(sizes.max(initial=0.0)))]
+    table = rows @ axes.T
+    if len(axes) == 0:
+        return point, table, np.ones(len(rows)) / len(rows)
+    inside, shares = minimiser(table, logs, axes @ point)
+    return axes.T @ inside + point - axes.T @ (axes @ point), table, shares
 
 
 def _rounded(x: float) -> fmpq:
