@@ -22,7 +22,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.bundled_descent import carried_along
-from certattn.kernel.mathematics.enclosed_descent import descend
+from certattn.kernel.mathematics.enclosed_descent import descend, stretches
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.leaping_descent import advance, leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
@@ -371,8 +371,12 @@ def _is_point(start: Start) -> bool:
 
 def _in_leaps(setting: Setting) -> bool:
     """Whether leaps are tried."""
+    return _is_point(setting.start) and setting.rule.kind == GRADIENT and _is_small(setting)
+
+
+def _is_small(setting: Setting) -> bool:
     rows, dimension = setting.stated.tokens.keys.shape
-    return _is_point(setting.start) and setting.rule.kind == GRADIENT and rows * dimension <= _LARGE
+    return rows * dimension <= _LARGE
 
 
 def _why_unbounded(setting: Setting) -> str:
@@ -408,10 +412,22 @@ class Search:
     _steady: tuple[tuple[int, ...], int] | None = None
     # Of what tokens a theorem may apply by the last step.
     _hoped: set[tuple[int, ...]] = field(default_factory=set)
+    _ends: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def _doubles(self) -> TokensInDoubles:
         return TokensInDoubles(self.setting.stated.tokens)
+
+    @property
+    def _is_large(self) -> bool:
+        return not _is_small(self.setting)
+
+    def _at_last(self, last: int) -> tuple[int, ...]:
+        """The heaviest tokens at the last step: descent may rest on others for long before."""
+        if last not in self._ends:
+            *_, (_, point) = self._trail(last)
+            self._ends[last] = self._doubles.heaviest(np.array(point))
+        return self._ends[last]
 
     @cached_property
     def _best(self) -> tuple[int, ...] | None:
@@ -421,7 +437,10 @@ class Search:
 
     @property
     def _precisions(self) -> tuple[int, ...]:
-        return SEARCH_BITS if self.setting.rule.discrete else _FLOW_BITS
+        if not self.setting.rule.discrete:
+            return _FLOW_BITS
+        # Where steps are dear, more bits come to nothing in any time that one waits.
+        return SEARCH_BITS[:1] if self._is_large else SEARCH_BITS
 
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The tokens, the theorem and the first step from `first` on at which it applies.
@@ -625,8 +644,7 @@ class Search:
 
     def _worth_trying(self, k: int) -> int:
         """Up to which step a sharper bound is sought where a theorem applies at step k: not where steps are dear."""
-        rows, dimension = self.setting.stated.tokens.keys.shape
-        return k if rows * dimension > _LARGE else max(_LATER * k, _FEW_STEPS)
+        return k if self._is_large else max(_LATER * k, _FEW_STEPS)
 
     def walk(self, choice: Choice, last: int) -> Iterator[tuple[int, list[arb]]]:
         """Where the descent is, about, at some steps: enclosed in leaps where the choice is, or else in doubles."""
@@ -650,8 +668,20 @@ class Search:
         indices = self.indices or heaviest(setting.stated.tokens, point)
         surface = landscape(read_indices(setting, indices), setting.loss)
         if setting.rule.discrete:
-            return descend(setting.rule.on(surface), start, k)[k]
+            return self._followed(setting.rule.on(surface), start, k)
         return flow(SelectionFlow(surface, arb(setting.rule.unit)), start, [fmpq(k)])[fmpq(k)]
+
+    def _followed(self, step: GradientStep | NormalisedStep, start: Enclosure, k: int) -> Enclosure:
+        """p(k). Raises NotProvedError where the error grows so fast that the most bits would not suffice."""
+        here, done = start, 0
+        for stretch in stretches(step, start, k):
+            here, done = stretch.after, done + len(stretch.centres)
+        if not here.error.is_finite() and done * self._precisions[-1] < k * ctx.prec:
+            raise NotProvedError(
+                f"{ctx.prec} bits are lost within {done} steps, and a theorem applies after {k}: "
+                f"{_why_unbounded(self.setting)}, or another start"
+            )
+        return here
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""
@@ -662,6 +692,7 @@ class Search:
 
     def _prospect(self, indices: tuple[int, ...]) -> Prospect | None:
         if indices not in self._prospects:
+            read_indices(self.setting, indices)
             self._prospects[indices] = prospect_of(self._doubles, self.setting.loss, indices)
         return self._prospects[indices]
 
@@ -674,6 +705,9 @@ class Search:
         since = self._steady[1]
         early = k < _PATIENCE * max(since, _EARLIEST)
         if k >= last or early or heavy in self._hoped or self.indices not in (None, heavy):
+            return
+        if not self._is_large and self._at_last(last) != heavy:
+            self._hoped.add(heavy)
             return
         tokens = ", ".join(map(str, heavy))
         given_up = f"given up after {k} of {last} steps, as the heaviest tokens have been ({tokens}) since step {since}"
