@@ -4,6 +4,7 @@
     python tools/bench/selection_runs.py --seed 20 --count 175    the first of these only
     python tools/bench/selection_runs.py --seed 20 --count 24 --rule flow
     python tools/bench/selection_runs.py --seed 20 --count 24 --box 1/100 --at 1000
+    python tools/bench/selection_runs.py --degenerate               ten inputs of 100 tokens in dimension 64, with ties
 
 Keys, scores and the start are standard normal, on a grid of 1/64; at most 4 inputs, 6 tokens and dimension 6, the
 logistic loss, eta = 1. Truth is the descent computed in doubles: it contracts, so that their rounding does not grow.
@@ -15,6 +16,16 @@ A certificate is asked for a bound at step 1,000,000, which no enclosed step rea
 100,000 (--at), which it does not enclose either unless it has to, is compared with the truth there; and if the theorem
 is `tube`, so is what it says the angle is at least, which is left out elsewhere. Of the flow and of boxes the bound
 that it states there is, enclosed or not.
+
+The degenerate data, of seed 1 unless --seed says another, the first two from 0 by normalised steps of 1, the others by
+those of 1/100 and from the point 10 along p_mm where nothing else is said:
+
+    copies           every token twice, the second one of a lower score: the chosen ones cannot be separated
+    grid             entries -1, 0 and 1, standard normal scores
+    others-copied    every token twice but the best ones, which are first along some direction
+    five-copies      of each input the nearest neighbour of such a best token five times
+    grid-best        entries -1, 0 and 1; such a token has the best score
+    grid-cone        the same with the second best score, from the point 200 along p_mm
 """
 
 from __future__ import annotations
@@ -26,6 +37,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +48,13 @@ from scipy.integrate import solve_ivp
 import certattn
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.losses import LOSSES
 from certattn.kernel.mathematics.token_selection import Selection, Tokens
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import FLOW, GRADIENT, NORMALISED
 from certattn.kernel.theorems.selection.selection_direction import read
 from certattn.provers.selection.active_set import NotSeparableError
+from certattn.provers.selection.prospects import TokensInDoubles, prospect
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
 
 Array = np.ndarray[Any, Any]
@@ -255,6 +269,81 @@ def fmpq_of(text: str) -> fmpq:
     return fmpq(*map(int, text.split("/")))
 
 
+# Inputs, tokens of each, dimension; how far along p_mm descents start.
+_DEGENERATE = 10, 100, 64
+_NEAR, _FAR = 10, 200
+
+
+def degenerate(kind: str, seed: int) -> Instance:
+    """The data of this kind, as above."""
+    inputs, tokens, dimension = _DEGENERATE
+    rng, every = np.random.default_rng(seed), np.arange(inputs)
+    draw = lambda *size: np.round(rng.standard_normal(size) * GRID).astype(int)  # noqa: E731
+    on_grid = kind.startswith("grid")
+    keys = rng.integers(-1, 2, (inputs, tokens, dimension)) * GRID if on_grid else draw(inputs, tokens, dimension)
+    scores, start, half = draw(inputs, tokens), np.zeros(dimension, dtype=int), tokens // 2
+    if kind == "copies":
+        keys[:, half:], scores[:, half:] = keys[:, :half], scores[:, :half] - 1
+    if kind in ("copies", "grid"):
+        return Instance(keys, scores, start)
+    along = rng.standard_normal(dimension)
+    chosen = (keys[:, :half] @ along).argmax(1)
+    if kind == "others-copied":
+        copied = np.tile(np.arange(half), (inputs, 1))
+        copied[every, chosen] = (chosen + 1) % half
+        keys[:, half:] = keys[every[:, None], copied]
+        scores[:, half:] = scores[every[:, None], copied] - 1
+    else:
+        chosen = (keys @ along).argmax(1)
+    scores[every, chosen] = scores.max(1) + GRID // 8
+    if kind == "grid-cone":
+        scores[every, (chosen + 1) % tokens] = scores[every, chosen] + GRID // 8
+    found = prospect(_in_doubles(Instance(keys, scores, start)), LOSSES["logistic"], tuple(map(int, chosen)))
+    assert found is not None
+    start = np.round(GRID * (_FAR if kind == "grid-cone" else _NEAR) * found.direction).astype(int)
+    if kind == "five-copies":
+        ahead = (keys[every, chosen][:, None] - keys) @ found.solution
+        ahead[every, chosen] = np.inf
+        nearest = ahead.argmin(1)
+        # Over the four that are ahead of least.
+        ahead[every, chosen] = -np.inf
+        for slot in np.argsort(-ahead, axis=1)[:, :4].T:
+            keys[every, slot], scores[every, slot] = keys[every, nearest], scores[every, nearest]
+    return Instance(keys, scores, start)
+
+
+def _in_doubles(instance: Instance) -> TokensInDoubles:
+    inputs, tokens, dimension = instance.keys.shape
+    keys = ExactMatrix.rational([[fmpq(int(x), GRID) for x in row] for row in instance.keys.reshape(-1, dimension)])
+    scores = tuple(fmpq(int(x), GRID) for x in instance.scores.ravel())
+    return TokensInDoubles(Tokens(keys, (tokens,) * inputs, scores))
+
+
+KINDS = ("copies", "grid", "others-copied", "five-copies", "grid-best", "grid-cone")
+
+
+def degenerate_table(seed: int, kinds: Sequence[str]) -> None:
+    """How long each takes to generate from an array file, and what comes of it."""
+    for kind_, rule in product(kinds, (GRADIENT, NORMALISED)):
+        short = rule == NORMALISED and kind_ not in ("copies", "grid")
+        descent, data = Descent(rule, fmpq(1, 100) if short else fmpq(1), fmpq(0), STEPS), degenerate(kind_, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            arrays, out = Path(folder) / "data.npz", Path(folder) / "direction.yaml"
+            np.savez(arrays, keys=data.keys.reshape(-1, data.start.size) / GRID, scores=data.scores.ravel() / GRID)
+            held = {name: {"file": str(arrays), "array": name} for name in ("keys", "scores")}
+            given = {**data.given(descent), **held, "lengths": [str(data.keys.shape[1])] * len(data.keys)}
+            before = time.process_time()
+            try:
+                made = certattn.generate("selection-direction", out, given=given, angles=[ASKED])
+                spent, before = time.process_time() - before, time.process_time()
+                assert certattn.check(out).verdict is certattn.Verdict.VERIFIED
+                witness, checked = made.plain["witness"], time.process_time() - before
+                said = f"{witness['theorem']['name']} at step {witness.get('steps', 0)}, checked in {checked:.1f} s"
+            except certattn.NotProvedError as error:
+                spent, said = time.process_time() - before, f"none: {error}"
+        print(f"{kind_:<14} {rule:<11} step {descent.step!s:<6} {spent:5.1f} s  {said}", flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="one set of descents instead of both")
@@ -265,7 +354,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--step", type=fmpq_of, default=fmpq(1), help="eta, or the length of normalised steps")
     parser.add_argument("--box", type=fmpq_of, default=fmpq(0), help="half the width of a box of starts")
     parser.add_argument("--at", type=int, default=STEPS, help="the step or time at which bounds are compared")
+    parser.add_argument("--degenerate", nargs="*", choices=KINDS, help="data with ties instead; all kinds by default")
     options = parser.parse_args(arguments)
+    if options.degenerate is not None:
+        degenerate_table(options.seed or 1, options.degenerate or KINDS)
+        return 0
     descent = Descent(options.rule, options.step, options.box, options.at)
     for seed, count in RUNS if options.seed is None else ((options.seed, options.count),):
         table(seed, count, descent, options.most_steps, options.seconds)

@@ -93,7 +93,7 @@ class ExactMatrix:
         return [self.entry(index, column) for column in range(self.columns)]
 
     def to_rows(self) -> list[list[fmpq]]:
-        return [self.row(index) for index in range(self.rows)]
+        return [[fmpq(entry, self.denominator) for entry in row] for row in self.numerators.tolist()]
 
     def __str__(self) -> str:
         """The entries where there are few, else how many, the first, and a digest of all; one row is a vector."""

@@ -29,28 +29,47 @@ class Reference(NamedTuple):
 
 def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> Reference:
     """About the minimiser of the sum of c_j g_j e^{-<z_j^, q>} over neighbours; p_0's part where that is flat."""
-    unit, axes, inside, curvature = _minimum(constants)
+    unit, least, curvature = _least(constants)
     point = np.array([float(entry) for entry in start])
-    point = point - (point @ unit) * unit
-    point = point + axes.T @ (inside - axes @ point)
+    point = least.nearest(point - (point @ unit) * unit)
     return Reference(ExactMatrix.row_vector([_rounded(x) for x in point]), curvature)
 
 
 @lru_cache(maxsize=16)
-def _minimum(constants: SelectionConstants) -> tuple[Array, Array, Array, float]:
-    """The unit vector u, axes of where the sum is not flat, the minimiser in these, and the curvature there."""
-    neighbours = [j for j in constants.good if constants.solution.slacks[j] == 0]
+def _least(constants: SelectionConstants) -> tuple[Array, Minimiser, float]:
+    """The unit vector u, the minimiser, and the curvature there."""
+    neighbours, across = constants.neighbours, constants.across_balls
     unit = np.array([float(entry) for entry in constants.direction])
-    rows = np.array([[float(entry.p) / float(entry.q) for entry in constants.across.row(j)] for j in neighbours])
-    gains = np.log([float(constants.gains[j]) for j in neighbours])
+    rows = np.array([[float(across[j, i]) for i in range(across.ncols())] for j in neighbours])
+    least = minimiser_across(rows, np.log([float(constants.gains[j]) for j in neighbours]))
+    if not len(least.axes):
+        return unit, least, np.inf
+    centred = least.table - least.shares @ least.table
+    return unit, least, float(np.linalg.eigvalsh((centred * least.shares[:, None]).T @ centred)[0])
+
+
+class Minimiser(NamedTuple):
+    """Of sum e^{log_j - <z_j^, q>}: axes of where that is not flat, the minimiser and the rows in these; the summands'
+    shares there."""
+
+    axes: Array
+    inside: Array
+    table: Array
+    shares: Array
+
+    def nearest(self, point: Array) -> Array:
+        """The minimiser that is nearest to a point."""
+        return np.asarray(point + self.axes.T @ (self.inside - self.axes @ point))
+
+
+def minimiser_across(rows: Array, logs: Array) -> Minimiser:
     _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
     axes = axes[sizes > _DEPENDENT * max(1.0, float(sizes.max(initial=0.0)))]
-    if not len(axes):
-        return unit, axes, np.zeros(0), np.inf
     table = rows @ axes.T
-    inside, shares = minimiser(table, gains, np.zeros(len(axes)))
-    centred = table - shares @ table
-    return unit, axes, inside, float(np.linalg.eigvalsh((centred * shares[:, None]).T @ centred)[0])
+    if not len(axes):
+        return Minimiser(axes, np.zeros(0), table, np.ones(len(rows)) / len(rows))
+    inside, shares = minimiser(table, logs, np.zeros(len(axes)))
+    return Minimiser(axes, inside, table, shares)
 
 
 def _rounded(x: float) -> fmpq:

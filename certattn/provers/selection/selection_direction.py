@@ -9,9 +9,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from flint import arb, ctx, fmpq
 
 from certattn.kernel.document.certificate import Certificate
@@ -20,7 +22,7 @@ from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.bundled_descent import carried_along
-from certattn.kernel.mathematics.enclosed_descent import descend
+from certattn.kernel.mathematics.enclosed_descent import descend, stretches
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.leaping_descent import advance, leap_along
 from certattn.kernel.mathematics.losses import LOSSES, Loss
@@ -58,13 +60,25 @@ from certattn.provers.exact_inputs import exact, exact_rational, exact_text, req
 from certattn.provers.output import Draft, require_proved
 from certattn.provers.selection.active_set import NotSeparableError
 from certattn.provers.selection.balanced_multipliers import balanced
+from certattn.provers.selection.prospects import Prospect, TokensInDoubles, in_doubles
+from certattn.provers.selection.prospects import prospect as prospect_of
 from certattn.provers.selection.quadratic_program import max_margin_multipliers
+from certattn.provers.selection.reference_point import reference_point
 from certattn.provers.selection.scouted_descent import heaviest, scouted_descent, scouted_flow
 from certattn.provers.selection.selection_angles import OPTIONS, Asked, StatedBounds
-from certattn.provers.selection.selection_theorems import CANDIDATES, WEAK, Choice, applicable, cone_choice, why_not
+from certattn.provers.selection.selection_theorems import (
+    CANDIDATES,
+    WEAK,
+    Choice,
+    applicable,
+    cone_choice,
+    not_optimal,
+    why_not,
+)
 from certattn.provers.selection.token_optimality import multiplier_table, stated_point
 from certattn.statements.selection.selection_direction import start_words
 
+Array = np.ndarray[Any, Any]
 STEPS = 100_000
 # Precisions of the search: the next where the enclosure of a descent from a point grows beyond bounds.
 SEARCH_BITS = (128, 512, 2048)
@@ -88,6 +102,11 @@ _FLOW_BITS = (64, 128)
 _SHARPER = {NORMALISED: 0.9}
 # A search that takes longer says how far it has come, so often, in seconds.
 _SILENT = 1.0
+# The search gives up where the heaviest tokens have been the same for so many times as many steps, counted from one no
+# earlier than this, and no theorem would apply even where descent tends to, as far out as it is by the last step.
+_PATIENCE, _EARLIEST = 16, 64
+# So many times as far out it is asked whether one would.
+_FURTHER = (4, 16, 64, 256)
 # A bound that is sought in doubles is to be so much smaller than the one that is asked for.
 _ROOM = 0.999
 
@@ -341,14 +360,14 @@ class Run:
     selection: Selection
     solution: MaxMargin
     bits: int = SEARCH_BITS[0]
-    _shared: dict[int, tuple[SelectionConstants, Landscape]] = field(default_factory=dict)
+    _made: dict[int, tuple[SelectionConstants, Landscape]] = field(default_factory=dict, compare=False)
 
     def situation(self, point: list[arb] | None) -> Situation:
-        """At a point, at the working precision."""
-        if ctx.prec not in self._shared:
+        """At a point, at the working precision; what does not depend on the point is computed once for each."""
+        if ctx.prec not in self._made:
             constants = SelectionConstants(self.selection, self.setting.loss, self.solution)
-            self._shared[ctx.prec] = constants, landscape(self.selection, self.setting.loss)
-        return Situation(*self._shared[ctx.prec], self.setting.rule, point)
+            self._made[ctx.prec] = constants, landscape(self.selection, self.setting.loss)
+        return Situation(*self._made[ctx.prec], self.setting.rule, point)
 
 
 def _is_point(start: Start) -> bool:
@@ -357,8 +376,12 @@ def _is_point(start: Start) -> bool:
 
 def _in_leaps(setting: Setting) -> bool:
     """Whether leaps are tried."""
+    return _is_point(setting.start) and setting.rule.kind == GRADIENT and _is_small(setting)
+
+
+def _is_small(setting: Setting) -> bool:
     rows, dimension = setting.stated.tokens.keys.shape
-    return _is_point(setting.start) and setting.rule.kind == GRADIENT and rows * dimension <= _LARGE
+    return rows * dimension <= _LARGE
 
 
 def _why_unbounded(setting: Setting) -> str:
@@ -389,10 +412,40 @@ class Search:
     in_leaps: bool = True
     trace: Trace = field(default_factory=Trace)
     _runs: dict[tuple[int, ...], Run | None] = field(default_factory=dict)
+    _prospects: dict[tuple[int, ...], Prospect | None] = field(default_factory=dict)
+    # The heaviest tokens, and since when they are.
+    _steady: tuple[tuple[int, ...], int] | None = None
+    # Of what tokens a theorem may apply by the last step.
+    _hoped: set[tuple[int, ...]] = field(default_factory=set)
+    _ends: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _doubles(self) -> TokensInDoubles:
+        return TokensInDoubles(self.setting.stated.tokens)
+
+    @property
+    def _is_large(self) -> bool:
+        return not _is_small(self.setting)
+
+    def _at_last(self, last: int) -> tuple[int, ...]:
+        """The heaviest tokens at the last step: descent may rest on others for long before."""
+        if last not in self._ends:
+            *_, (_, point) = self._trail(last)
+            self._ends[last] = self._doubles.heaviest(np.array(point))
+        return self._ends[last]
+
+    @cached_property
+    def _best(self) -> tuple[int, ...] | None:
+        """The tokens of largest score, if there is one in every input."""
+        best = best_tokens(self.setting.stated.tokens)
+        return tuple(found[0] for found in best) if all(len(found) == 1 for found in best) else None
 
     @property
     def _precisions(self) -> tuple[int, ...]:
-        return SEARCH_BITS if self.setting.rule.discrete else _FLOW_BITS
+        if not self.setting.rule.discrete:
+            return _FLOW_BITS
+        # Where steps are dear, more bits come to nothing in any time that one waits.
+        return SEARCH_BITS[:1] if self._is_large else SEARCH_BITS
 
     def find(self, first: int, steps: int | None, most_steps: int) -> tuple[Run, Choice]:
         """The tokens, the theorem and the first step from `first` on at which it applies.
@@ -464,7 +517,14 @@ class Search:
     def choice(self, point: list[arb], k: int) -> tuple[Run, Choice] | None:
         """What applies at p(k): of tokens that may be selected there, the first for which something does."""
         elapsed = None if self.aim is None else self.aim - k
+        here = np.array([float(x) for x in point])
         for indices in self._suspects(point):
+            prospect = self._prospect(indices)
+            # Tokens that are stated are told exactly why they cannot be separated.
+            if prospect is not None and not prospect.may_hold(here):
+                continue
+            if prospect is None and self.indices is None:
+                continue
             tried = self._tried(indices)
             choice = applicable(tried.situation(point), self.theorem, elapsed) if tried is not None else None
             if tried is not None and choice is not None:
@@ -480,9 +540,12 @@ class Search:
         for tolerance in _TOLERANCES:
             tried: list[tuple[Run, Choice]] = []
             k, here = 0, around(self.setting.start.balls())
+            self._steady = None
             for k, here in self._leaps(first if steps is None else last, last, tolerance):
                 found = self.choice(here.box, k)
                 if found is None:
+                    if not tried:
+                        self._watch(here.centre, k, last)
                     continue
                 tried.append((found[0], replace(found[1], leaps=tolerance)))
                 if self.theorem is None and found[1].theorem in WEAK:
@@ -550,6 +613,7 @@ class Search:
         setting, found, best, latest = self.setting, None, math.inf, last
         point: list[arb] = []
         spotted: list[arb] = []
+        self._steady = None
         for k, here in self._trail(last):
             if k > latest:
                 break
@@ -559,6 +623,8 @@ class Search:
                 continue
             tried = self.choice(point, k)
             if tried is None:
+                if found is None:
+                    self._watch(point, k, last)
                 continue
             strong = self.theorem is not None or tried[1].theorem not in WEAK
             if found is None or tried[1].bound < _SHARPER.get(setting.rule.kind, 1) * best:
@@ -568,7 +634,7 @@ class Search:
                 break
             # Late times of the flow cost little.
             if strong and latest == last and setting.rule.discrete:
-                latest = min(last, max(_LATER * k, _FEW_STEPS))
+                latest = min(last, self._worth_trying(k))
         if found is None and len(point) > 0 and k == last:
             run = self.run(self._suspects(point)[-1])
             raise NotProvedError(why_not(run.situation(point), run.solution, self.theorem, last))
@@ -580,6 +646,10 @@ class Search:
         if ctx.prec < self._precisions[-1] and _is_point(setting.start):
             raise UnboundedError(f"the enclosure of p({found}) is unbounded: {_why_unbounded(setting)}, or fewer steps")
         return None
+
+    def _worth_trying(self, k: int) -> int:
+        """Up to which step a sharper bound is sought where a theorem applies at step k: not where steps are dear."""
+        return k if self._is_large else max(_LATER * k, _FEW_STEPS)
 
     def walk(self, choice: Choice, last: int) -> Iterator[tuple[int, list[arb]]]:
         """Where the descent is, about, at some steps: enclosed in leaps where the choice is, or else in doubles."""
@@ -603,18 +673,86 @@ class Search:
         indices = self.indices or heaviest(setting.stated.tokens, point)
         surface = landscape(read_indices(setting, indices), setting.loss)
         if setting.rule.discrete:
-            return descend(setting.rule.on(surface), start, k)[k]
+            return self._followed(setting.rule.on(surface), start, k)
         return flow(SelectionFlow(surface, arb(setting.rule.unit)), start, [fmpq(k)])[fmpq(k)]
+
+    def _followed(self, step: GradientStep | NormalisedStep, start: Enclosure, k: int) -> Enclosure:
+        """p(k). Raises NotProvedError where the error grows so fast that the most bits would not suffice."""
+        here, done = start, 0
+        for stretch in stretches(step, start, k):
+            here, done = stretch.after, done + len(stretch.centres)
+        if not here.error.is_finite() and done * self._precisions[-1] < k * ctx.prec:
+            raise NotProvedError(
+                f"{ctx.prec} bits are lost within {done} steps, and a theorem applies after {k}: "
+                f"{_why_unbounded(self.setting)}, or another start"
+            )
+        return here
 
     def _suspects(self, point: list[arb]) -> list[tuple[int, ...]]:
         """The tokens that descent may be shown to select: those stated, or the best ones and the heaviest there."""
         if self.indices is not None:
             return [self.indices]
-        tokens = self.setting.stated.tokens
-        best = best_tokens(tokens)
-        heavy = heaviest(tokens, point)
-        unique = all(len(found) == 1 for found in best)
-        return list(dict.fromkeys([tuple(found[0] for found in best), heavy])) if unique else [heavy]
+        heavy = self._doubles.heaviest(np.array([float(x) for x in point]))
+        return [heavy] if self._best in (None, heavy) else [self._best, heavy]
+
+    def _prospect(self, indices: tuple[int, ...]) -> Prospect | None:
+        if indices not in self._prospects:
+            read_indices(self.setting, indices)
+            self._prospects[indices] = prospect_of(self._doubles, self.setting.loss, indices)
+        return self._prospects[indices]
+
+    def _watch(self, point: Sequence[arb], k: int, last: int) -> None:
+        """Raises NotProvedError, long before the last step, where the heaviest tokens stay and nothing may hold."""
+        here = np.array([float(x) for x in point])
+        heavy = self._doubles.heaviest(here)
+        if self._steady is None or self._steady[0] != heavy:
+            self._steady = heavy, k
+        since = self._steady[1]
+        early = k < _PATIENCE * max(since, _EARLIEST)
+        if k >= last or early or heavy in self._hoped or self.indices not in (None, heavy):
+            return
+        if not self._is_large and self._at_last(last) != heavy:
+            self._hoped.add(heavy)
+            return
+        tokens = ", ".join(map(str, heavy))
+        given_up = f"given up after {k} of {last} steps, as the heaviest tokens have been ({tokens}) since step {since}"
+        prospect = self._prospect(heavy)
+        try:
+            run = self.run(heavy)
+        except NotProvedError as error:
+            raise NotProvedError(f"{error}; {given_up}: try another start") from None
+        if prospect is None:
+            return
+        shorter = " or a smaller step" if self.setting.rule.kind == NORMALISED else ""
+        if prospect.has_bad_neighbours:
+            reasons = [*not_optimal(run.selection, run.solution), given_up, f"try another start{shorter}"]
+            raise NotProvedError("; ".join(reasons))
+        along = float(prospect.direction @ np.array([float(x) for x in point]))
+        far = along + self._growth(prospect.margin, k, last)
+        later = run.situation(self._at_best(run, point, prospect, far))
+        if applicable(later, self.theorem) is not None:
+            self._hoped.add(heavy)
+            return
+        reasons = [why_not(later, run.solution, self.theorem, last), f"{given_up}, and {far:.3g} is about as far"]
+        advice = f"along p_mm as it would be then: try a start further out, or another one{shorter}"
+        if self.setting.rule.kind != NORMALISED:
+            for further in _FURTHER:
+                there = run.situation(self._at_best(run, point, prospect, further * far))
+                if applicable(there, self.theorem) is not None:
+                    advice = f"along p_mm as it would be then: try a start at about {further * far:.3g}"
+                    break
+        raise NotProvedError(f"{'; '.join(reasons)} {advice}")
+
+    def _growth(self, margin: float, k: int, last: int) -> float:
+        """About the most that <p, u> grows until the last step: e^{Xi x} grows like k, x itself where normalised."""
+        if self.setting.rule.kind == NORMALISED:
+            return in_doubles(self.setting.rule.unit) * (last - k)
+        return (math.log(last / k) + 1) / margin
+
+    def _at_best(self, run: Run, point: Sequence[arb], prospect: Prospect, along: float) -> list[arb]:
+        """Where theorems apply most easily so far along p_mm: what descent tends to across it."""
+        reference = reference_point(run.situation(None).constants, point).point.row(0)
+        return [arb(x) + along * arb(float(u)) for x, u in zip(reference, prospect.direction, strict=True)]
 
     def _tried(self, indices: tuple[int, ...]) -> Run | None:
         """The run of these tokens; None where they are not stated and cannot be separated."""

@@ -17,7 +17,7 @@ from certattn.kernel.decide.proof import Outcome, Proof
 from certattn.kernel.document.quoting import counted
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.mathematics.reals import format_rational
-from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.mathematics.token_selection import Selection, largest_spread
 from certattn.kernel.theorems.selection.direction_theorems import (
     AFTER,
     CONE_THEOREM,
@@ -63,13 +63,16 @@ _Found = tuple[dict[str, Plain], object]
 
 
 def _global(situation: Situation) -> _Found | None:
-    if situation.point is None:
+    # What is exact and costs nothing first: every token but the chosen ones scores less.
+    if situation.point is None or situation.constants.bad:
         return None
     return ({}, None) if _holds(GLOBAL, situation, None) else None
 
 
 def _every_start(situation: Situation) -> _Found | None:
     """With a point, the number of steps after which theorem A applies: a few times the least power of 2."""
+    if situation.constants.bad or largest_spread(situation.constants.selection) != 0:
+        return None
     if not _holds(EVERY_START, situation, None):
         return None
     if situation.point is None:
@@ -182,6 +185,15 @@ THEOREMS: Mapping[str, DescentTheorem] = {each.name: each for each in (GLOBAL, E
 def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, steps: int) -> str:
     """Why no theorem was found to apply, as far as that is known."""
     selection = situation.constants.selection
+    reasons = not_optimal(selection, solution)
+    if situation.rule.kind == NORMALISED and theorem in (GLOBAL.name, EVERY_START.name):
+        reasons.append(f"the theorem {theorem!r} is not proved for normalised steps")
+    reasons += _about_the_point(situation, selection, steps)
+    return "; ".join(reasons)
+
+
+def not_optimal(selection: Selection, solution: MaxMargin) -> list[str]:
+    """That nothing was found of these tokens, and what is known of them without a point."""
     tokens = ", ".join(map(str, selection.indices))
     reasons = [f"no theorem was found to show that this descent selects the tokens ({tokens})"]
     neighbours = [selection.pairs[j] for j in selection.bad if solution.slacks[j] == 0]
@@ -194,10 +206,7 @@ def why_not(situation: Situation, solution: MaxMargin, theorem: str | None, step
     elif selection.bad:
         shown = ", ".join(str(selection.pairs[j]) for j in selection.bad[:_SHOWN])
         reasons.append(f"they are not globally optimal: (input, token) = {shown} scored as high or higher")
-    if situation.rule.kind == NORMALISED and theorem in (GLOBAL.name, EVERY_START.name):
-        reasons.append(f"the theorem {theorem!r} is not proved for normalised steps")
-    reasons += _about_the_point(situation, selection, steps)
-    return "; ".join(reasons)
+    return reasons
 
 
 def _side(side: Number | None) -> str:

@@ -17,11 +17,11 @@ from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.token_selection import Selection
 from certattn.kernel.theorems.selection.mathematics import contracting_tube
 from certattn.kernel.theorems.selection.mathematics.contracting_tube import (
-    Frame,
     TubeConvergence,
     drifted,
     smallest_pivot,
 )
+from certattn.kernel.theorems.selection.mathematics.frames import Frame
 from certattn.kernel.theorems.selection.mathematics.margin_points import hard_margin
 from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     FLOW,

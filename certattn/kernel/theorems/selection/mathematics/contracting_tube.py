@@ -46,11 +46,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.functions import exp_remainder, root
+from certattn.kernel.mathematics.functions import exp_remainder
 from certattn.kernel.mathematics.selection_landscape import inner
 from certattn.kernel.theorems.selection.mathematics.local_convergence import (
     NearbyWeights,
@@ -69,7 +69,6 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
     Rule,
     SelectionConstants,
     largest,
-    largest_distance_squared,
     least,
 )
 
@@ -129,39 +128,6 @@ def drifted(inside: arb, pushes: Sequence[tuple[arb, arb]], pull: arb, move: arb
     return minimum(inside.max(together / pull), inside.max(held / pull) + passing)
 
 
-class Frame:
-    """An orthonormal basis of the span L of the rows of an exact matrix: Gram and Schmidt, of independent rows.
-
-    Attributes: `rank` is exact; `rows` are not finite where the precision does not tell independent rows apart.
-    """
-
-    def __init__(self, table: ExactMatrix) -> None:
-        reduced, _, self.rank = table.numerators.transpose().rref()
-        chosen = [next(j for j in range(table.rows) if reduced[i, j] != 0) for i in range(self.rank)]
-        self.rows: list[list[arb]] = []
-        for j in chosen:
-            row = [arb(entry) for entry in table.row(j)]
-            rest = self.beside(row)
-            length = l2_norm(rest)
-            self.rows.append([entry / length for entry in rest])
-
-    def along(self, vector: Sequence[arb]) -> list[arb]:
-        """The coordinates of its part along L."""
-        return [inner(row, vector) for row in self.rows]
-
-    def distance(self, vector: Sequence[arb]) -> arb:
-        """Of a vector across u: 0 where L is all that is across u."""
-        return arb(0) if self.rank == len(vector) - 1 else l2_norm(self.beside(vector))
-
-    def beside(self, vector: Sequence[arb]) -> list[arb]:
-        """Its part orthogonal to L."""
-        rest = list(vector)
-        for row in self.rows:
-            share = inner(row, rest)
-            rest = [x - share * y for x, y in zip(rest, row, strict=True)]
-        return rest
-
-
 def smallest_pivot(table: list[list[arb]]) -> arb:
     """Of elimination in a symmetric matrix, which is positive definite if all pivots are positive; 1 for none."""
     rest, pivots = [list(row) for row in table], [arb(1)]
@@ -202,16 +168,12 @@ class TubeConvergence:
         across = [arb(entry) for entry in reference]
         self.reference_length = l2_norm(across)
         apart = [p - share * m - x for p, m, x in zip(start, solution.solution.row(0), reference, strict=True)]
-        neighbours = [j for j in k.good if solution.slacks[j] == 0]
+        neighbours, frame, lengthwise, sideways = k.neighbours, k.frame, k.lengthwise, k.sideways
         others = [j for j in k.good if solution.slacks[j] != 0]
-        table = k.across.take_rows(neighbours)
-        frame = Frame(table)
         self.inside = l2_norm(frame.along(apart))
         self.reference_parts = l2_norm(frame.along(across)), frame.distance(across)
-        balls = {j: [arb(entry) for entry in k.across.row(j)] for j in (*k.good, *k.bad)}
-        lengthwise = {j: l2_norm(frame.along(balls[j])) for j in (*others, *k.bad)}
-        sideways = {j: frame.distance(balls[j]) for j in (*others, *k.bad)}
-        tilts = (k.across @ q.T).T.row(0)
+        # The <z_j^, q>, which are the <z_j, q>: q has no part along u.
+        tilts = (k.selection.differences @ q.T).T.row(0)
         self.level = level_at(k, start)
         # e_j and f_j; the r_t.
         weaker = {
@@ -235,19 +197,13 @@ class TubeConvergence:
         drift += sum((weight * sideways[t] * fades[t] for t, weight in bad.items()), arb(0))
         self.outside = frame.distance(apart) + drift
         # y': the covariance of the neighbours at q, in coordinates of L.
-        points = [frame.along(balls[j]) for j in neighbours]
         masses = [k.gains[j] * arb(-tilts[j]).exp() for j in neighbours]
         total = sum(masses, arb(0))
-        shares = [mass / total for mass in masses]
-        mean = [inner(shares, column) for column in zip(*points, strict=True)]
-        centred = [[x - y for x, y in zip(point, mean, strict=True)] for point in points]
-        columns = list(zip(*centred, strict=True))
-        spread = [[sum((s * a * b for s, a, b in zip(shares, left, right, strict=True)), arb(0)) for right in columns]
-                  for left in columns]  # fmt: skip
-        self.definite = smallest_pivot(
-            [[x - (trial.curvature if i == j else 0) for j, x in enumerate(row)] for i, row in enumerate(spread)]
-        )
-        diameter = root(arb(largest_distance_squared(table)))
+        self._shares = [mass / total for mass in masses]
+        self._points = k.coordinates
+        mean = [inner(self._shares, column) for column in zip(*self._points, strict=True)]
+        self._mean = mean
+        diameter = k.neighbours_diameter
         amount = sum(stronger.values(), arb(0))
         self.pull = contraction(arb(trial.curvature), amount, diameter, radius, move, k.good_diameter)
         # The pushes at sigma_k = 0, and how fast they fade.
@@ -267,6 +223,19 @@ class TubeConvergence:
         self.top = topmost(total, l2_norm(mean), diameter, radius) + k.concentration * amount
         self.pace = k.margin + ratio * sum((weight * k.slacks[j] for j, weight in stronger.items()), arb(0))
         self.pace += near.total(k.heights)
+
+    @cached_property
+    def definite(self) -> arb:
+        """As above: the pivots of sum_j s_j (x_j - mean)(x_j - mean)' - mu, in coordinates x_j of L."""
+        if self.flat:
+            return arb(1)
+        centred = [[x - y for x, y in zip(point, self._mean, strict=True)] for point in self._points]
+        weighted = [[share * x for x in row] for share, row in zip(self._shares, centred, strict=True)]
+        spread = (arb_mat(centred).transpose() * arb_mat(weighted)).tolist()
+        rows = enumerate(spread)
+        return smallest_pivot(
+            [[x - (self.trial.curvature if i == j else 0) for j, x in enumerate(row)] for i, row in rows]
+        )
 
     def argument(self, elapsed: fmpq) -> tuple[arb, arb]:
         """(b, c) with Xi x_k >= log(b + c (k - k0)) for k >= k0, k0 being `elapsed` after p_0; not of normalised

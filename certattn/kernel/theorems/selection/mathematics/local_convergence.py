@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from certattn.kernel.mathematics.balls import l2_norm
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -218,8 +218,8 @@ def across_direction(k: SelectionConstants, vector: ExactMatrix) -> ExactMatrix:
 
 def level_at(k: SelectionConstants, point: list[arb]) -> arb:
     """P."""
-    rows = k.selection.differences
-    return sum((gain * (-product(rows.row(j), point)).exp() for j, gain in k.gains.items()), arb(0))
+    products = (k.differences * arb_mat([[x] for x in point])).entries()
+    return sum((gain * (-products[j]).exp() for j, gain in k.gains.items()), arb(0))
 
 
 def shortfall_of_tangent(tangent: arb) -> arb:
@@ -285,7 +285,8 @@ class LocalConvergence:
         self.rate = trial.progress * k.margin**2
         squares_of_moves, lasting_squares = squares(rule, move, self.rate)
         # c_j g_j / w e^{-delta_j x - <z_j^, q>} of a good token j; the <z_j^, q> are exact.
-        tilts = (k.across @ q.T).T.row(0)
+        # The <z_j^, q> are the <z_j, q>: q has no part along u.
+        tilts = (k.selection.differences @ q.T).T.row(0)
         shares = {j: k.gains[j] / k.concentration * (-slacks[j] * self.closest - tilts[j]).exp() for j in k.good}
         lasting = [j for j in k.good if k.solution.slacks[j] <= trial.near]
         # kappa: what the neighbours' part of Phi(q)/w - 1 and the squares of moves add per unit of sigma_k. The

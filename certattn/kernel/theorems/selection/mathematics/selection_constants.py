@@ -30,7 +30,7 @@ from functools import cached_property, reduce
 
 from flint import arb, arb_mat, fmpq
 
-from certattn.kernel.mathematics.balls import row_of_balls
+from certattn.kernel.mathematics.balls import l2_norm, row_of_balls, table_of_balls
 from certattn.kernel.mathematics.bundled_descent import bundle, spanned
 from certattn.kernel.mathematics.enclosure import Enclosure, around
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -38,6 +38,7 @@ from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.losses import Loss
 from certattn.kernel.mathematics.selection_landscape import GradientStep, Landscape, NormalisedStep
 from certattn.kernel.mathematics.token_selection import Selection
+from certattn.kernel.theorems.selection.mathematics.frames import Frame
 from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMargin, log_weight
 
 
@@ -90,19 +91,64 @@ class SelectionConstants:
         return self.selection.differences - (column @ solution.solution).scaled(1 / solution.norm_squared)
 
     @cached_property
+    def across_balls(self) -> arb_mat:
+        """The same in balls."""
+        return arb_mat(table_of_balls(self.across, arb(1)))
+
+    @cached_property
+    def differences(self) -> arb_mat:
+        """The z_j, one per row, in balls."""
+        return arb_mat(table_of_balls(self.selection.differences, arb(1)))
+
+    @cached_property
     def widths(self) -> list[arb]:
         """The zeta_j."""
-        return _norms(self.across)
+        return [l2_norm(row) for row in self.across_balls.tolist()]
 
     @cached_property
     def lengths(self) -> list[arb]:
         """The |z_j|."""
-        return _norms(self.selection.differences)
+        return [l2_norm(row) for row in self.differences.tolist()]
 
     @cached_property
     def good_diameter(self) -> arb:
         """D_g = max |z_j - z_j'| over good pairs."""
         return arb(largest_distance_squared(self.selection.differences.take_rows(self.good))).sqrt()
+
+    @cached_property
+    def neighbours(self) -> list[int]:
+        """The good pairs of slack 0."""
+        return [j for j in self.good if self.solution.slacks[j] == 0]
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Of the span L of the z_j^perp of the neighbours."""
+        return Frame(self.across.take_rows(self.neighbours))
+
+    @cached_property
+    def coordinates(self) -> list[list[arb]]:
+        """Of the z_j^perp of the neighbours, in the frame of L."""
+        balls = self.across_balls
+        return [self.frame.along([balls[j, i] for i in range(balls.ncols())]) for j in self.neighbours]
+
+    @cached_property
+    def neighbours_diameter(self) -> arb:
+        """That of the z_j^perp of the neighbours."""
+        return root(arb(largest_distance_squared(self.across.take_rows(self.neighbours))))
+
+    @cached_property
+    def _parts(self) -> list[tuple[arb, arb]]:
+        return self.frame.lengths(self.across_balls)
+
+    @property
+    def lengthwise(self) -> list[arb]:
+        """The lengths of the parts of the z_j^perp along L; none of a neighbour has another part."""
+        return [inside for inside, _ in self._parts]
+
+    @property
+    def sideways(self) -> list[arb]:
+        """Those of their parts beside L."""
+        return [outside for _, outside in self._parts]
 
     @property
     def good_width(self) -> arb:
@@ -118,13 +164,12 @@ def curvature_bound(inputs: Iterable[tuple[fmpq, fmpq, arb, arb]]) -> arb:
 
 def largest_distance_squared(rows: ExactMatrix) -> fmpq:
     """max |x_s - x_t|^2 over two rows."""
-    table = (rows @ rows.T).to_rows()
-    size = range(rows.rows)
-    return max(table[s][s] + table[t][t] - 2 * table[s][t] for s in size for t in size)
-
-
-def _norms(rows: ExactMatrix) -> list[arb]:
-    return [arb(sum((x * x for x in row), fmpq(0))).sqrt() for row in rows.to_rows()]
+    products = rows @ rows.T
+    # In integers, over their common denominator, and every pair once.
+    table = products.numerators.tolist()
+    squares = [row[s] for s, row in enumerate(table)]
+    distances = (squares[s] + squares[t] - 2 * x for s, row in enumerate(table) for t, x in enumerate(row[: s + 1]))
+    return fmpq(max(distances), products.denominator)
 
 
 def least(values: Iterable[arb]) -> arb:
