@@ -112,5 +112,9 @@ def as_float(value: fmpq) -> float:
 
 
 def doubles(matrix: ExactMatrix) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A matrix in doubles."""
-    return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.to_rows()])
+    """A matrix in doubles; entries are 0 or inf beyond their range."""
+    rows = matrix.to_rows()
+    try:
+        return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in rows])
+    except OverflowError:
+        return np.array([[as_float(entry) for entry in row] for row in rows])
