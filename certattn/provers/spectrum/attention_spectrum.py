@@ -17,8 +17,9 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.reals import describe, format_rational
 from certattn.kernel.theorems.spectrum.attention_spectrum import THEOREM
 from certattn.kernel.theorems.spectrum.drawn_spectrum import (
-    EVENTS,
-    EVENTS_AT_ETA,
+    SHARES,
+    TAILS,
+    TAILS_AT_ETA,
     Draw,
     limit_transform,
     quarter_circle_transform,
@@ -36,6 +37,8 @@ PROBABILITY = "0.99"
 DIGITS = 3
 # Of what may fail, the part that queries and normalisers have which are not typical.
 _PARTS = (fmpq(1, 100), fmpq(1, 20), fmpq(1, 5))
+# Of the rest, the part of steps that have exponential tails.
+_TAILS = fmpq(1, 5)
 _PARAMETER_DIGITS = 4
 _BITS = 96
 _LARGEST_SIZE = 10**12
@@ -101,7 +104,7 @@ def generate(
     >>> import certattn
     >>> certificate = certattn.generate("attention-spectrum", beta="1/2", from_=10000, eta=["1"])
     >>> float(certificate.numbers["transform[0].within"])
-    0.0146
+    0.00696
     """
     require_place(out)
     exact_beta, ratio, chance = (
@@ -193,6 +196,7 @@ class _Found:
             "excess": typical.excess,
             "theta": draw.theta,
             "share": draw.share,
+            "tail": draw.tail,
         }
         return {name: format_rational(value) for name, value in values.items()}
 
@@ -279,7 +283,10 @@ class _Search:
     def _draw(self, size: int, part: fmpq, count: int) -> Iterator[Draw]:
         """What is typical: each of five kinds of exceptions has a fifth of the part. Nothing where theta would be 1."""
         exceptions, x = part * self.failing / 5, self.beta * self.beta
-        share = round_down((1 - part) * self.failing / (EVENTS + EVENTS_AT_ETA * count), _PARAMETER_DIGITS)
+        # Logarithms of the tail enter alone: it may be small.
+        steps = (1 - part) * self.failing
+        tail = round_down(_TAILS * steps / (TAILS + TAILS_AT_ETA * count), _PARAMETER_DIGITS)
+        share = round_down((1 - _TAILS) * steps / SHARES, _PARAMETER_DIGITS)
         p = self.lambda_ * size
         with working_precision(_BITS):
             needed = (arb(size) / arb(exceptions)).log()
@@ -289,7 +296,7 @@ class _Search:
             coherence = _up((2 * arb(cut) * pairs / arb(p)).sqrt())
             theta = _up((2 * needed * arb(cut * x).exp() / size).sqrt())
         if theta < 1:
-            yield Draw(size, self.lambda_, x, TypicalQueries(cut, coherence, excess), theta, share)
+            yield Draw(size, self.lambda_, x, TypicalQueries(cut, coherence, excess), theta, share, tail)
 
 
 def _up(value: arb) -> fmpq:

@@ -12,7 +12,7 @@ laws are at least eta |difference of s(-eta)| apart. s(-eta) of a quarter circle
 the second moment that the witness names it is too large at one eta, from there on too small at another one.
 
 `drawn_spectrum` has the bounds. The witness says what is typical: cut, coherence and excess of queries, theta of
-normalisers; and the probability, `share`, with which any step that rests on a variance may fail.
+normalisers; and the probabilities with which a step may fail, `share` where it rests on a variance, `tail` elsewhere.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ TRANSFORM = Field("transform", Listing(Record(ETA, WITHIN)), "Stieltjes transfor
 LEAST = Field("at_least", Rational(above=0), "it is at least this")
 APART = Field("apart", Record(LEAST), "the distance to every quarter circle law", required=False)
 SHARE = Field("share", Rational(), "share > 0: how probable it is that a step fails that rests on a variance")
+TAIL = Field("tail", Rational(), "0 < tail < 1: how probable it is that another step fails")
 MOMENT = Field("moment", Rational(above=0), "the second moment that parts quarter circle laws", required=False)
 
 GIVEN = Record(matrix.BETA, matrix.LAMBDA, FROM)
 ASSERTS = Record(PROBABILITY, TRANSFORM, APART)
-WITNESS = Record(*typical.FIELDS, matrix.THETA, SHARE, MOMENT)
+WITNESS = Record(*typical.FIELDS, matrix.THETA, SHARE, TAIL, MOMENT)
 
 _read = sections(GIVEN, ASSERTS, WITNESS)
-_TYPICAL = (*typical.CONDITIONS, SHARE.name)
+_TYPICAL = (*typical.CONDITIONS, SHARE.name, "tail.above", "tail.below")
 _FALLS = ("falls.lengths", "falls.products", "falls.normalisers")
 
 
@@ -62,7 +63,8 @@ def read(certificate: Certificate) -> Sections:
 def draw(given: Values, witness: Values) -> drawn.Draw:
     """The sizes and what is typical."""
     beta2, queries = given[matrix.BETA] * given[matrix.BETA], typical.typical_queries(witness)
-    return drawn.Draw(given[FROM], given[matrix.LAMBDA], beta2, queries, witness[matrix.THETA], witness[SHARE])
+    failing = witness[SHARE], witness[TAIL]
+    return drawn.Draw(given[FROM], given[matrix.LAMBDA], beta2, queries, witness[matrix.THETA], *failing)
 
 
 def law(given: Values) -> LawNumbers[arb]:
@@ -75,13 +77,15 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
     given, asserts, hint = stated.given, stated.asserts, stated.hint
     yield from typical.conditions(hint)
     yield Obligation("share", hint[SHARE], ">", fmpq(0), Part.WITNESS)
+    yield Obligation("tail.above", hint[TAIL], ">", fmpq(0), Part.WITNESS)
+    yield Obligation("tail.below", hint[TAIL], "<", fmpq(1), Part.WITNESS)
     # Made once for each precision: its numbers are balls.
     sizes = Shared(lambda: draw(given, hint))
     for index, name in enumerate(_FALLS):
         yield Obligation(name, partial(_falls, sizes, index), ">=", fmpq(1), Part.WITNESS, _TYPICAL)
     transforms = asserts[TRANSFORM]
-    events = drawn.EVENTS + drawn.EVENTS_AT_ETA * len(transforms)
-    failing = lambda: sizes().improbable + events * arb(hint[SHARE])  # noqa: E731
+    steps = drawn.SHARES * hint[SHARE] + (drawn.TAILS + drawn.TAILS_AT_ETA * len(transforms)) * hint[TAIL]
+    failing = lambda: sizes().improbable + arb(steps)  # noqa: E731
     needs = (*_TYPICAL, *_FALLS)
     yield Obligation("probability", failing, "<=", 1 - asserts[PROBABILITY], Part.WITNESS, needs)
     for index, item in enumerate(transforms):

@@ -6,13 +6,13 @@ mean of 1 / (x^2 + eta) under it. T, Sigma, Sigma_lin and Y are those of `gaussi
 from M to mu, whose steps a `Draw` bounds at one eta:
 
     M to T              the normalisers, and the row means, which have rank one
-    s_T to E[s_T | X]   independent columns
+    s_T to E[s_T | X]   independent columns: Freedman's inequality
     E[s_T | X] to E[s_Y | X]   column by column: `quadratic_forms`, and |Sigma - Sigma_lin|_F
-    E[s_Y | X] to E s_Y        Poincare's inequality in the queries
+    E[s_Y | X] to E s_Y        concentration of Lipschitz functions of the queries
     E s_Y to s_mu(-eta)        Gaussian integration by parts
 
-Each step fails with a probability of at most `share`, where it is bounded by a variance, or not at all; queries are
-typical, and normalisers not too small, except with the probability `improbable`.
+What rests on a variance fails with a probability of at most `share`, what has an exponential tail with at most `tail`;
+queries are typical, and normalisers not too small, except with the probability `improbable`.
 docs/claims/spectrum/attention-spectrum.md has the proof, also of this: where `falls` is true, `improbable` and every
 bound become no larger with larger d.
 """
@@ -31,15 +31,16 @@ from certattn.kernel.theorems.spectrum.limit_law import zero_between
 from certattn.kernel.theorems.spectrum.quadratic_forms import QuerySizes, variance
 from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries
 
-# How many events of probability `share` there are: three of the queries and one of the normalisers; and at each eta.
-EVENTS, EVENTS_AT_ETA = 4, 2
+# How many events there are of probability `share`: squared lengths, products of queries, normalisers. And of
+# probability `tail`: the sum of all squared lengths; at each eta, the columns and the queries.
+SHARES, TAILS, TAILS_AT_ETA = 3, 1, 2
 
 
 @dataclass(frozen=True)
 class Draw:
     """d tokens of width p = lambda d, and what the witness calls typical: all bounds at the working precision.
 
-    0 < theta < 1 is how far a normaliser may fall below its mean; share > 0.
+    0 < theta < 1 is how far a normaliser may fall below its mean; share > 0 and 0 < tail < 1.
     """
 
     d: int
@@ -48,6 +49,7 @@ class Draw:
     typical: TypicalQueries
     theta: fmpq
     share: fmpq
+    tail: fmpq
 
     @property
     def p(self) -> fmpq:
@@ -118,12 +120,20 @@ class Draw:
 
     @cached_property
     def normalisers(self) -> arb:
-        """sum_i mean_j(t_ij)^2, by Taylor's formula for tr Sigma / d and by the variance of the sum given queries."""
+        """sum_i mean_j(t_ij)^2, by Taylor's formula for tr Sigma / d and by the variance of the sum given queries.
+
+        mean_i (G_ii - 1) is that of a chi-square number of d p degrees of freedom (Laurent and Massart).
+        """
         x, sizes = arb(self.beta2), self.sizes
-        first = x * x.exp() * self._exceeded(arb(2 / (self.p * self.d)))
+        rate = self._rate(1) / (arb(self.p) * self.d)
+        first = x * x.exp() * 2 * (rate.sqrt() + rate)
         second = x * x * (x * arb(self.typical.cut)).exp() * self.lengths / 2
         spread = self.form / (arb(self.d) * self.d) + 2 * sizes.square / self.d
         return x.exp() - 1 + first + second + self._exceeded(spread)
+
+    def _rate(self, sides: int) -> arb:
+        """log(sides / tail)."""
+        return (sides / arb(self.tail)).log()
 
     def _exceeded(self, square: arb) -> arb:
         """By how much a number of this variance exceeds its mean with the probability `share` at most (Chebyshev)."""
@@ -143,11 +153,14 @@ class Draw:
         return rows + w / (level * (level + w) * self.d)
 
     def from_columns(self, eta: fmpq) -> arb:
-        """|s_T - E[s_T | X]|, by the smaller of McDiarmid's and of Efron and Stein's inequality."""
-        level, share = arb(eta), arb(self.share)
-        differences = ((2 / share).log() / (2 * self.d)).sqrt() / level
-        variances = self._exceeded(self.form) / (level * level * self.d)
-        return differences.min(variances)
+        """|s_T - E[s_T | X]|: a martingale of d steps of at most 1 / (d eta), with variances at most those of forms.
+
+        The deviation x with x^2 = 2 rate (variance + x / (3 d eta)).
+        """
+        level, rate = arb(eta), self._rate(2)
+        third = rate / (3 * level * self.d)
+        square = 2 * rate * self.form / (natural_power(level, 4) * self.d * self.d)
+        return third + (third * third + square).sqrt()
 
     def from_gaussian_columns(self, eta: fmpq) -> arb:
         """|E[s_T | X] - E[s_Y | X]|."""
@@ -158,9 +171,9 @@ class Draw:
         return columns + self.covariances.sqrt() / (level * level)
 
     def from_queries(self, eta: fmpq) -> arb:
-        """|E[s_Y | X] - E s_Y|: in X, s_Y has the Lipschitz constant lipschitz(eta) beta |K| / (d sqrt(p))."""
-        norm = (natural_power(arb(self.d).sqrt() + arb(self.p).sqrt(), 2) + 1) / arb(self.p)
-        return lipschitz(eta) * self._exceeded(arb(self.beta2) * norm) / self.d
+        """|E[s_Y | X] - E s_Y|: in X it has the Lipschitz constant lipschitz(eta) beta E|K| / (d sqrt(p))."""
+        norm = 1 + 1 / arb(self.lambda_).sqrt()
+        return lipschitz(eta) * (2 * self._rate(2) * arb(self.beta2)).sqrt() * norm / self.d
 
     def from_law(self, eta: fmpq) -> arb:
         """|E s_Y - s_mu|, in expectation: variances of s, of (1/d) tr GR and of (1/d) tr R Y (beta S/sqrt(d))'."""
