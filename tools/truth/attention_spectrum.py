@@ -42,7 +42,7 @@ def judge_spectrum(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     require_record(given, "given", {"beta", "lambda", "from"})
     require_record(asserts, "asserts", {"probability", "transform"}, {"apart"})
     optional = {"moment"} if "apart" in asserts else set()
-    require_record(witness, "witness", {"theta", "cut", "coherence", "excess", "share"} | optional)
+    require_record(witness, "witness", {"theta", "cut", "coherence", "excess", "share", "tail"} | optional)
     beta, lambda_, d = read_positive(given["beta"]), read_positive(given["lambda"]), read_count(given["from"], 2)
     probability = read_positive(asserts["probability"])
     require(probability < 1, "probability")
@@ -50,8 +50,9 @@ def judge_spectrum(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     for item in items:
         require_record(item, "transform", {"eta", "within"})
     stated = [(read_positive(item["eta"]), read_positive(item["within"])) for item in items]
-    share = read_positive(witness["share"])
-    steps = Steps(beta, lambda_, d, read_typical(witness), read_theta(witness), share)
+    share, tail = read_positive(witness["share"]), read_positive(witness["tail"])
+    require(tail < 1, "tail")
+    steps = Steps(beta, lambda_, d, read_typical(witness), read_theta(witness), share, tail)
     found = [
         _at_least("falls.lengths", steps.falls_lengths, Fraction(1)),
         _at_least("falls.products", steps.falls_products, Fraction(1)),
@@ -104,6 +105,7 @@ class Steps:
     typical: Typical
     theta: Fraction
     share: Fraction
+    tail: Fraction
 
     @property
     def x(self) -> mpf:
@@ -125,6 +127,11 @@ class Steps:
     def chebyshev(self, variance: mpf) -> mpf:
         return mp.sqrt(variance / to_real(self.share))
 
+    @property
+    def rho(self) -> mpf:
+        """Of what has two tails."""
+        return mp.log(2 / to_real(self.tail))
+
     # -- exceptions
 
     def low(self) -> mpf:
@@ -137,7 +144,7 @@ class Steps:
         return to_real(self.typical.coherence) ** 2 * self.p / (4 * self.c)
 
     def failing(self, etas: int) -> mpf:
-        events = (4 + 2 * etas) * to_real(self.share)
+        events = 3 * to_real(self.share) + (1 + 2 * etas) * to_real(self.tail)
         return events + self.typical.improbable(self.d, self.p) + self.d * mp.exp(-self.low())
 
     # -- queries
@@ -175,7 +182,9 @@ class Steps:
     @property
     def w(self) -> mpf:
         x, d = self.x, self.d
-        traces = mp.expm1(x) + x * mp.exp(x) * self.chebyshev(2 / (self.p * d)) + x**2 / 2 * mp.exp(x * self.c) * self.q2
+        small = mp.log(1 / to_real(self.tail)) / (self.p * d)
+        g = 2 * (mp.sqrt(small) + small)
+        traces = mp.expm1(x) + x * mp.exp(x) * g + x**2 / 2 * mp.exp(x * self.c) * self.q2
         return traces + self.chebyshev(self.V / mpf(d) ** 2 + 2 * self.sizes.frobenius / d)
 
     # -- the five steps
@@ -187,17 +196,18 @@ class Steps:
         e, d, p, x, a, w, V = to_real(eta), self.d, self.p, self.x, self.a, self.w, self.V
         L, lambda_ = slope(e), to_real(self.lambda_)
         one = mp.sqrt(w / d) / (2 * e * (1 - to_real(self.theta))) + w / (d * e * (e + w))
-        mcdiarmid = mp.sqrt(mp.log(2 / to_real(self.share)) / (2 * d)) / e
-        two = min(mcdiarmid, self.chebyshev(V) / (d * e**2))
+        # The larger root of y^2 = 2 rho (square + most y / 3).
+        square, most = V / (mpf(d) ** 2 * e**4), 1 / (d * e)
+        half = self.rho * most / 3
+        two = half + mp.sqrt(half**2 + 2 * self.rho * square)
         linear = (a + x * self.c) ** 2 + x**2 * self.sizes.r
         three = (V + 2 * linear) / (d * e**3) + mp.sqrt(self.covariances) / e**2
-        keys = (mp.sqrt(d) + mp.sqrt(p)) ** 2 + 1
-        four = self.chebyshev(L**2 * x * keys / (p * mpf(d) ** 2))
+        four = L * to_real(self.beta) / d * (1 + 1 / mp.sqrt(lambda_)) * mp.sqrt(2 * self.rho)
         N = (mp.sqrt(d) + mp.sqrt(p) + 3) ** 2 / p
         s = L / d * mp.sqrt(a + 2 * x * N)
         tau = mp.sqrt(8 / (lambda_ * e**2) + 2 * N**2 / e**3 * (a + 2 * x * N)) / d
         upsilon = mp.sqrt(x * lambda_ * N**2 / e**2 * (a + 4 * x * N) + x * N / e) / d
         first = a * e * s**2 + a / (4 * e * d)
         second = x * (e * s * tau + 1 / (4 * e * d))
-        third = upsilon * s / lambda_ + mp.sqrt(x) * L / (2 * p)
+        third = upsilon * s / lambda_ + to_real(self.beta) * L / (2 * p)
         return [one, two, three, four, (first + second + x * third) / e]

@@ -14,13 +14,11 @@ from certattn.kernel.theorems.spectrum.attention_spectrum import (
     WITHIN,
 )
 from certattn.kernel.theorems.spectrum.score_matrix import BETA, LAMBDA
-from certattn.statements.spectrum.score_matrix import TYPICAL
+from certattn.statements.spectrum.score_matrix import TYPICAL_QUERIES
 from certattn.statements.wording import Statement, Wording
 
 _SENTENCES = {
-    **TYPICAL,
-    "coherence": "coherence, how large products of typical queries may be",
-    "excess": "excess, how much larger than usual a typical matrix of queries may be",
+    **TYPICAL_QUERIES,
     "share": "share, how probable it is that a step fails that rests on a variance",
     "tail.above": "tail, how probable it is that another step fails",
     "tail.below": "tail, how probable it is that another step fails",
