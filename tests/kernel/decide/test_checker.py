@@ -492,6 +492,7 @@ def test_obligations_are_kept_on_request(run: Run) -> None:
 def test_the_table_of_claims_is_the_known_one() -> None:
     names = {
         "attention-error",
+        "attention-spectrum",
         "binary64-exponential",
         "cache-error",
         "descent-trajectory",
