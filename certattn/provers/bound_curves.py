@@ -175,8 +175,10 @@ def _bound(obligation: Obligation) -> fmpq:
 def _enclosed(
     certificate: Certificate | None, names: Collection[str], holding: Collection[str] = ()
 ) -> dict[str, float]:
-    """What obligations of these names enclose, in the direction of the bound; nothing where that is not finite, or where
-    one of the others is not proved."""
+    """What obligations of these names enclose, in the direction of the bound, where that is finite.
+
+    Nothing where one of the others is not proved.
+    """
     found: dict[str, float] = {}
     if certificate is None:
         return found

@@ -7,8 +7,8 @@
     python tools/bench/spectrum.py drawn           bounds of one drawn matrix beside simulated ones: minutes
     python tools/bench/spectrum.py universality    bounds of the mean beside simulated ones
 
-A line of a time ends with what was wanted; times are the processor's, in one process, the least of some runs. --draws is
-how many matrices are drawn of each size.
+A line of a time ends with what was wanted; times are the processor's, in one process, the least of some runs. --draws
+is how many matrices are drawn of each size, at most.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from tools.truth.judgement import Comparison, Judgement, Truth, judge_one
 from tools.truth.reading import (
     read_count,
     read_items,
-    read_number,
     read_positive,
     require,
     require_record,
@@ -158,7 +157,8 @@ class Steps:
         return Sizes(self.typical.norm(self.d, self.p), c, r, mu, c**2 + r, own * mp.expm1(4 * x * c), own, rows)
 
     @property
-    def V(self) -> mpf:
+    def variance(self) -> mpf:
+        """V."""
         return column_variance(self.sizes, self.x)
 
     @property
@@ -185,7 +185,7 @@ class Steps:
         small = mp.log(1 / to_real(self.tail)) / (self.p * d)
         g = 2 * (mp.sqrt(small) + small)
         traces = mp.expm1(x) + x * mp.exp(x) * g + x**2 / 2 * mp.exp(x * self.c) * self.q2
-        return traces + self.chebyshev(self.V / mpf(d) ** 2 + 2 * self.sizes.frobenius / d)
+        return traces + self.chebyshev(self.variance / mpf(d) ** 2 + 2 * self.sizes.frobenius / d)
 
     # -- the five steps
 
@@ -193,7 +193,7 @@ class Steps:
         return mp.fsum(self.steps(eta))
 
     def steps(self, eta: Fraction) -> list[mpf]:
-        e, d, p, x, a, w, V = to_real(eta), self.d, self.p, self.x, self.a, self.w, self.V
+        e, d, p, x, a, w, V = to_real(eta), self.d, self.p, self.x, self.a, self.w, self.variance
         L, lambda_ = slope(e), to_real(self.lambda_)
         one = mp.sqrt(w / d) / (2 * e * (1 - to_real(self.theta))) + w / (d * e * (e + w))
         # The larger root of y^2 = 2 rho (square + most y / 3).

@@ -191,16 +191,18 @@ def column_variance(sizes: Sizes, x: mpf) -> mpf:
             return y**2 / 2 if power == 2 else mpf(0)
         return e2(y * sizes.mu) / sizes.mu**power
 
-    def A(s: int) -> mpf:
+    def plain(s: int) -> mpf:
+        """A."""
         return s * x * mp.sqrt(sizes.gamma) + e2(s * x * sizes.c) + mp.sqrt(sizes.r) * over(s * x, 1)
 
-    def D(s: int) -> mpf:
+    def norms(s: int) -> mpf:
+        """D."""
         return s * x * sizes.norm + e2(s * x * sizes.c) + sizes.r * over(s * x, 2)
 
     P = sizes.fourth + sizes.diagonal * (4 * x * sizes.norm + sizes.r * over(4 * x, 2))
-    R = A(2) ** 2 - 2 * A(1) ** 2
-    H = 4 * sizes.rows * D(1)
-    C = mp.expm1(x * sizes.mu) ** 2 * (D(2) ** 2 - 2 * D(1) ** 2)
+    R = plain(2) ** 2 - 2 * plain(1) ** 2
+    H = 4 * sizes.rows * norms(1)
+    C = mp.expm1(x * sizes.mu) ** 2 * (norms(2) ** 2 - 2 * norms(1) ** 2)
     return (mp.sqrt(P) + mp.sqrt(R) + mp.sqrt(H) + mp.sqrt(C)) ** 2
 
 

@@ -52,7 +52,12 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
             "|s_M - s_mu| <= 0.234 at eta = 0.07; and the Kolmogorov distance",
             "to every quarter circle law, of any radius, is at least 0.0153",
         ),
-        ("For every d >= 3000", "(lambda = 0.5)", "beta = 1,", "of at least 0.9, all at once, |s_M - s_mu| <= 0.0405529"),
+        (
+            "For every d >= 3000",
+            "(lambda = 0.5)",
+            "beta = 1,",
+            "of at least 0.9, all at once, |s_M - s_mu| <= 0.0405529",
+        ),
         ("For every d >= 3 ", "beta = 0.00001", "of at least 0.2"),
     )
     for text, wanted in zip(said, pieces, strict=True):
@@ -77,9 +82,9 @@ def test_what_is_not_typical_is_never_asked_for_bounds(tmp_path: Path) -> None:
 class Simulated:
     """Transforms of drawn matrices: by queries, and for each of these by keys; and what is typical of queries."""
 
-    s_M: Any
-    s_T: Any
-    s_Y: Any
+    attention: Any
+    scores: Any
+    equivalent: Any
     normalisers: Any
     queries: Any
 
@@ -124,21 +129,21 @@ def largest(values: Any) -> float:
 
 
 def test_every_step_is_within_its_bound(simulated: Simulated, drawn: Draw) -> None:
-    given_T, given_Y = simulated.s_T.mean(1), simulated.s_Y.mean(1)
+    given_T, given_Y = simulated.scores.mean(1), simulated.equivalent.mean(1)
     with working_precision(BITS):
         s_mu = float(limit_transform(numbers(fmpq(1, 4), fmpq(1)), fmpq(1)))
         bounds = {step: float(getattr(drawn, step)(fmpq(1))) for step in STEPS}
         whole = float(drawn.bound(fmpq(1)))
     found = {
-        "from_normalisers": largest(simulated.s_M - simulated.s_T),
-        "from_columns": largest(simulated.s_T - given_T[:, None]),
+        "from_normalisers": largest(simulated.attention - simulated.scores),
+        "from_columns": largest(simulated.scores - given_T[:, None]),
         "from_gaussian_columns": largest(given_T - given_Y),
         "from_queries": largest(given_Y - given_Y.mean()),
         "from_law": abs(given_Y.mean() - s_mu),
     }
     for step, value in found.items():
         assert value < bounds[step], step
-    assert largest(simulated.s_M - s_mu) < whole
+    assert largest(simulated.attention - s_mu) < whole
     assert whole == pytest.approx(sum(bounds.values()))
     # None of the steps that are random is bounded by more than so many times what it is like.
     assert bounds["from_columns"] < 40 * found["from_columns"]
@@ -260,7 +265,7 @@ def test_every_bound_falls_with_more_tokens_where_it_is_said_to() -> None:
             for size in (d + 1, 2 * d, 10 * d):
                 after = values_of(replace(draw, d=size))
                 for name, value in after.items():
-                    assert not (value > before[name]) is True, (name, draw, size)
+                    assert (value > before[name]) is not True, (name, draw, size)
                 before = after
     assert looked_at > 50
 
