@@ -92,7 +92,7 @@ def generate(
     UsageError, MalformedError
         As `certattn.generate` does.
     NotProvedError
-        So few tokens that the bounds say nothing, or no number of tokens is found.
+        So few tokens that the bounds say nothing or are above `within`, or no number of tokens is found.
 
     References
     ----------
@@ -122,6 +122,10 @@ def generate(
     search = _Search(exact_beta, ratio, 1 - chance, etas, None if within is None else positive(within, "within"), apart)
     size = search.size() if from_ is None else from_
     found = search.at(size)
+    if not search.near(found):
+        raise NotProvedError(
+            f"a bound for {size} tokens is above {describe(search.within)}; leave from out, to look for the least number"
+        )
     given: dict[str, Plain] = {"beta": format_rational(exact_beta), "lambda": format_rational(ratio), "from": str(size)}
     transforms = search.transforms(found, digits)
     asserts: dict[str, Plain] = {"probability": format_rational(chance), "transform": transforms.plain()}
@@ -247,11 +251,14 @@ class _Search:
             low, high = (low, middle) if self._serves(middle) else (middle, high)
         return next((size for size in (int(round_up(fmpq(high), 2)),) if self._serves(size)), high)
 
+    def near(self, found: _Found) -> bool:
+        """Whether the transforms that were asked for are as near as they are to be."""
+        return self.within is None or all(found.bound(eta) <= self.within for eta in self.etas)
+
     def _serves(self, size: int) -> bool:
         try:
             found = self.at(size)
-            near = self.within is None or all(found.bound(eta) <= self.within for eta in self.etas)
-            return near and (not self.apart or self.transforms(found, DIGITS).distance() > 0)
+            return self.near(found) and (not self.apart or self.transforms(found, DIGITS).distance() > 0)
         except NotProvedError:
             return False
 
