@@ -122,10 +122,9 @@ def generate(
     search = _Search(exact_beta, ratio, 1 - chance, etas, None if within is None else positive(within, "within"), apart)
     size = search.size() if from_ is None else from_
     found = search.at(size)
-    if not search.near(found):
-        raise NotProvedError(
-            f"a bound for {size} tokens is above {describe(search.within)}; leave from out, to look for the least number"
-        )
+    if search.within is not None and not search.near(found):
+        most = describe(search.within)
+        raise NotProvedError(f"a bound for {size} tokens is above {most}; leave from out, to look for the least number")
     given: dict[str, Plain] = {"beta": format_rational(exact_beta), "lambda": format_rational(ratio), "from": str(size)}
     transforms = search.transforms(found, digits)
     asserts: dict[str, Plain] = {"probability": format_rational(chance), "transform": transforms.plain()}
