@@ -84,7 +84,7 @@ def generate(
     >>> import certattn
     >>> certificate = certattn.generate("universality-bound", beta="1/2", eta=1, lambda_=1, d=1000)
     >>> float(certificate.numbers["universality.at_most"])
-    0.01123
+    0.005595
     """
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:
