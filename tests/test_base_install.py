@@ -84,6 +84,7 @@ FILES = {
 }
 COMMANDS = {
     "attention-error": ["kernel.yaml", "kernel.npz --scale 1/2 --causal top-left --state ulps --lower"],
+    "attention-spectrum": ["--beta 1/2 --from 5000", "--beta 1/2 --lambda 1/2 --eta 1 --apart"],
     "binary64-exponential": [""],
     "cache-error": ["cached.yaml --per-query", "head.npz --scale 1/2 --keep 0,1:3 --lower --mass 0 --everywhere"],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],

@@ -195,7 +195,7 @@ def test_a_rotation_wraps_boxes_and_not_balls(tool: Tool, capsys: pytest.Capture
 def test_laws_linear_parts_and_distances_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
     tool("gallery.singular_values")
     bench = tool("bench.spectrum")
-    bench.PARTS["law"] = lambda: bench.law(2, 1)
+    bench.PARTS["law"] = lambda draws: bench.law(2, 1)
     assert bench.main(["law"]) == 0
     assert "a value of the CDF, beta = 1, lambda = 1" in capsys.readouterr().out
     (linear,), distances = bench.linearization(40, ["1/2"]), bench.distance(30, 1)
@@ -203,6 +203,25 @@ def test_laws_linear_parts_and_distances_are_measured(tool: Tool, capsys: pytest
     assert "law <= " in distances[1].what
     assert "separation >= " in distances[1].what
     assert all(row.milliseconds > 0 for row in [linear, *distances])
+
+
+def test_drawn_matrices_are_measured(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
+    tool("gallery.singular_values")
+    bench = tool("bench.spectrum")
+    few, many, least = bench.drawn({20: 5, 20_000: 0}, ["0.1"], ["1/2"])
+    assert few.bound is None
+    assert 0 < few.simulated < 0.2
+    assert "(5 matrices)" in str(few)
+    assert many.bound < 0.005
+    assert many.simulated is None
+    assert 200 < least.tokens < 2000
+    columns, deviation, whole = bench.universality({400: 2}, ["1/2"])
+    assert 0 < columns.bound < whole.bound < 0.1
+    assert whole.simulated < whole.bound
+    assert 0 < deviation.bound < 1
+    bench.PARTS["universality"] = lambda draws: bench.universality({20: draws}, ["1/2"])
+    assert bench.main(["universality", "--draws", "2"]) == 0
+    assert "equivalence, d = 20, beta = 1/2" in capsys.readouterr().out
 
 
 def test_the_phases_are_drawn_from_thresholds(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import universality_bound as universality
 from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, ScoreMatrix, score_matrix
+from certattn.kernel.theorems.spectrum.typical_queries import FIELDS
 
 _SLACK_BITS, _SPARE_BITS, _MOST_PRECISION = 512, 128, 2000
 _COST = Cost(16.0, 900.0)
@@ -88,11 +89,11 @@ def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Inst
     precision = _precision(universality.THEOREM.obligations(stated), scores.d)
     numbers = _Numbers(precision, **_sizes(scores), eta=given[universality.ETA])
     if stated.witness is not None:
-        for parameter in (THETA, CUT, universality.EXCESS):
+        for parameter in (THETA, *FIELDS):
             numbers.add(parameter.name, stated.witness[parameter])
     if universality.UNIVERSALITY in asserts:
-        _finite(numbers, 8)
-        bound = numbers.formula("mean_universality", "d", "p", "beta2", "eta", "cut", "excess")
+        _finite(numbers, 12)
+        bound = numbers.formula("mean_universality", "d", "p", "beta2", "eta", "cut", "coherence", "excess")
         numbers.state(bound, numbers.add("universality", asserts[universality.UNIVERSALITY][MOST]))
     if universality.CONCENTRATION in asserts:
         concentration = asserts[universality.CONCENTRATION]
@@ -109,7 +110,7 @@ def universality_bound_instance(certificate: Certificate, *, fast: bool) -> Inst
             numbers.state(formula, numbers.add("linearisation_most", linearisation[AT_MOST]))
     if universality.EQUIVALENCE in asserts:
         _finite(numbers, 12)
-        bound = numbers.formula("equivalence_bound", "d", "p", "beta2", "eta", "theta", "cut", "excess")
+        bound = numbers.formula("equivalence_bound", "d", "p", "beta2", "eta", "theta", "cut", "coherence", "excess")
         numbers.state(bound, numbers.add("equivalence", asserts[universality.EQUIVALENCE][MOST]))
     return numbers.instance(_SAYS.format("universality-bound", " and the witness", _PROVED_THERE), fast)
 

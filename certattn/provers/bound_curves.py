@@ -7,7 +7,7 @@ that they enclose, at 64 bits and with the certificate's own witness: where that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import theorem_of
 from certattn.kernel.decide.obligation import NoBound, Obligation, Range
+from certattn.kernel.decide.proof import Outcome, decide
 from certattn.kernel.document.certificate import Certificate, loads
 from certattn.kernel.document.tree import Plain
 from certattn.kernel.errors import CertattnError, UsageError
@@ -33,7 +34,8 @@ _BITS, _POINTS, _SPREAD = 64, 9, 16.0
 class _Curve:
     """What is varied, its words, which obligations are drawn with their words, and what else is changed for that.
 
-    `most` is the largest value that says anything, None for the stated one.
+    `most` is the largest value that says anything, None for the stated one. Nothing is drawn where an obligation of
+    `holding` is not proved: without it the bounds mean nothing.
     """
 
     section: str
@@ -45,6 +47,7 @@ class _Curve:
     whole: bool = True
     most: float | None = math.inf
     instead: Mapping[str, Plain] = field(default_factory=dict)
+    holding: Collection[str] = ()
 
 
 _L = "number of tokens $L$"
@@ -73,6 +76,11 @@ _CURVES: Mapping[str, _Curve] = {
         {"universality": "softmax scores and Gaussian columns", "equivalence": "scores and the equivalent"},
         "how near the spectrum is to a Gaussian one", whole=False,
     ),
+    "attention-spectrum": _Curve(
+        "given", "from", "number of tokens $d$, at least", r"$|s_M - s_\mu|$, at most",
+        {f"transform[{k}]": "" for k in range(4)}, "transforms of a drawn matrix beside the limit law",
+        holding=("probability", "falls.lengths", "falls.products", "falls.normalisers"),
+    ),
     "risk-gap": _Curve(
         "asserts", "length", _L, "difference of risks, at most",
         {"excess": "$R_L - R$, by the logistic bound", "shortfall": "$R - R_L$, by the logistic bound"},
@@ -97,12 +105,13 @@ def draw_certificate(certificate: Certificate, target: Target) -> None:
     own = {o.name: o for o in _obligations(certificate) if o.name in curve.names}
     if not own:
         raise UsageError("a figure shows bounds; this certificate states none of those that have one")
-    points = [(at, _enclosed(_changed(certificate, curve, at), own)) for at in _places(as_float(stated), curve.whole)]
+    places = _places(as_float(stated), curve.whole)
+    points = [(at, _enclosed(_changed(certificate, curve, at), own, curve.holding)) for at in places]
     with canvas(target, (5.6, 4.0)) as (_, axes):
         for name, color in zip(own, (BOUND, RUN, THIRD, "0.45"), strict=False):
             most = as_float(_bound(own[name])) if curve.most is None else curve.most
             found = [(at, values[name]) for at, values in points if 0 < values.get(name, 0) <= most]
-            label = curve.names[name] or _order_of(certificate, name)
+            label = curve.names[name] or _item_of(certificate, name)
             if found:
                 axes.loglog(*np.array(found).T, color=color, lw=1.6, label=label)
             axes.plot(
@@ -163,20 +172,29 @@ def _bound(obligation: Obligation) -> fmpq:
     return next(side for side in (obligation.right, obligation.left) if isinstance(side, fmpq))
 
 
-def _enclosed(certificate: Certificate | None, names: Mapping[str, Obligation]) -> dict[str, float]:
-    """What obligations of these names enclose, in the direction of the bound; nothing where that is not finite."""
+def _enclosed(
+    certificate: Certificate | None, names: Collection[str], holding: Collection[str] = ()
+) -> dict[str, float]:
+    """What obligations of these names enclose, in the direction of the bound, where that is finite.
+
+    Nothing where one of the others is not proved.
+    """
     found: dict[str, float] = {}
     if certificate is None:
         return found
     with working_precision(_BITS):
         try:
-            asked = {o.name: o for o in _obligations(certificate) if o.name in names}
+            every = {o.name: o for o in _obligations(certificate)}
         except CertattnError:
             return found
-        for name, obligation in asked.items():
-            side: Any = obligation.left if callable(obligation.left) else obligation.right
+        for name in holding:
+            left, relation, right = every[name].left, every[name].relation, every[name].right
+            if decide(_value(left), relation, _value(right)) is not Outcome.PROVED:
+                return found
+        for name in (name for name in every if name in names):
+            side: Any = every[name].left if callable(every[name].left) else every[name].right
             try:
-                value = side() if callable(side) else side
+                value = _value(side)
             except (CertattnError, NoBound):
                 continue
             value = value.worst if isinstance(value, Range) else value
@@ -186,8 +204,13 @@ def _enclosed(certificate: Certificate | None, names: Mapping[str, Obligation]) 
     return found
 
 
-def _order_of(certificate: Certificate, name: str) -> str:
-    """Which moment it is."""
-    items: Any = certificate.plain["asserts"]
-    order = items["ratios"][int(name.removeprefix("ratios[").partition("]")[0])]["order"]
-    return f"moment of order {order}"
+def _value(side: Any) -> Any:
+    return side() if callable(side) else side
+
+
+def _item_of(certificate: Certificate, name: str) -> str:
+    """Which moment it is, or where the transform is taken."""
+    listing, _, index = name.partition("]")[0].partition("[")
+    asserts: Any = certificate.plain["asserts"]
+    item = asserts[listing][int(index)]
+    return rf"at $\eta$ = {item['eta']}" if "eta" in item else f"moment of order {item['order']}"

@@ -18,6 +18,7 @@ from certattn.provers.figures import Target, drawn_as
 # claim -> (module with `draw_certificate`, what its picture shows)
 PICTURES: Mapping[str, tuple[str, str]] = {
     "attention-error": ("attention.error_plot", "the error at each query beside the bounds"),
+    "attention-spectrum": ("bound_curves", "the bounds of transforms against the number of tokens"),
     "binary64-exponential": ("arithmetic.exponential_plot", "relative errors at some scores beside the bound"),
     "cache-error": ("attention.error_plot", "the error at each query beside the bounds"),
     "descent-trajectory": ("training.descent_plot", "certified bounds by step"),

@@ -129,7 +129,7 @@ EACH = {
     "spectral-distance": "three-tokens-truncated", "stochastic-descent": "line-four-steps",
     "theorem-4-3": "flow-bounded", "token-optimality": "middle-token",
     "training-convergence": "small-outside", "typical-prompt": "gaussian-prompt-direction",
-    "observed-prompt": "signs-1000", "universality-bound": "queries-3",
+    "observed-prompt": "signs-1000", "universality-bound": "queries-3", "attention-spectrum": "cool-10000",
 }  # fmt: skip
 
 

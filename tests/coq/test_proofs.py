@@ -22,7 +22,6 @@ from certattn.coq.terms import Constant, IndexLists, Indices, Marks, Number, Pai
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
-    covariance_distance,
     deviation_bound,
     equivalence_bound,
     linearisation,
@@ -30,6 +29,7 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     normalizer_bound,
 )
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
+from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries
 
 from .conftest import FALSE_MEAN, GALLERY, PROPORTIONAL, SMALL, Read
 from .together import POINT, changed, prove_together, row
@@ -178,16 +178,16 @@ def test_closed_formulas_are_those_of_the_kernel_and_a_false_bound_is_not_proved
     coq: Coq, library: CompiledLibrary, tmp_path: Path
 ) -> None:
     """The formulas are written twice: Coq encloses each of its own around the value that Arb gives to the kernel's."""
-    scores, eta, theta, cut, excess, x = ScoreMatrix(30, 45, fmpq(3, 2)), *(fmpq(k, 7) for k in (3, 2, 11, 5, 1))
+    scores, eta, theta, x = ScoreMatrix(30, 45, fmpq(3, 2)), *(fmpq(k, 7) for k in (3, 2, 1))
+    queries = TypicalQueries(fmpq(11, 7), fmpq(4, 7), fmpq(5, 7))
     with working_precision(200):
         values = {
-            "normalizer_bound 30 45 (3/2) (2/7) (11/7)": normalizer_bound(scores, theta, cut),
+            "normalizer_bound 30 45 (3/2) (2/7) (11/7)": normalizer_bound(scores, theta, queries.cut),
             "linearisation 30 45 (3/2)": linearisation(scores),
-            "covariance_distance 30 45 (3/2)": covariance_distance(scores),
-            "mean_universality 30 45 (3/2) (3/7) (11/7) (5/7)": mean_universality(scores, eta, cut, excess),
+            "mean_universality 30 45 (3/2) (3/7) (11/7) (4/7) (5/7)": mean_universality(scores, eta, queries),
             "deviation_bound 30 (3/7) (1/7)": deviation_bound(30, eta, x, False),
-            "equivalence_bound 30 45 (3/2) (3/7) (2/7) (11/7) (5/7)": equivalence_bound(
-                scores, eta, theta, cut, excess
+            "equivalence_bound 30 45 (3/2) (3/7) (2/7) (11/7) (4/7) (5/7)": equivalence_bound(
+                scores, eta, theta, queries
             ),
         }
         near = {term: value.mid().fmpq() for term, value in values.items()}

@@ -17,6 +17,7 @@ from typing import Any
 
 from tools.truth import gradient
 from tools.truth.attention_error import judge_attention_error
+from tools.truth.attention_spectrum import judge_spectrum
 from tools.truth.cache_error import judge_cache_error
 from tools.truth.descent_trajectory import judge_descent
 from tools.truth.equivalent_law import judge_equivalent
@@ -63,6 +64,7 @@ def _all_of(comparisons: Callable[[Any, Any, Any, Path], list[Comparison]]) -> J
 
 JUDGES: dict[str, Judge] = {
     "attention-error": judge_attention_error,
+    "attention-spectrum": judge_spectrum,
     "binary64-exponential": judge_exponential,
     "cache-error": judge_cache_error,
     "descent-trajectory": judge_descent,

@@ -2,12 +2,13 @@
 
 What the theorems bound is not computed: where a stated number is below their bound the certificate proves nothing, and
 where it is above it is true. The bounds are evaluated from conditional means given a query: E e^(c s^2),
-s^2 = |x|^2 / p.
+s^2 = |x|^2 / p; the variance of quadratic forms, `column_variance`, as the claim's page has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
     require_record(asserts, "asserts", set(), {"mean_square", "distance"})
     require(len(asserts) > 0, "nothing is stated")
     require_record(witness, "witness", {"theta", "cut"})
-    theta, cut = _theta(witness), _cut(witness)
+    theta, cut = read_theta(witness), read_cut(witness)
     found = []
     for name, power in (("mean_square", 1), ("distance", 2)):
         if name in asserts:
@@ -44,10 +45,10 @@ def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
             most = read_number(asserts[name]["at_most"])
             if scores.finite(4):
                 bound = lambda power=power: mp.root(normaliser(scores, theta, cut), power)  # noqa: E731
-                found.append(_bounded(name, bound, most))
+                found.append(bounded(name, bound, most))
             else:
                 found.append(Judgement(Truth.OPEN, 0.0, name, provable=False))
-    return _together(found)
+    return together(found)
 
 
 def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -59,23 +60,23 @@ def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> 
         return _given_queries(given, asserts, witness, folder)
     eta = read_positive(given.get("eta"))
     scores = read_scores({key: value for key, value in given.items() if key != "eta"})
-    theta = cut = excess = Fraction(0)
+    theta, typical = Fraction(0), None
     if "universality" in asserts or "equivalence" in asserts:
-        require_record(witness, "witness", {"theta", "cut", "excess"})
-        theta, cut, excess = _theta(witness), _cut(witness), read_positive(witness["excess"])
+        require_record(witness, "witness", {"theta", "cut", "coherence", "excess"})
+        theta, typical = read_theta(witness), read_typical(witness)
     else:
         require(witness == {}, "a witness for nothing")
-    bounds: list[tuple[str, int, Callable[[], mpf]]] = [
-        ("universality", 8, lambda: universality(scores, eta, cut, excess)),
-        ("equivalence", 12, lambda: equivalence(scores, eta, theta, cut, excess)),
+    bounds: list[tuple[str, Callable[[], mpf]]] = [
+        ("universality", lambda: universality(scores, eta, typical)),
+        ("equivalence", lambda: equivalence(scores, eta, theta, typical)),
     ]
-    found = []
-    for name, factor, bound in bounds:
+    found: list[Judgement] = []
+    for name, bound in bounds:
         if name in asserts:
             require_record(asserts[name], name, {"at_most"})
             most = read_number(asserts[name]["at_most"])
-            finite = scores.p > factor * scores.beta**2
-            found.append(_bounded(name, bound, most) if finite else Judgement(Truth.OPEN, 0.0, name, provable=False))
+            finite = scores.finite(4)
+            found.append(bounded(name, bound, most) if finite else Judgement(Truth.OPEN, 0.0, name, provable=False))
     if "concentration" in asserts:
         found.append(_concentration(asserts["concentration"], scores.d, eta, 1))
     if "linearisation" in asserts:
@@ -85,7 +86,7 @@ def judge_universality(given: Any, asserts: Any, witness: Any, folder: Path) -> 
             found += [judge_one(Comparison("linearisation", value, bound, key == "at_most")) for key, bound in sides]
         else:
             found.append(Judgement(Truth.FALSE, 1.0, "linearisation"))
-    return _together(found)
+    return together(found)
 
 
 def _given_queries(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
@@ -98,10 +99,10 @@ def _given_queries(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
     if "universality" in asserts:
         require_record(asserts["universality"], "universality", {"at_most"})
         most = read_number(asserts["universality"]["at_most"])
-        found.append(_bounded("universality", lambda: of_queries(queries, beta, eta), most))
+        found.append(bounded("universality", lambda: of_queries(queries, beta, eta), most))
     if "concentration" in asserts:
         found.append(_concentration(asserts["concentration"], len(queries), eta, 2))
-    return _together(found)
+    return together(found)
 
 
 # -- the bounds
@@ -141,41 +142,127 @@ def linearisation(scores: Scores) -> mpf:
     return d * (d - 1) * pair + d * single
 
 
-def _frobenius(scores: Scores, n: int) -> mpf:
-    """E sum_ij (e^(n y_ij) - 1)^2."""
-    x, d = n * to_real(scores.beta) ** 2, scores.d
-    w = x**2 / scores.p
+@dataclass(frozen=True)
+class Typical:
+    """What the witness says of queries."""
+
+    cut: Fraction
+    coherence: Fraction
+    excess: Fraction
+
+    def improbable(self, d: int, p: mpf) -> mpf:
+        c, mu, z = to_real(self.cut), to_real(self.coherence), to_real(self.excess)
+        tail = c * mp.exp(1 - c)
+        lengths = d * tail ** (p / 2) + d * tail ** (mpf(d - 1) / 2)
+        return lengths + mpf(d) ** 2 * mp.exp(-(mu**2) * p / (2 * c)) + mp.exp(-(z**2) / 2)
+
+    def norm(self, d: int, p: mpf) -> mpf:
+        return (mp.sqrt(d) + mp.sqrt(p) + to_real(self.excess)) ** 2 / p
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """|G|, c, r, mu, gamma; the means of S_ii^2 (e^(4x G_ii) - 1), of S_ii^2 and of the rows of S_ij^2; S is Sigma."""
+
+    norm: mpf
+    c: mpf
+    r: mpf
+    mu: mpf
+    gamma: mpf
+    fourth: mpf
+    diagonal: mpf
+    rows: mpf
+
+    @property
+    def frobenius(self) -> mpf:
+        """|Sigma|_F^2 / d."""
+        return self.diagonal + self.rows
+
+
+def column_variance(sizes: Sizes, x: mpf) -> mpf:
+    """V."""
+
+    def e2(y: mpf) -> mpf:
+        return mp.expm1(y) - y
+
+    def over(y: mpf, power: int) -> mpf:
+        """e2(y mu) / mu^power, and its limit at mu = 0."""
+        if sizes.mu == 0:
+            return y**2 / 2 if power == 2 else mpf(0)
+        return e2(y * sizes.mu) / sizes.mu**power
+
+    def plain(s: int) -> mpf:
+        """A."""
+        return s * x * mp.sqrt(sizes.gamma) + e2(s * x * sizes.c) + mp.sqrt(sizes.r) * over(s * x, 1)
+
+    def norms(s: int) -> mpf:
+        """D."""
+        return s * x * sizes.norm + e2(s * x * sizes.c) + sizes.r * over(s * x, 2)
+
+    P = sizes.fourth + sizes.diagonal * (4 * x * sizes.norm + sizes.r * over(4 * x, 2))
+    R = plain(2) ** 2 - 2 * plain(1) ** 2
+    H = 4 * sizes.rows * norms(1)
+    C = mp.expm1(x * sizes.mu) ** 2 * (norms(2) ** 2 - 2 * norms(1) ** 2)
+    return (mp.sqrt(P) + mp.sqrt(R) + mp.sqrt(H) + mp.sqrt(C)) ** 2
+
+
+def _random(scores: Scores, typical: Typical) -> Sizes:
+    x, d, p, c = to_real(scores.beta) ** 2, scores.d, mpf(scores.p), to_real(typical.cut)
+    w = x**2 / p
     pair = _mean(scores, 2 * w) - 2 * _mean(scores, w / 2) + 1
-    return d * (d - 1) * pair + d * (_mean(scores, 2 * x) - 2 * _mean(scores, x) + 1)
+    square = {n: _mean(scores, (n + 2) * x) - 2 * _mean(scores, (n + 1) * x) + _mean(scores, n * x) for n in (0, 4)}
+    return Sizes(
+        typical.norm(d, p),
+        c,
+        c**2 * (d - 1) / p,
+        to_real(typical.coherence),
+        1 + (d + 1) / p,
+        square[4] - square[0],
+        square[0],
+        (d - 1) * pair,
+    )
 
 
-def universality(scores: Scores, eta: Fraction, cut: Fraction, excess: Fraction) -> mpf:
-    x, d, e, z = to_real(scores.beta) ** 2, scores.d, to_real(eta), to_real(excess)
-    norm = (mp.sqrt(d) + mp.sqrt(scores.p) + z) ** 2 / scores.p
-    weight = mp.exp(to_real(cut) * x)
-    trace = d * (_mean(scores, x) - 1)
-    columns = 4 * x * norm * weight * (_frobenius(scores, 2) + weight**4 * trace)
-    rare = (d * _long(scores, cut) + mp.exp(-(z**2) / 2)) / e
-    return (columns + 2 * _frobenius(scores, 1)) / e**3 / mpf(d) ** 2 + rare
+def universality(scores: Scores, eta: Fraction, typical: Typical) -> mpf:
+    d, e, sizes = scores.d, to_real(eta), _random(scores, typical)
+    columns = (column_variance(sizes, to_real(scores.beta) ** 2) + 2 * sizes.frobenius) / (d * e**3)
+    return columns + typical.improbable(d, mpf(scores.p)) / e
 
 
-def equivalence(scores: Scores, eta: Fraction, theta: Fraction, cut: Fraction, excess: Fraction) -> mpf:
-    x, e = to_real(scores.beta) ** 2, to_real(eta)
+def equivalence(scores: Scores, eta: Fraction, theta: Fraction, typical: Typical) -> mpf:
+    x, e, d, p = to_real(scores.beta) ** 2, to_real(eta), scores.d, mpf(scores.p)
     alpha2 = mp.expm1(x) - x
-    steps = mp.sqrt(normaliser(scores, theta, cut)) + mp.sqrt(linearisation(scores) / scores.d / alpha2)
-    return mp.sqrt(27) / 8 / e**1.5 * steps + 1 / (scores.d * e) + universality(scores, eta, cut, excess)
+    first = slope(e) * mp.sqrt(normaliser(scores, theta, typical.cut))
+    w = _mean(scores, x) - 1
+    second = w / (d * e * (e + w))
+    linear = alpha2**2 + 2 * alpha2 * x + x**2 * (1 + (d + 1) / p)
+    third = (column_variance(_random(scores, typical), x) + 2 * linear) / (d * e**3)
+    third += mp.sqrt(linearisation(scores) / d) / e**2
+    return first + second + third + typical.improbable(d, p) / e
+
+
+def slope(e: mpf) -> mpf:
+    """The largest one of 1 / (y^2 + eta)."""
+    return mp.sqrt(27) / 8 / e**1.5
 
 
 def of_queries(queries: Table, beta: Fraction, eta: Fraction) -> mpf:
     d, p, x, e = len(queries), len(queries[0]), to_real(beta) ** 2, to_real(eta)
     X = mp.matrix([[to_real(entry) for entry in row] for row in queries])
     G = X * X.T / p
-    norm = max(mp.eigsy(G, eigvals_only=True))
-    total = sum(mp.exp(x * G[i, i]) * mp.expm1(2 * x * G[i, j]) ** 2 for i in range(d) for j in range(d))
-    longest = max(G[i, i] for i in range(d))
-    trace = sum(mp.expm1(x * G[i, i]) for i in range(d))
-    square = sum(mp.expm1(x * G[i, j]) ** 2 for i in range(d) for j in range(d))
-    return (4 * x * norm * (total + mp.exp(5 * x * longest) * trace) + 2 * square) / e**3 / mpf(d) ** 2
+    others = [[G[i, j] for j in range(d) if j != i] for i in range(d)]
+    own = [mp.expm1(x * G[i, i]) ** 2 for i in range(d)]
+    sizes = Sizes(
+        max(mp.eigsy(G, eigvals_only=True)),
+        max(G[i, i] for i in range(d)),
+        max(mp.fsum(y**2 for y in row) for row in others),
+        max(abs(y) for row in others for y in row),
+        mp.fsum(y**2 for y in G) / d,
+        mp.fsum(own[i] * mp.expm1(4 * x * G[i, i]) for i in range(d)) / d,
+        mp.fsum(own) / d,
+        mp.fsum(mp.expm1(x * y) ** 2 for row in others for y in row) / d,
+    )
+    return (column_variance(sizes, x) + 2 * sizes.frobenius) / (d * e**3)
 
 
 # -- what is stated
@@ -184,10 +271,10 @@ def of_queries(queries: Table, beta: Fraction, eta: Fraction) -> mpf:
 def _concentration(stated: Any, d: int, eta: Fraction, factor: int) -> Judgement:
     require_record(stated, "concentration", {"deviation", "at_most"})
     deviation, most = read_positive(stated["deviation"]), read_number(stated["at_most"])
-    return _bounded("concentration", lambda: 2 * mp.exp(-factor * d * (to_real(eta) * to_real(deviation)) ** 2), most)
+    return bounded("concentration", lambda: 2 * mp.exp(-factor * d * (to_real(eta) * to_real(deviation)) ** 2), most)
 
 
-def _bounded(name: str, bound: Callable[[], mpf], most: Fraction) -> Judgement:
+def bounded(name: str, bound: Callable[[], mpf], most: Fraction) -> Judgement:
     """True where the bound is at most the stated number; else the theorem does not say so."""
     found = judge_one(Comparison(name, bound, most))
     if found.truth is Truth.FALSE:
@@ -195,18 +282,22 @@ def _bounded(name: str, bound: Callable[[], mpf], most: Fraction) -> Judgement:
     return found
 
 
-def _together(found: list[Judgement]) -> Judgement:
+def together(found: list[Judgement]) -> Judgement:
     first = min(found, key=lambda one: (_ORDER.index(one.truth), one.provable, one.slack))
     return Judgement(first.truth, first.slack, first.where, all(one.provable for one in found))
 
 
-def _theta(witness: Any) -> Fraction:
+def read_theta(witness: Any) -> Fraction:
     theta = read_positive(witness["theta"])
     require(theta < 1, "theta")
     return theta
 
 
-def _cut(witness: Any) -> Fraction:
+def read_cut(witness: Any) -> Fraction:
     cut = read_number(witness["cut"])
     require(cut > 1, "cut")
     return cut
+
+
+def read_typical(witness: Any) -> Typical:
+    return Typical(read_cut(witness), read_positive(witness["coherence"]), read_positive(witness["excess"]))

@@ -8,6 +8,8 @@ Module ExactInterval := Interval.Tactic.IntervalTactic ExactFloats.
 Export ExactInterval.
 
 Ltac unfold_formulas :=
-  unfold equivalence_bound, lipschitz, deviation_bound, mean_universality, universality_inside, squares, slopes,
-    largest_norm, covariance_distance, linearisation, on_diagonal, off_diagonal, normalizer_bound, normalizer_square,
+  unfold equivalence_bound, linear_squares, rank_one, lipschitz, deviation_bound, mean_universality, form_variance,
+    form_root, form_rest, form_single, form_plain, form_diagonal, norm_sum, plain_sum, rest, other_squares,
+    weighted_squares, diagonal_squares, largest_row, largest_norm, improbable, linearisation, on_diagonal,
+    off_diagonal, normalizer_bound, normalizer_square,
     long_query, fourth_moment, mean_power, mean_exponential, power, ratio in *.

@@ -31,7 +31,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "spectrum": (
         "linearization", "singular-values", "equivalent-law", "spectral-distance", "not-marchenko-pastur",
-        "finite-moments", "normalizer-bound", "universality-bound",
+        "finite-moments", "normalizer-bound", "universality-bound", "attention-spectrum",
     ),
     "arithmetic": ("binary64-exponential",),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from flint import arb, fmpq
@@ -10,17 +11,20 @@ from flint import arb, fmpq
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     equivalence_bound,
-    mean_universality,
     normalizer_bound,
 )
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
+from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries
+from certattn.provers.rounding import round_up, upper_rational
 
 T = TypeVar("T")
 
 _BITS = 96
 _THETAS = tuple(fmpq(n, 50) for n in range(1, 50))
 _CUTS = tuple(1 + fmpq(n, 50) for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 250, 500))
-_EXCESSES = tuple(fmpq(n, 2) for n in (*range(1, 21), 24, 28, 32, 40, 60, 100))
+_EXCESSES = tuple(fmpq(n, 2) for n in (*range(2, 21, 2), 24, 28, 32, 40, 60, 100))
+# In units of sqrt(cut / p), with which products of queries are normal at most.
+_COHERENCES = tuple(fmpq(n, 2) for n in range(4, 25))
 
 
 def best_normaliser(scores: ScoreMatrix) -> tuple[fmpq, fmpq]:
@@ -29,25 +33,28 @@ def best_normaliser(scores: ScoreMatrix) -> tuple[fmpq, fmpq]:
     return _smallest(pairs, lambda pair: normalizer_bound(scores, *pair))
 
 
-def best_universality(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, fmpq]:
-    """cut and excess with about the smallest `mean_universality`."""
-    pairs = [(cut, excess) for cut in _CUTS for excess in _EXCESSES]
-    return _smallest(pairs, lambda pair: mean_universality(scores, eta, *pair))
+def best_equivalence(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, TypicalQueries]:
+    """theta and what is typical with about the smallest `equivalence_bound`; theta enters by the normaliser alone."""
+    theta, _ = best_normaliser(scores)
+    queries = _best_queries(scores, lambda queries: equivalence_bound(scores, eta, theta, queries))
+    theta = _smallest(_THETAS, lambda theta: equivalence_bound(scores, eta, theta, queries))
+    return theta, queries
 
 
-def best_equivalence(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, fmpq, fmpq]:
-    """theta, cut and excess with about the smallest `equivalence_bound`: the first and last are apart given the cut."""
-    triples = [(_best_theta(scores, cut), cut, _best_excess(scores, eta, cut)) for cut in _CUTS]
-    return _smallest(triples, lambda triple: equivalence_bound(scores, eta, *triple))
+def _best_queries(scores: ScoreMatrix, bound: Callable[[TypicalQueries], arb]) -> TypicalQueries:
+    """One number after the other, twice: each matters little to the others."""
+    found = TypicalQueries(_CUTS[10], _coherence(scores, _CUTS[10], _COHERENCES[10]), _EXCESSES[5])
+    for _ in range(2):
+        coherences = [_coherence(scores, found.cut, units) for units in _COHERENCES]
+        found = _smallest([replace(found, coherence=each) for each in coherences], bound)
+        found = _smallest([replace(found, cut=each) for each in _CUTS], bound)
+        found = _smallest([replace(found, excess=each) for each in _EXCESSES], bound)
+    return found
 
 
-def _best_theta(scores: ScoreMatrix, cut: fmpq) -> fmpq:
-    """theta with about the smallest `normalizer_bound` for a cut."""
-    return _smallest(_THETAS, lambda theta: normalizer_bound(scores, theta, cut))
-
-
-def _best_excess(scores: ScoreMatrix, eta: fmpq, cut: fmpq) -> fmpq:
-    return _smallest(_EXCESSES, lambda excess: mean_universality(scores, eta, cut, excess))
+def _coherence(scores: ScoreMatrix, cut: fmpq, units: fmpq) -> fmpq:
+    with working_precision(_BITS):
+        return round_up(upper_rational(arb(units) * arb(cut / scores.p).sqrt()), 3)
 
 
 def _smallest(candidates: Iterable[T], bound: Callable[[T], arb]) -> T:

@@ -21,9 +21,9 @@ from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     equivalence_bound,
     linearisation,
     mean_universality,
-    sizes_of,
     universality_bound,
 )
+from certattn.kernel.theorems.spectrum.quadratic_forms import sizes_of
 from certattn.kernel.theorems.spectrum.score_matrix import BETA, ScoreMatrix
 from certattn.kernel.theorems.spectrum.universality_bound import ETA, QUERIES, THEOREM, random_scores, read_given
 from certattn.provers.commands import Argument, Command, Option, Whole, Yaml
@@ -31,7 +31,7 @@ from certattn.provers.exact_inputs import Number, exact, exact_rational
 from certattn.provers.output import Draft
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.spectrum.score_matrices import around, at_most, enclosed
-from certattn.provers.spectrum.typical_sets import best_equivalence, best_universality
+from certattn.provers.spectrum.typical_sets import best_equivalence
 
 DIGITS = 4
 PROBABILITY = "0.01"
@@ -84,7 +84,7 @@ def generate(
     >>> import certattn
     >>> certificate = certattn.generate("universality-bound", beta="1/2", eta=1, lambda_=1, d=1000)
     >>> float(certificate.numbers["universality.at_most"])
-    0.01123
+    0.005595
     """
     chance = exact_rational(probability, "probability")
     if not 0 < chance < 1:
@@ -130,17 +130,13 @@ def _random(scores: ScoreMatrix, eta: fmpq, digits: int) -> tuple[dict[str, Plai
         raise NotProvedError(f"p = {scores.p} is at most 4 beta^2, where every bound is infinite; expected a larger d")
     exact_mean = enclosed(lambda: linearisation(scores), digits, "the distance of the covariances")
     asserts: dict[str, Plain] = {"linearisation": around(exact_mean, digits)}
-    if scores.p <= 8 * scores.beta2:
+    if not scores.has_moment(4):
         return asserts, {}
-    whole = scores.has_moment(4)
-    theta, (cut, excess) = fmpq(1, 2), best_universality(scores, eta)
-    if whole:
-        theta, cut, excess = best_equivalence(scores, eta)
+    theta, queries = best_equivalence(scores, eta)
     with working_precision(_BITS):
-        asserts["universality"] = at_most(mean_universality(scores, eta, cut, excess), digits)
-        if whole:
-            asserts["equivalence"] = at_most(equivalence_bound(scores, eta, theta, cut, excess), digits)
-    witness = {"theta": theta, "cut": cut, "excess": excess}
+        asserts["universality"] = at_most(mean_universality(scores, eta, queries), digits)
+        asserts["equivalence"] = at_most(equivalence_bound(scores, eta, theta, queries), digits)
+    witness = {"theta": theta, "cut": queries.cut, "coherence": queries.coherence, "excess": queries.excess}
     return asserts, {name: format_rational(value) for name, value in witness.items()}
 
 

@@ -13,6 +13,11 @@ TYPICAL = {
     "theta.below": "theta, how far a typical normaliser may fall below its mean",
     "cut": "cut, how long a typical query may be",
 }
+TYPICAL_QUERIES = {
+    **TYPICAL,
+    "coherence": "coherence, how large products of typical queries may be",
+    "excess": "excess, how much larger than usual a typical matrix of queries may be",
+}
 
 
 def score_matrix_words(given: Values, scores: ScoreMatrix) -> str:

@@ -17,7 +17,7 @@ from certattn.kernel.theorems.spectrum.universality_bound import (
     random_scores,
 )
 from certattn.statements.ranges import range_latex, range_sentence, range_words
-from certattn.statements.spectrum.score_matrix import TYPICAL, random_attention_words
+from certattn.statements.spectrum.score_matrix import TYPICAL_QUERIES, random_attention_words
 from certattn.statements.wording import Statement, Wording
 
 _LATEX = {
@@ -28,9 +28,8 @@ _LATEX = {
 }
 _FINITE = "p > {} beta^2, so the means that are needed are finite"
 _OF_RANDOM = {
-    **TYPICAL,
-    "excess": "excess, how much larger than usual a typical matrix of queries may be",
-    "universality.finite": _FINITE.format(8),
+    **TYPICAL_QUERIES,
+    "universality.finite": _FINITE.format(12),
     "universality": "E |E[s_T | X] - E[s_N | X]| <= bound <= at_most",
     "concentration": "P(|s_T - E s_T| >= deviation) <= 2 exp(-d eta^2 deviation^2) <= at_most",
     "linearisation.finite": _FINITE.format(4),

@@ -439,7 +439,7 @@ def test_a_theorem_that_never_reads_what_is_asserted_does_not_verify(run: Run, m
     [
         (
             TEXT.replace("scripted", "no-such-claim"),
-            "one of the claims attention-error, binary64-exponential, cache-error",
+            "one of the claims attention-error, attention-spectrum, binary64-exponential, cache-error",
         ),
         (TEXT.replace("scripted", "Output-Deviation"), "one of the claims"),
         (TEXT.replace("certattn: 1", "certattn: 2"), "'1'"),
@@ -492,6 +492,7 @@ def test_obligations_are_kept_on_request(run: Run) -> None:
 def test_the_table_of_claims_is_the_known_one() -> None:
     names = {
         "attention-error",
+        "attention-spectrum",
         "binary64-exponential",
         "cache-error",
         "descent-trajectory",

@@ -38,7 +38,8 @@ pytestmark = pytest.mark.heavy
 # So many changes of an accepted certificate are tried, evenly spread over all; fewer where a check takes its time, or
 # the second opinion simulates or integrates. `tools/mutation/mutate_certificates.py` does all of them.
 MOST = {
-    "binary64-exponential": 30, "descent-trajectory": 85, "finite-moments": 100, "flow-trajectory": 20,
+    "attention-spectrum": 150, "binary64-exponential": 30, "descent-trajectory": 85, "finite-moments": 100,
+    "flow-trajectory": 20,
     "full-batch-descent": 25, "infinite-prompt-operator": 95, "joint-max-margin": 55, "linearization": 135,
     "max-margin": 400, "normalizer-bound": 135, "not-marchenko-pastur": 40, "output-mean-square": 15,
     "proposition-3-1": 100, "proposition-3-4": 100, "regression-risk": 200, "regularization-path": 165,

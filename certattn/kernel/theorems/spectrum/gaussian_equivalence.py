@@ -13,20 +13,12 @@ Each function states what it bounds and for which sizes that is proved; none of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from flint import arb, fmpq
 
-from flint import arb, arb_mat, fmpq
-
-from certattn.kernel.mathematics.balls import table_of_balls
-from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.spectrum import largest_eigenvalue
+from certattn.kernel.mathematics.functions import natural_power
+from certattn.kernel.theorems.spectrum.quadratic_forms import QuerySizes, variance
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
-
-
-def long_query(p: int, cut: fmpq) -> arb:
-    """P(|x|^2 > cut p) <= (cut e^(1 - cut))^(p/2), for cut > 1 (Chernoff)."""
-    return ((arb(cut).log() + 1 - arb(cut)) * p / 2).exp()
-
+from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries, long_query
 
 # -- the normaliser
 
@@ -35,7 +27,7 @@ def normalizer_bound(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
     """(1/d) E |sqrt(d) (A - 11'/d) - T Pi|_F^2 is at most this, for p > 12 beta^2, 0 < theta < 1, cut > 1."""
     typical = normalizer_square(scores) / arb(1 - theta) ** 2
     low_mean = (arb(-theta * theta * scores.d) / 2 * (arb(-cut * scores.beta2)).exp()).exp()
-    return typical + (low_mean + long_query(scores.p, cut)) * (scores.d - 1)
+    return typical + (low_mean + long_query(fmpq(scores.p), cut)) * (scores.d - 1)
 
 
 def normalizer_square(scores: ScoreMatrix) -> arb:
@@ -59,80 +51,40 @@ def linearisation(scores: ScoreMatrix) -> arb:
     return off_diagonal * d * (d - 1) + diagonal * d
 
 
-def covariance_distance(scores: ScoreMatrix) -> arb:
-    """E W_2^2 of the singular values of Sigma^(1/2) Z / sqrt(d) and Sigma_lin^(1/2) Z / sqrt(d) is at most this."""
-    alpha2 = arb(scores.beta2).exp() - 1 - arb(scores.beta2)
-    return linearisation(scores) / (alpha2 * scores.d)
-
-
 # -- universality
 
 
-@dataclass(frozen=True)
-class CovarianceSizes:
-    """What the bound for given queries needs, or means of it.
-
-    `norm` |G|, `longest` exp(beta^2 max_i G_ii), `slopes` sum_i e^(beta^2 G_ii) |u_i|^2 with the columns u_i of
-    U = (e^(2 beta^2 G_ij) - 1), `trace` tr Sigma, `square` |Sigma|_F^2.
-    """
-
-    norm: arb
-    longest: arb
-    slopes: arb
-    trace: arb
-    square: arb
-
-
-def universality_bound(sizes: CovarianceSizes, d: int, beta2: fmpq, eta: fmpq) -> arb:
-    """|E s_T(-eta) - E s_N(-eta)| <= eta^-3 d^-2 (4 beta^2 |G| (slopes + longest^5 tr Sigma) + 2 |Sigma|_F^2).
+def universality_bound(sizes: QuerySizes, d: int, beta2: fmpq, eta: fmpq) -> arb:
+    """|E s_T(-eta) - E s_N(-eta)| <= (V + 2 |Sigma|_F^2 / d) / (d eta^3), Var(t'Bt) <= d V for |B| <= 1.
 
     Given the queries; N has Gaussian columns with the covariance of those of T.
     """
-    entries = 4 * sizes.norm * arb(beta2) * (sizes.slopes + sizes.longest**5 * sizes.trace)
-    return (entries + 2 * sizes.square) / (arb(eta) ** 3 * arb(d) ** 2)
+    return (variance(sizes, beta2) + 2 * sizes.square) / (natural_power(arb(eta), 3) * d)
 
 
-def sizes_of(queries: ExactMatrix, beta2: fmpq, bits: int) -> CovarianceSizes:
-    """For given queries, d x p."""
-    G = (queries @ queries.T).scaled(fmpq(1, queries.columns))
-    table = table_of_balls(G, arb(beta2))
-    Sigma = [[entry.exp() - 1 for entry in row] for row in table]
-    U = [[entry * (entry + 2) for entry in row] for row in Sigma]
-    longest, slopes, trace, square = arb(1), arb(0), arb(0), arb(0)
-    for i in range(G.rows):
-        factor = Sigma[i][i] + 1
-        longest = longest.max(factor)
-        slopes += factor * sum((entry * entry for entry in U[i]), arb(0))
-        trace += Sigma[i][i]
-        square += sum((entry * entry for entry in Sigma[i]), arb(0))
-    # X'X / p has the same largest eigenvalue as XX'/p, and may be smaller.
-    gram = G if queries.rows <= queries.columns else (queries.T @ queries).scaled(fmpq(1, queries.columns))
-    norm = largest_eigenvalue(arb_mat(table_of_balls(gram, arb(1))), bits)
-    return CovarianceSizes(norm, longest, slopes, trace, square)
+def mean_sizes(scores: ScoreMatrix, typical: TypicalQueries) -> QuerySizes:
+    """Of typical queries: bounds, and means over all queries. For p > 12 beta^2."""
+    d, p, b, power, phi = scores.d, fmpq(scores.p), scores.b, scores.power, scores.mean_exponential
+    pair = power(1 - 4 * b * b) - 2 * power(1 - b * b) + 1
+    return QuerySizes(
+        norm=typical.norm(d, p),
+        longest=arb(typical.cut),
+        row=arb(typical.cut**2 * (d - 1) / p),
+        coherence=arb(typical.coherence),
+        gram=arb(1 + (d + 1) / p),
+        diagonal=phi(2) - 2 * phi(1) + 1,
+        fourth=phi(6) - 2 * phi(5) + phi(4) - phi(2) + 2 * phi(1) - 1,
+        off_diagonal=pair * (d - 1),
+    )
 
 
-def mean_sizes(scores: ScoreMatrix, cut: fmpq, excess: fmpq) -> CovarianceSizes:
-    """Where |x_i|^2 <= cut p for all i and |X| <= sqrt(d) + sqrt(p) + excess: bounds, and means over all queries.
+def mean_universality(scores: ScoreMatrix, eta: fmpq, typical: TypicalQueries) -> arb:
+    """E |E[s_T(-eta) | X] - E[s_N(-eta) | X]| is at most this, for p > 12 beta^2.
 
-    For p > 8 beta^2.
+    Both are between 0 and 1/eta, also where queries are not typical.
     """
-    d, b, power, phi = scores.d, scores.b, scores.power, scores.mean_exponential
-    norm = (arb(d).sqrt() + arb(scores.p).sqrt() + arb(excess)) ** 2 / scores.p
-    longest = arb(cut * scores.beta2).exp()
-    pairs, square = arb(d) * (d - 1), b * b
-    slopes = (phi(4) - 2 * phi(2) + 1) * d + (power(1 - 16 * square) - 2 * power(1 - 4 * square) + 1) * pairs
-    total = (phi(2) - 2 * phi(1) + 1) * d + (power(1 - 4 * square) - 2 * power(1 - square) + 1) * pairs
-    return CovarianceSizes(norm, longest, longest * slopes, (phi(1) - 1) * d, total)
-
-
-def mean_universality(scores: ScoreMatrix, eta: fmpq, cut: fmpq, excess: fmpq) -> arb:
-    """E |E[s_T(-eta) | X] - E[s_N(-eta) | X]| is at most this, for p > 8 beta^2, cut > 1, excess > 0.
-
-    Both are at most 1/eta; queries that are too long, or too large together, have a small probability.
-    """
-    outside = long_query(scores.p, cut) * scores.d + (-(arb(excess) ** 2) / 2).exp()
-    inside = universality_bound(mean_sizes(scores, cut, excess), scores.d, scores.beta2, eta)
-    return inside + outside / arb(eta)
+    inside = universality_bound(mean_sizes(scores, typical), scores.d, scores.beta2, eta)
+    return inside + typical.improbable(scores.d, fmpq(scores.p)) / arb(eta)
 
 
 def deviation_bound(d: int, eta: fmpq, x: fmpq, given_queries: bool) -> arb:
@@ -143,13 +95,21 @@ def deviation_bound(d: int, eta: fmpq, x: fmpq, given_queries: bool) -> arb:
 # -- all together
 
 
-def equivalence_bound(scores: ScoreMatrix, eta: fmpq, theta: fmpq, cut: fmpq, excess: fmpq) -> arb:
+def equivalence_bound(scores: ScoreMatrix, eta: fmpq, theta: fmpq, typical: TypicalQueries) -> arb:
     """|E s_M(-eta) - E s_Y(-eta)| is at most this, M = sqrt(d) (A - 11'/d), Y = alpha Z / sqrt(d) + beta S / sqrt(d).
 
-    From M to T Pi, from T Pi to T (of rank one), from T to Gaussian columns, and from there to Y; for p > 12 beta^2.
+    From M to T Pi, from T Pi to T (of rank one), and from T to Y, column by column, the queries being given; for
+    p > 12 beta^2.
     """
-    steps = normalizer_bound(scores, theta, cut).sqrt() + covariance_distance(scores).sqrt()
-    return lipschitz(eta) * steps + 1 / (arb(eta) * scores.d) + mean_universality(scores, eta, cut, excess)
+    d, p, beta2, level = scores.d, fmpq(scores.p), arb(scores.beta2), arb(eta)
+    normaliser = lipschitz(eta) * normalizer_bound(scores, theta, typical.cut).sqrt()
+    mean = scores.mean_exponential(1) - 1
+    alpha2 = beta2.exp() - 1 - beta2
+    linear = alpha2 * alpha2 + 2 * alpha2 * beta2 + beta2 * beta2 * arb(1 + (d + 1) / p)
+    columns = (variance(mean_sizes(scores, typical), scores.beta2) + 2 * linear) / (natural_power(level, 3) * d)
+    covariances = (linearisation(scores) / d).sqrt() / (level * level)
+    rank_one = mean / (level * (level + mean) * d)
+    return normaliser + rank_one + columns + covariances + typical.improbable(d, p) / level
 
 
 def lipschitz(eta: fmpq) -> arb:

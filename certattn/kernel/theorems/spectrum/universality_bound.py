@@ -13,8 +13,9 @@ and for random queries only
     equivalence     |E s_M(-eta) - E s_Y(-eta)| <= at_most, M = sqrt(d) (A - 11'/d) of softmax attention A and
                     Y = alpha Z / sqrt(d) + beta S / sqrt(d), Z with independent N(0, 1) entries
 
-`gaussian_equivalence` has the bounds. The witness for random queries has theta, cut and excess: how far a
-normaliser may fall below its mean, how long a query may be, and how much larger than usual their matrix.
+`gaussian_equivalence` has the bounds. The witness for random queries has theta, cut, coherence and excess: how far a
+normaliser may fall below its mean, how long a query may be, how large a product of two, and how much larger than usual
+their matrix.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from certattn.kernel.document.schema import ByKey, Field, Rational, Record, Valu
 from certattn.kernel.given.bounds import SIGNED, within
 from certattn.kernel.theorems.spectrum import gaussian_equivalence as equivalence
 from certattn.kernel.theorems.spectrum import score_matrix as matrix
+from certattn.kernel.theorems.spectrum import typical_queries as typical
+from certattn.kernel.theorems.spectrum.quadratic_forms import sizes_of
 
 ETA = Field("eta", Rational(above=0), "eta > 0: resolvents are taken at -eta")
 QUERIES = Field("queries", Matrix(), "the queries, d x p: one a row")
@@ -40,12 +43,11 @@ DEVIATION = Field("deviation", Rational(above=0), "how far from its mean")
 CONCENTRATION = Field("concentration", Record(DEVIATION, matrix.MOST), "bound of a probability", required=False)
 LINEARISATION = Field("linearisation", SIGNED, "bounds of E |Sigma - Sigma_lin|_F^2", required=False)
 EQUIVALENCE = Field("equivalence", Record(matrix.MOST), "bound of the whole way from attention to Y", required=False)
-EXCESS = Field("excess", Rational(), "excess > 0: |X| <= sqrt(d) + sqrt(p) + excess is typical")
 
 GIVEN = ByKey({"queries": Record(matrix.BETA, ETA, QUERIES), "d": Record(matrix.BETA, ETA, matrix.LAMBDA, matrix.SIZE)})
 _ASSERTED = (UNIVERSALITY, CONCENTRATION, LINEARISATION, EQUIVALENCE)
 ASSERTS = Record(*_ASSERTED, rules=[some_of(*_ASSERTED)])
-WITNESS = Record(matrix.THETA, matrix.CUT, EXCESS)
+WITNESS = Record(matrix.THETA, *typical.FIELDS)
 
 
 def read_given(certificate: Certificate) -> Values:
@@ -82,17 +84,15 @@ def read(certificate: Certificate) -> Sections:
 def obligations(stated: Sections) -> Iterator[Obligation]:
     """Of random queries a condition on p before every mean over them, which is infinite otherwise."""
     given, asserts, hint, eta = stated.given, stated.asserts, stated.witness, stated.given[ETA]
-    scores, sizes = random_scores(given), list[fmpq]()
+    scores = random_scores(given)
     if hint is not None:
-        sizes = [hint[field] for field in (matrix.THETA, matrix.CUT, EXCESS)]
-        yield from matrix.typical(hint)
-        yield Obligation("excess", hint[EXCESS], ">", fmpq(0), Part.WITNESS)
+        yield from typical.conditions(hint)
     if UNIVERSALITY in asserts and scores is None:
         yield _bounded("universality", lambda: _bound_of_given(given), asserts[UNIVERSALITY])
     if UNIVERSALITY in asserts and scores is not None:
-        yield _finite("universality", scores, 8, Part.WITNESS)
-        mean = lambda: equivalence.mean_universality(scores, eta, *sizes[1:])  # noqa: E731
-        yield _bounded("universality", mean, asserts[UNIVERSALITY], ("universality.finite", "cut", "excess"))
+        yield _finite("universality", scores, 12, Part.WITNESS)
+        mean = lambda: equivalence.mean_universality(scores, eta, typical.typical_queries(stated.hint))  # noqa: E731
+        yield _bounded("universality", mean, asserts[UNIVERSALITY], ("universality.finite", *typical.CONDITIONS))
     if CONCENTRATION in asserts:
         d, deviation = given[QUERIES].shape[0] if scores is None else scores.d, asserts[CONCENTRATION][DEVIATION]
         tail = lambda: equivalence.deviation_bound(d, eta, deviation, scores is None)  # noqa: E731
@@ -103,8 +103,14 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
         yield from within("linearisation", squares, asserts[LINEARISATION], needs=["linearisation.finite"])
     if EQUIVALENCE in asserts and scores is not None:
         yield _finite("equivalence", scores, 12, Part.WITNESS)
-        whole = lambda: equivalence.equivalence_bound(scores, eta, *sizes)  # noqa: E731
-        yield _bounded("equivalence", whole, asserts[EQUIVALENCE], ("equivalence.finite", *matrix.TYPICAL, "excess"))
+        yield _bounded(
+            "equivalence",
+            lambda: equivalence.equivalence_bound(
+                scores, eta, stated.hint[matrix.THETA], typical.typical_queries(stated.hint)
+            ),
+            asserts[EQUIVALENCE],
+            ("equivalence.finite", *typical.CONDITIONS),
+        )
 
 
 def _bounded(name: str, bound: Callable[[], arb], stated: Values, needs: Sequence[str] = ()) -> Obligation:
@@ -118,7 +124,7 @@ def _finite(name: str, scores: matrix.ScoreMatrix, factor: int, part: Part) -> O
 
 def _bound_of_given(given: Values) -> arb:
     queries, beta2 = given[QUERIES].load(), given[matrix.BETA] * given[matrix.BETA]
-    sizes = equivalence.sizes_of(queries, beta2, ctx.prec)
+    sizes = sizes_of(queries, beta2, ctx.prec)
     return equivalence.universality_bound(sizes, queries.rows, beta2, given[ETA])
 
 
