@@ -104,7 +104,7 @@ def generate(
     >>> import certattn
     >>> certificate = certattn.generate("attention-spectrum", beta="1/2", from_=10000, eta=["1"])
     >>> float(certificate.numbers["transform[0].within"])
-    0.00696
+    0.00676
     """
     require_place(out)
     exact_beta, ratio, chance = (
