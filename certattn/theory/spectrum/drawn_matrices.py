@@ -13,7 +13,7 @@ from certattn.theory.exactness import Check, all_of, equal, positive
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.spectrum.spectral_laws import as_numbers, elementary, law_over_symbols
 from certattn.theory.symbolic_flint import SymbolicNumber, expression
-from certattn.theory.symbols import column, matrix, positive_symbol, real, vector
+from certattn.theory.symbols import matrix, positive_symbol, real, vector
 
 Expr = Any
 
