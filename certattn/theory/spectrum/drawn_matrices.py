@@ -327,7 +327,19 @@ def _same_roots(left: Expr, right: Expr) -> bool:
     return equal("", closed(left), closed(right)).holds
 
 
-# -- for every larger d, and quarter circle laws
+# -- all steps; every larger d, and quarter circle laws
+
+
+def check_all_steps(kernel: Kernel) -> Iterator[Check]:
+    """The triangle inequality, and how many events there are."""
+    V, w, e, level = positive_symbol("V"), positive_symbol("w"), positive_symbol("e"), SymbolicNumber(eta)
+    draw = _draw(kernel, form=V, normalisers=w, covariances=e**2)
+    steps = (draw.from_normalisers, draw.from_columns, draw.from_gaussian_columns, draw.from_queries, draw.from_law)
+    rest = expression(draw.bound(level)) - sum(expression(step(level)) for step in steps)
+    yield Check("five steps", sympy.expand(rest) == 0)
+    # Of `share`: squared lengths, products, normalisers. Of `tail`: the mean length; at each eta columns and queries.
+    drawn = kernel.drawn_spectrum
+    yield equal("events", [drawn.SHARES, drawn.TAILS, drawn.TAILS_AT_ETA], [3, 1, 2])
 
 
 def check_more_tokens(kernel: Kernel) -> Iterator[Check]:
