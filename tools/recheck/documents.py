@@ -225,12 +225,12 @@ def opened(data: bytes) -> dict[str, Any]:
 
 # all claims that certificates can make, to tell what is not covered from what is no certificate
 NAMES = (
-    "attention-error binary64-exponential cache-error descent-trajectory equivalent-law finite-moments "
-    "flow-trajectory full-batch-descent gradient-mean-square gradient-tail held-out-risk infinite-prompt-operator "
-    "joint-max-margin linearization max-margin normalizer-bound not-marchenko-pastur observed-prompt output-deviation "
-    "output-mean-square output-tail proposition-3-1 proposition-3-4 regression-risk regularization-path risk-gap "
-    "risk-transfer selection-basins selection-counterexample selection-direction selection-on-a-head singular-values "
-    "softmax-mean spectral-distance stochastic-descent theorem-4-3 token-optimality training-convergence "
-    "typical-prompt universality-bound"
+    "attention-error attention-spectrum binary64-exponential cache-error descent-trajectory equivalent-law "
+    "finite-moments flow-trajectory full-batch-descent gradient-mean-square gradient-tail held-out-risk "
+    "infinite-prompt-operator joint-max-margin linearization max-margin normalizer-bound not-marchenko-pastur "
+    "observed-prompt output-deviation output-mean-square output-tail proposition-3-1 proposition-3-4 regression-risk "
+    "regularization-path risk-gap risk-transfer selection-basins selection-counterexample selection-direction "
+    "selection-on-a-head singular-values softmax-mean spectral-distance stochastic-descent theorem-4-3 "
+    "token-optimality training-convergence typical-prompt universality-bound"
 )
 KINDS = tuple(NAMES.split())

@@ -38,7 +38,7 @@ from prompts.tails import gradient_tail, output_tail, typical_prompt
 from selection.margins import max_margin, selection_on_a_head, token_optimality
 from selection.paths import joint_max_margin, regularization_path
 from spectrum.limit_laws import equivalent_law, not_marchenko_pastur, spectral_distance
-from spectrum.random_matrices import finite_moments, normalizer_bound, universality_bound
+from spectrum.random_matrices import attention_spectrum, finite_moments, normalizer_bound, universality_bound
 from spectrum.singular import linearization, singular_values
 from statements import digest
 from training import descent_trajectory, held_out_risk, regression_risk
@@ -53,7 +53,7 @@ CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),
     (descent_trajectory, held_out_risk, regression_risk),
     (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),
-    (spectral_distance, universality_bound),
+    (attention_spectrum, spectral_distance, universality_bound),
 )
 CLAIMS = {f.__name__.replace("_", "-"): f for chapter in CHAPTERS for f in chapter}
 MISREAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError, RecursionError, OverflowError)

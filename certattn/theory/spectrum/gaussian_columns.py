@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sympy
@@ -10,6 +11,7 @@ import sympy
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.spectrum.score_walks import Powers, scores
+from certattn.theory.spectrum.spectral_laws import elementary
 from certattn.theory.symbolic_flint import SymbolicNumber, expression
 from certattn.theory.symbols import column, positive_symbol, real, vector
 
@@ -19,6 +21,11 @@ Expr = Any
 def _symbols(kernel: Kernel) -> tuple[Expr, Expr, Expr, Powers, Any]:
     d, p, x = positive_symbol("d"), positive_symbol("p"), positive_symbol("x")
     return d, p, x, Powers(p), scores(kernel, d, p, x)
+
+
+def quadratic_forms(kernel: Kernel) -> Any:
+    """The module of this chapter: another one has one of the same name."""
+    return kernel.module("kernel.theorems.spectrum.quadratic_forms")
 
 
 # -- the normaliser
@@ -126,9 +133,6 @@ def check_linearisation(kernel: Kernel) -> Iterator[Check]:
     wanted = d * (d - 1) * mean(pair, sympy.Integer(1)) + d * mean(single, sympy.exp(x) - x)
     found = expression(kernel.gaussian_equivalence.linearisation(T)).rewrite(sympy.Pow)
     yield equal("E |Sigma - Sigma_lin|_F^2", _as_powers(found, f), _as_powers(wanted, f))
-    distance = expression(kernel.gaussian_equivalence.covariance_distance(T))
-    linear = expression(kernel.gaussian_equivalence.linearisation(T))
-    yield equal("over alpha^2 d", _as_powers(distance, f), _as_powers(linear, f) / (d * (sympy.exp(x) - 1 - x)))
 
 
 def _as_powers(value: Expr, f: Powers) -> Expr:
@@ -166,68 +170,233 @@ def check_columns(kernel: Kernel) -> Iterator[Check]:
         yield equal(f"one more column, size {size}", whole, inverse.trace() - changed)
 
 
+def check_chaos(kernel: Kernel) -> Iterator[Check]:
+    """Mean derivatives of products of exponentials, the parts of a quadratic form, and the variance of one entry."""
+    for size in (1, 2):
+        y, w, k = column(vector("y", size)), column(vector("w", size)), column(vector("k", size))
+        both = y.dot(k) - y.dot(y) / 2 + w.dot(k) - w.dot(w) / 2
+        moved = k - y - w
+        wanted = -moved.dot(moved) / 2 + y.dot(w)
+        yield equal(f"e_i e_j times the density, p = {size}", sympy.expand(both - k.dot(k) / 2), sympy.expand(wanted))
+        for place in itertools.product(range(size), repeat=2):
+            derived = sympy.diff(sympy.exp(both), *(k[i] for i in place)) / sympy.exp(both)
+            yield equal(f"two derivatives, {place}", derived, sympy.prod(y[i] + w[i] for i in place))
+    y, w, cov, u = real("y"), real("w"), real("s"), positive_symbol("u")
+    for n in range(1, 6):
+        # In one direction of the key: what is symmetric is a polynomial there.
+        whole = (1 + cov) * (y + w) ** n - y**n - w**n
+        mixed = sum(sympy.binomial(n, k) * y**k * w ** (n - k) for k in range(1, n))
+        parts = mixed + cov * (y**n + w**n) + cov * mixed
+        yield equal(f"the parts, n = {n}", whole, parts)
+        diagonal = (cov * (y**n + w**n) + cov * mixed).subs(w, y)
+        yield equal(f"Sigma on the diagonal, n = {n}", diagonal, 2**n * cov * y**n)
+    entry = _series(lambda n: (2**n * sympy.exp(u) - 2) ** 2 * u**n, 1)
+    moment = {k: sympy.exp(sympy.binomial(k, 2) * u) for k in range(5)}
+    powers = {m: sum((-1) ** (m - k) * sympy.binomial(m, k) * moment[k] for k in range(m + 1)) for m in (2, 4)}
+    yield equal("Var t^2 of one entry", sympy.expand(entry), sympy.expand(powers[4] - powers[2] ** 2))
+
+
+def _series(term: Callable[[Expr], Expr], first: int) -> Expr:
+    """The sum over n >= first of term(n)/n!, a sum of powers of numbers."""
+    n = sympy.Symbol("n", integer=True, nonnegative=True)
+    parts = []
+    for part in sympy.Add.make_args(sympy.expand(term(n))):
+        factor, power = part.as_independent(n)
+        base = sympy.Integer(1)
+        for each in sympy.Mul.make_args(power):
+            if each != 1:
+                root, exponent = each.as_base_exp()
+                base *= root ** sympy.expand(exponent / n)
+        parts.append(factor * (sympy.exp(base) - sum(base**k / sympy.factorial(k) for k in range(first))))
+    return sum(parts, sympy.Integer(0))
+
+
+def check_parts(kernel: Kernel) -> Iterator[Check]:
+    """Squared lengths of the parts, sums over n, and the kernel's bound."""
+    B = sympy.Matrix(2, 2, lambda i, j: real(f"B_{min(i, j)}{max(i, j)}"))
+    y = vector("y", 2)
+    gram = {k: sympy.Matrix(2, 2, lambda i, j, k=k: y[i] ** k * y[j] ** k) for k in (1, 2, 3)}
+    for k, m in ((1, 1), (1, 2), (2, 3)):
+        length = sum(B[i, j] * y[i] ** k * y[j] ** m for i in range(2) for j in range(2)) ** 2
+        yield equal(f"tr B A_{k} B A_{m}", length, (B * gram[k] * B * gram[m]).trace())
+    b = vector("b", 2)
+    for n in (1, 2):
+        length = (2**n * sum(b[i] * y[i] ** n for i in range(2))) ** 2
+        found = 4**n * (column(b).T * gram[n] * column(b))[0]
+        yield equal(f"the diagonal part, n = {n}", length, found)
+    # With finitely many numbers a_k all sums are finite.
+    a = dict(enumerate(vector("a", 4), start=1))
+    A = lambda s: sum(s**k * a[k] / sympy.factorial(k) for k in a)  # noqa: E731
+    total = sympy.Integer(0)
+    for n in range(2, 9):
+        inner = sum(sympy.binomial(n, k) * a[k] * a[n - k] for k in a if n - k in a)
+        total += sympy.Integer(2**n - 2) / sympy.factorial(n) * inner
+        weights = sum(sympy.binomial(n, k) for k in range(1, n))
+        yield equal(f"weights of Cauchy and Schwarz, n = {n}", weights, 2**n - 2)
+    yield equal("the sum over n", sympy.expand(total), sympy.expand(A(2) ** 2 - 2 * A(1) ** 2))
+    yield from _check_variance(kernel)
+
+
+def _check_variance(kernel: Kernel) -> Iterator[Check]:
+    x = positive_symbol("x")
+    names = ("g", "c", "r", "m", "gamma", "diagonal", "fourth", "off")
+    g, c, r, m, gamma, diagonal, fourth, off = (positive_symbol(name) for name in names)
+
+    def tail(s: Expr, first: int) -> tuple[Expr, Expr]:
+        """The sum over k >= 2 of s^k x^k c^k/k! and of what products of two queries add, m^(k - first)."""
+        return _series(lambda k: (s * x * c) ** k, 2), _series(lambda k: (s * x * m) ** k, 2) / m**first
+
+    def plain(s: Expr) -> Expr:
+        own, others = tail(sympy.Integer(s), 1)
+        return s * x * sympy.sqrt(gamma) + own + sympy.sqrt(r) * others
+
+    def norms(s: Expr) -> Expr:
+        own, others = tail(sympy.Integer(s), 2)
+        return s * x * g + own + r * others
+
+    wanted = {
+        "P": fourth + diagonal * (4 * x * g + r * tail(sympy.Integer(4), 2)[1]),
+        "R": plain(2) ** 2 - 2 * plain(1) ** 2,
+        "H": 4 * off * norms(1),
+        "C": (sympy.exp(x * m) - 1) ** 2 * (norms(2) ** 2 - 2 * norms(1) ** 2),
+    }
+    sizes = quadratic_forms(kernel).QuerySizes(*map(SymbolicNumber, (g, c, r, m, gamma, diagonal, fourth, off)))
+    base, exponent = expression(quadratic_forms(kernel).variance(sizes, SymbolicNumber(x))).as_base_exp()
+    yield equal("the square of a sum", exponent, 2)
+    roots = [elementary(part**2) for part in base.args] if base.is_Add else []
+    yield equal("of four", len(roots), 4)
+    for name, part in wanted.items():
+        yield Check(name, sum(equal(name, found, part).holds for found in roots) == 1)
+    yield equal("|Sigma|_F^2 / d", expression(sizes.square), diagonal + off)
+
+
 def check_given_queries(kernel: Kernel) -> Iterator[Check]:
     """The sizes of two and three queries in dimension 1, and the bound."""
     x, eta = positive_symbol("x"), positive_symbol("eta")
-    equivalence = kernel.gaussian_equivalence
+    forms = quadratic_forms(kernel)
     for d in (2, 3):
         points = vector("q", d)
-        sizes = equivalence.sizes_of(kernel.exact(column(points)), SymbolicNumber(x), 64)
+        sizes = forms.sizes_of(kernel.exact(column(points)), SymbolicNumber(x), 64)
         G = sympy.Matrix(d, d, lambda i, j, points=points: points[i] * points[j])
         Sigma = G.applyfunc(lambda g: sympy.exp(x * g) - 1)
-        U = G.applyfunc(lambda g: sympy.exp(2 * x * g) - 1)
-        slopes = sum(sympy.exp(x * G[i, i]) * sum(entry**2 for entry in U.row(i)) for i in range(d))
+        others = [[j for j in range(d) if j != i] for i in range(d)]
+        rows = [sum(G[i, j] ** 2 for j in others[i]) for i in range(d)]
+        pairs = [G[i, j] for i in range(d) for j in others[i]]
+        own = [Sigma[i, i] ** 2 for i in range(d)]
+        fourth = sum(own[i] * (sympy.exp(4 * x * G[i, i]) - 1) for i in range(d))
+        off = sum(Sigma[i, j] ** 2 for i in range(d) for j in others[i])
         yield equal(f"|G|, d = {d}", expression(sizes.norm), sum(point**2 for point in points))
-        yield equal(f"slopes, d = {d}", expression(sizes.slopes), slopes)
-        yield equal(f"tr Sigma, d = {d}", expression(sizes.trace), Sigma.trace())
-        yield equal(f"|Sigma|_F^2, d = {d}", expression(sizes.square), sum(entry**2 for entry in Sigma))
-        ends = {sympy.exp(x * G[i, i]) for i in range(d)}
-        yield Check(f"longest, d = {d}", set(expression(sizes.longest).args) == {sympy.Integer(1), *ends})
-    names = ("norm", "longest", "slopes", "trace", "square")
-    g, e, u, t, s = (positive_symbol(name) for name in names)
-    d = positive_symbol("d")
-    sizes = equivalence.CovarianceSizes(*(SymbolicNumber(value) for value in (g, e, u, t, s)))
-    bound = equivalence.universality_bound(sizes, SymbolicNumber(d), SymbolicNumber(x), SymbolicNumber(eta))
-    wanted = (4 * x * g * (u + e**5 * t) + 2 * s) / (d**2 * eta**3)
-    yield equal("the bound", expression(bound), wanted)
+        yield equal(f"|G|_F^2 / d, d = {d}", expression(sizes.gram), sum(entry**2 for entry in G) / d)
+        yield equal(f"squares of the diagonal, d = {d}", expression(sizes.diagonal), sum(own) / d)
+        yield equal(f"with e^(4 x G_ii) - 1, d = {d}", expression(sizes.fourth), fourth / d)
+        yield equal(f"squares off the diagonal, d = {d}", expression(sizes.off_diagonal), off / d)
+        largest = {
+            "longest": sympy.Max(0, *(G[i, i] for i in range(d))),
+            "row": sympy.Max(0, *rows),
+            "coherence": sympy.Max(0, *map(sympy.Abs, pairs)),
+        }
+        for name, value in largest.items():
+            yield Check(f"{name}, d = {d}", expression(getattr(sizes, name)) == value)
+    d, square, names = positive_symbol("d"), positive_symbol("q"), ("g", "c", "r", "m", "a", "e", "f", "o")
+    sizes = forms.QuerySizes(*(SymbolicNumber(positive_symbol(name)) for name in names))
+    bound = kernel.gaussian_equivalence.universality_bound(
+        sizes, SymbolicNumber(d), SymbolicNumber(x), SymbolicNumber(eta)
+    )
+    V = expression(forms.variance(sizes, SymbolicNumber(x)))
+    # Each kind of columns has Var(t'Bt) <= d V |B|^2: d columns, each with 1/d, of |R| |R^2 - kappa R| / d^2.
+    column_ = (d * V + 2 * d * square) / d**2 / eta / eta**2 / d
+    wanted = (d * column_).subs(square, expression(sizes.square))
+    yield Check("the bound", sympy.expand(expression(bound) - wanted) == 0)
 
 
 def check_random_queries(kernel: Kernel) -> Iterator[Check]:
-    """Means of |Sigma|_F^2, |U|_F^2 and tr Sigma over queries; deviations; and all steps together."""
+    """What is typical, and means over queries."""
     d, p, x, f, T = _symbols(kernel)
     b, equivalence = x / p, kernel.gaussian_equivalence
-    cut, excess, eta, y, theta = (positive_symbol(name) for name in ("c", "z", "eta", "y", "theta"))
-    sizes = equivalence.mean_sizes(T, SymbolicNumber(cut), SymbolicNumber(excess))
+    cut, m, z, eta = (positive_symbol(name) for name in ("c", "m", "z", "eta"))
+    typical = kernel.typical_queries.TypicalQueries(*map(SymbolicNumber, (cut, m, z)))
+    sizes = equivalence.mean_sizes(T, typical)
 
-    def squares(n: int) -> Expr:
-        """E of the squared Frobenius norm of (e^(n y_ij) - 1), y = beta^2 G."""
-        single = f(1 - 4 * n * b) - 2 * f(1 - 2 * n * b) + 1
-        pair = f(1 - 4 * n**2 * b**2) - 2 * f(1 - n**2 * b**2) + 1
-        return d * single + d * (d - 1) * pair
+    def single(powers: Expr, y: Expr) -> Expr:
+        """E of a polynomial in y = e^(beta^2 |x|^2 / p)."""
+        return sum(c * f(1 - 2 * n * b) for (n,), c in sympy.Poly(powers, y).terms())
 
-    yield equal("E |Sigma|_F^2", f.of(sizes.square), squares(1))
-    yield equal("E |U|_F^2", f.of(sizes.slopes), sympy.exp(cut * x) * squares(2))
-    yield equal("E tr Sigma", f.of(sizes.trace), d * (f(1 - 2 * b) - 1))
-    yield equal("e^(beta^2 s^2)", expression(sizes.longest), sympy.exp(cut * x))
-    yield equal("|G|", expression(sizes.norm), (sympy.sqrt(d) + sympy.sqrt(p) + excess) ** 2 / p)
-    E, C, Z = (SymbolicNumber(value) for value in (eta, cut, excess))
-    outside = d * expression(equivalence.long_query(SymbolicNumber(p), C)) + sympy.exp(-(excess**2) / 2)
-    inside = expression(equivalence.universality_bound(sizes, SymbolicNumber(d), SymbolicNumber(x), E))
-    found = expression(equivalence.mean_universality(T, E, C, Z))
+    y = real("y")
+    pair = f(1 - 4 * b**2) - 2 * f(1 - b**2) + 1
+    yield equal("E Sigma_ii^2", f.of(sizes.diagonal), single((y - 1) ** 2, y))
+    yield equal("E Sigma_ii^2 (e^(4 x G_ii) - 1)", f.of(sizes.fourth), single((y - 1) ** 2 * (y**4 - 1), y))
+    yield equal("E of a row of Sigma_ij^2", f.of(sizes.off_diagonal), (d - 1) * pair)
+    yield equal("E |G|_F^2 / d", expression(sizes.gram), p * (p + 2) / p**2 + (d - 1) * p / p**2)
+    yield equal("|G|", expression(sizes.norm), (sympy.sqrt(d) + sympy.sqrt(p) + z) ** 2 / p)
+    yield equal("longest", expression(sizes.longest), cut)
+    yield equal("rows", expression(sizes.row), cut**2 * (d - 1) * p / p**2)
+    yield equal("coherence", expression(sizes.coherence), m)
+    D, P, E = (SymbolicNumber(value) for value in (d, p, eta))
+    C = SymbolicNumber(cut)
+    long = lambda n: expression(kernel.typical_queries.long_query(SymbolicNumber(n), C))  # noqa: E731
+    # Of N(0, cut p) beyond m p, twice half of e^(-u^2/2), and both orders of a pair.
+    product = sympy.exp(-((m * p) ** 2) / (2 * cut * p))
+    outside = d * long(p) + d * long(d - 1) + d**2 * product + sympy.exp(-(z**2) / 2)
+    yield Check("what is not typical", sympy.expand(expression(typical.improbable(D, P)) - outside) == 0)
+    inside = expression(equivalence.universality_bound(sizes, D, SymbolicNumber(x), E))
+    found = expression(equivalence.mean_universality(T, E, typical))
     yield Check("typical queries and others", sympy.expand(found - inside - outside / eta) == 0)
+
+
+def check_deviations(kernel: Kernel) -> Iterator[Check]:
+    """Bounded differences."""
+    d, eta, y = (positive_symbol(name) for name in ("d", "eta", "y"))
     for given, factor in ((True, 2), (False, 1)):
         # d columns, or d columns and d rows, change s by at most 1/(d eta) each.
         count = 2 * d / factor
         wanted = 2 * sympy.exp(-2 * y**2 / (count / (d * eta) ** 2))
-        deviation = expression(equivalence.deviation_bound(SymbolicNumber(d), E, SymbolicNumber(y), given))
-        yield equal(f"McDiarmid, {'given' if given else 'random'} queries", deviation, wanted)
+        bound = kernel.gaussian_equivalence.deviation_bound(*map(SymbolicNumber, (d, eta, y)), given)
+        yield equal(f"McDiarmid, {'given' if given else 'random'} queries", expression(bound), wanted)
+
+
+def check_rank_one(kernel: Kernel) -> Iterator[Check]:
+    """What taking a direction out of a square matrix does to the trace of its resolvent."""
+    eta, t = positive_symbol("eta"), positive_symbol("t")
+    # Unit vectors of the plane, and any symmetric matrix in the place of T'T.
+    e = sympy.Matrix([2 * t, 1 - t**2]) / (1 + t**2)
+    yield equal("a unit vector", e.dot(e), 1)
+    S = sympy.Matrix(2, 2, lambda i, j: real(f"m_{min(i, j)}{max(i, j)}"))
+    Pi, one = sympy.eye(2) - e * e.T, sympy.eye(2)
+    W = (S + eta * one).inv()
+    first, second = (e.T * W * e)[0], (e.T * W * W * e)[0]
+    change = (first - eta * second) / (eta * first)
+    yield equal("the change of the trace", (Pi * S * Pi + eta * one).inv().trace() - W.trace(), change)
+    a, w = positive_symbol("a"), positive_symbol("w")
+    yield equal("e'W^2e = (e'We)^2 at least", (a - eta * a**2) / (eta * a), 1 / eta - a)
+    yield equal("e'We = 1/(eta + w) at least", 1 / eta - 1 / (eta + w), w / (eta * (eta + w)))
+    yield equal("concave", sympy.diff(w / (eta * (eta + w)), w, 2), -2 / (eta + w) ** 3)
+
+
+def check_all_steps(kernel: Kernel) -> Iterator[Check]:
+    """From attention to T, from T to Y, and what queries that are not typical add."""
+    d, p, x, _, T = _symbols(kernel)
+    equivalence = kernel.gaussian_equivalence
+    cut, m, z, eta, theta, y = (positive_symbol(name) for name in ("c", "m", "z", "eta", "theta", "y"))
+    E, theta_ = SymbolicNumber(eta), SymbolicNumber(theta)
     slope = -sympy.diff(1 / (y**2 + eta), y)
     yield equal("where the slope is largest", sympy.diff(slope, y).subs(y, sympy.sqrt(eta / 3)), 0)
     yield equal("the largest slope", expression(equivalence.lipschitz(E)), slope.subs(y, sympy.sqrt(eta / 3)))
-    theta_ = SymbolicNumber(theta)
-    whole = expression(equivalence.equivalence_bound(T, E, theta_, C, Z))
-    first = sympy.sqrt(expression(equivalence.normalizer_bound(T, theta_, C)))
-    second = sympy.sqrt(expression(equivalence.covariance_distance(T)))
-    lipschitz = expression(equivalence.lipschitz(E))
-    rest = whole - lipschitz * (first + second) - 1 / (d * eta) - found
-    yield Check("all steps", sympy.expand(rest) == 0)
+    typical = kernel.typical_queries.TypicalQueries(*map(SymbolicNumber, (cut, m, z)))
+    whole = expression(equivalence.equivalence_bound(T, E, theta_, typical))
+    normaliser = expression(equivalence.normalizer_bound(T, theta_, SymbolicNumber(cut)))
+    mean = expression(T.mean_exponential(SymbolicNumber(1))) - 1
+    sizes = equivalence.mean_sizes(T, typical)
+    V = expression(quadratic_forms(kernel).variance(sizes, SymbolicNumber(x)))
+    alpha2 = sympy.exp(x) - 1 - x
+    # E |alpha^2 I + x G|_F^2 / d, with E G_ii = 1.
+    linear = alpha2**2 + 2 * alpha2 * x + x**2 * (1 + (d + 1) / p)
+    distance = expression(equivalence.linearisation(T))
+    outside = expression(typical.improbable(SymbolicNumber(d), SymbolicNumber(p)))
+    steps = [
+        expression(equivalence.lipschitz(E)) * sympy.sqrt(normaliser),
+        mean / (d * eta * (eta + mean)),
+        (V + 2 * linear) / (d * eta**3),
+        sympy.sqrt(distance / d) / eta**2,
+        outside / eta,
+    ]
+    yield Check("all steps", sympy.expand(whole - sum(steps)) == 0)

@@ -19,10 +19,11 @@ def elementary(expression: Expr) -> Expr:
     """The exponential's remainder as the elementary function that it is."""
 
     def close(above: Any, below: Any, z: Expr) -> Expr:
-        # 1F1(1; 3; z) = 2 (e^z - 1 - z)/z^2, term by term: (1)_k/((3)_k k!) = 2/(k+2)!.
-        if (tuple(above), tuple(below)) != ((1,), (3,)):
+        # 1F1(1; 3; z) = 2 (e^z - 1 - z)/z^2, term by term: (1)_k/((3)_k k!) = 2/(k+2)!; 1F1(1; 2; z) by 1/(k+1)!.
+        closed = {(2,): (sympy.exp(z) - 1) / z, (3,): 2 * (sympy.exp(z) - 1 - z) / z**2}
+        if tuple(above) != (1,) or tuple(below) not in closed:
             raise ValueError(f"1F1({above}; {below}; .) is not known here")
-        return 2 * (sympy.exp(z) - 1 - z) / z**2
+        return closed[tuple(below)]
 
     return expression.replace(sympy.hyper, close)
 
@@ -54,9 +55,10 @@ def check_energy(kernel: Kernel) -> Iterator[Check]:
     yield equal("the mean is 1", sympy.simplify(mean(weight)), 1)
     yield equal("the variance", variance, sympy.exp(beta**2) - 1)
     yield equal("the linear part", sympy.simplify(mean(weight * g)), beta)
-    term = sympy.rf(1, k) / (sympy.rf(3, k) * sympy.factorial(k))
-    ratio = sympy.simplify(sympy.combsimp(term / (2 / sympy.factorial(k + 2))))
-    yield equal("the series of 1F1(1; 3; z)", ratio, 1)
+    for below in (2, 3):
+        term = sympy.rf(1, k) / (sympy.rf(below, k) * sympy.factorial(k))
+        ratio = sympy.simplify(sympy.combsimp(term / (sympy.factorial(below - 1) / sympy.factorial(k + below - 1))))
+        yield equal(f"the series of 1F1(1; {below}; z)", ratio, 1)
     alpha2 = elementary(evaluated(formulas.nonlinear_energy, x))
     yield equal("alpha^2", alpha2, (variance - beta**2).subs(beta, sympy.sqrt(x)))
     rho = elementary(evaluated(formulas.energy_ratio, x))

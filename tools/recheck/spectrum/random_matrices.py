@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations
@@ -12,9 +13,9 @@ from typing import Any
 from algebra import definite, partitions, raised
 from arrays import Matrix, matrix
 from decisions import at_most, below, bounded, bounds, capped, same, within
-from fields import fields, items, numbers, one_of, present, refuse, some, witness_of
-from functions import exp, log, power
-from intervals import I, absolute, iv, root, square, summed
+from fields import fields, items, listed, numbers, one_of, present, refuse, some, witness_of
+from functions import exp, log, power, zero
+from intervals import I, absolute, iv, largest, root, square, summed
 from matrices import less_unit, scaled, times
 from outcomes import Rejected
 from scalars import natural, positive, rational
@@ -195,6 +196,82 @@ def norm_of(m: Matrix) -> Fraction:
     return guess
 
 
+@dataclass
+class Sizes:
+    """Of queries, as docs/claims/spectrum/universality-bound.md names them: |G|, c, r, mu, gamma, and means over i of
+    Sigma_ii^2, of Sigma_ii^2 (e^(4x G_ii) - 1) and of the sum over j != i of Sigma_ij^2."""
+
+    norm: Any
+    c: Any
+    r: Any
+    mu: Any
+    gamma: Any
+    own: Any
+    fourth: Any
+    others: Any
+
+
+def sizes_of(X: Matrix, x: Fraction) -> Sizes:
+    """Of given queries."""
+    ints, den = integers(X)
+    d, p = len(X), len(X[0])
+    G = [[Fraction(dot(u, v), den * den * p) for v in ints] for u in ints]
+    off = [[y for j, y in enumerate(row) if j != i] for i, row in enumerate(G)]
+    own = [square(exp(x * G[i][i]) - 1) for i in range(d)]
+    return Sizes(
+        norm_of(G),
+        max(G[i][i] for i in range(d)),
+        max(sum(y * y for y in row) for row in off),
+        max(abs(y) for row in off for y in row),
+        sum(y * y for row in G for y in row) / d,
+        summed(own) / d,
+        summed(s * (exp(4 * x * G[i][i]) - 1) for i, s in enumerate(own)) / d,
+        summed(square(exp(x * y) - 1) for row in off for y in row) / d,
+    )
+
+
+def form_variance(s: Sizes, x: Fraction) -> I:
+    """V: the variance of t'Bt is at most d V."""
+
+    def beyond(t: int) -> Any:
+        """(e^(t x mu) - 1 - t x mu) / mu^2, which is (t x)^2/2 at mu = 0."""
+        return (exp(t * x * s.mu) - 1 - t * x * s.mu) / s.mu**2 if s.mu else Fraction(t * t) * x * x / 2
+
+    def e2(y: Any) -> I:
+        """e^y - 1 - y"""
+        return exp(y) - 1 - y
+
+    def plain(t: int) -> I:
+        """A(t)"""
+        return t * x * root(s.gamma) + e2(t * x * s.c) + root(s.r) * s.mu * beyond(t)
+
+    def norms(t: int) -> I:
+        """D(t)"""
+        return t * x * s.norm + e2(t * x * s.c) + s.r * beyond(t)
+
+    parts = [
+        s.fourth + s.own * (4 * x * s.norm + s.r * beyond(4)),
+        square(plain(2)) - 2 * square(plain(1)),
+        4 * s.others * norms(1),
+        square(exp(x * s.mu) - 1) * (square(norms(2)) - 2 * square(norms(1))),
+    ]
+    return square(summed(root(part) for part in parts))
+
+
+def typical(hint: dict[str, Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+    """c, mu and z of typical queries."""
+    cut, mu, z = hint["cut"], hint["coherence"], hint["excess"]
+    refuse(cut <= 1 or mu <= 0 or z <= 0, "witness: cut > 1, coherence > 0 and excess > 0")
+    return cut, mu, z
+
+
+def atypical(d: int, p: Fraction, cut: Fraction, mu: Fraction, z: Fraction) -> I:
+    """The probability of other queries is at most this."""
+    long = log(cut) + 1 - cut
+    lengths = exp(long * p / 2) + exp(long * Fraction(d - 1, 2))
+    return d * lengths + d * d * exp(-(mu**2) * p / (2 * cut)) + exp(-z * z / 2)
+
+
 def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/universality-bound.md"""
     given = fields(g, "given", "beta eta", "queries lambda d")
@@ -211,36 +288,33 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         x, _, d, p = random_size(given)
     b = x / p
     hinted_ = not fixed and (asserts["universality"] is not None or asserts["equivalence"] is not None)
-    hint = {k: rational(v, k) for k, v in witness_of(w, "theta cut excess" if hinted_ else "").items()}
-    universal = iv(0)
+    hint = {k: rational(v, k) for k, v in witness_of(w, "theta cut coherence excess" if hinted_ else "").items()}
+    universal, forms, rare = iv(0), iv(0), iv(0)
 
     def f(n: int) -> I:
         """(1 - n b^2)^(-p/2)"""
         return power(1 - n * b * b, Fraction(-p, 2))
 
     if fixed and asserts["universality"] is not None:
-        ints, den = integers(X)
-        G = [[Fraction(dot(u, v), den * den * p) for v in ints] for u in ints]
-        once = [[exp(x * y) for y in row] for row in G]
-        u2 = [summed(square(square(y) - 1) for y in row) for row in once]
-        spread = summed(once[i][i] * u2[i] for i in range(d))
-        spread += exp(5 * x * max(G[i][i] for i in range(d))) * summed(once[i][i] - 1 for i in range(d))
-        gauss = summed(square(y - 1) for row in once for y in row)
-        universal = (4 * x * norm_of(G) * spread + gauss * 2) / (d * d * eta**3)
+        sizes = sizes_of(X, x)
+        universal = (form_variance(sizes, x) + 2 * (sizes.own + sizes.others)) / (d * eta**3)
     elif hinted_:
-        cut, z = hint["cut"], hint["excess"]
-        refuse(z <= 0 or cut <= 1, "witness: excess > 0 and cut > 1")
-        below(8 * x, p, "universality.finite")
-        rare = exp((log(cut) + 1 - cut) * Fraction(p, 2)) * d + exp(-z * z / 2)
-        norm = square(root(Fraction(d)) + root(Fraction(p)) + z) / p
-
-        def squares(n: int) -> I:
-            """E sum_ij (e^(n beta^2 G_ij) - 1)^2"""
-            diagonal = phi(4 * n, x, p) - 2 * phi(2 * n, x, p) + 1
-            return diagonal * d + (f(4 * n * n) - 2 * f(n * n) + 1) * (d * (d - 1))
-
-        spread = exp(cut * x) * squares(2) + exp(5 * cut * x) * (phi(2, x, p) - 1) * d
-        universal = (4 * x * norm * spread + squares(1) * 2) / (d * d * eta**3) + rare / eta
+        cut, mu, z = typical(hint)
+        below(12 * x, p, "universality.finite")
+        rare = atypical(d, Fraction(p), cut, mu, z)
+        one, two = phi(2, x, p), phi(4, x, p)
+        sizes = Sizes(
+            square(root(Fraction(d)) + root(Fraction(p)) + z) / p,
+            cut,
+            cut**2 * (d - 1) / p,
+            mu,
+            1 + Fraction(d + 1, p),
+            two - 2 * one + 1,
+            phi(12, x, p) - 2 * phi(10, x, p) + phi(8, x, p) - two + 2 * one - 1,
+            (f(4) - 2 * f(1) + 1) * (d - 1),
+        )
+        forms = form_variance(sizes, x)
+        universal = (forms + 2 * (sizes.own + sizes.others)) / (d * eta**3) + rare / eta
     capped(asserts, "universality", lambda: universal)
     if asserts["concentration"] is not None:
         t, most = numbers(asserts["concentration"], "concentration", "deviation at_most")
@@ -258,9 +332,102 @@ def universality_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     bounded(asserts, "linearisation", lambda: linear)
 
     def equivalence() -> I:
-        """Of the resolvents of attention and of its equivalent."""
-        lip = 3 * root(Fraction(3)) / (8 * eta * root(eta))
-        parts = root(normaliser(x, d, p, hint["theta"], hint["cut"])) + root(linear / d / (e - 1 - x))
-        return lip * parts + Fraction(1) / (d * eta) + universal
+        """Of the resolvents of attention and of its equivalent: normalisers, one dimension, columns, covariances."""
+        alpha2, mean = e - 1 - x, phi(2, x, p) - 1
+        gauss = square(alpha2) + 2 * alpha2 * x + x * x * (1 + Fraction(d + 1, p))
+        total = slope(eta) * root(normaliser(x, d, p, hint["theta"], hint["cut"])) + mean / ((mean + eta) * (d * eta))
+        total += (forms + 2 * gauss) / (d * eta**3) + root(linear / d) / eta**2
+        return total + rare / eta
 
     capped(asserts, "equivalence", equivalence)
+
+
+def slope(eta: Fraction) -> I:
+    """The largest slope of 1/(y^2 + eta)."""
+    return 3 * root(Fraction(3)) / (8 * eta * root(eta))
+
+
+def attention_spectrum(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
+    """docs/claims/spectrum/attention-spectrum.md"""
+    given = fields(g, "given", "beta lambda from")
+    asserts = fields(a, "asserts", "probability transform", "apart")
+    x, lam = positive(given["beta"], "beta") ** 2, positive(given["lambda"], "lambda")
+    d, chance = natural(given["from"], "from", 2), rational(asserts["probability"], "probability")
+    refuse(not 0 < chance < 1, "asserts.probability: not between 0 and 1")
+    near = [numbers(node, "transform", "eta within") for node in listed(asserts["transform"], "transform")]
+    refuse(any(n <= 0 for pair in near for n in pair), "transform: a number that is not positive")
+    apart = asserts["apart"] is not None
+    names = "cut coherence excess theta share tail" + " moment" * apart
+    hint = {k: rational(v, k) for k, v in witness_of(w, names).items()}
+    cut, mu, z = typical(hint)
+    theta, eps, delta = hint["theta"], hint["share"], hint["tail"]
+    refuse(not 0 < theta < 1 or eps <= 0 or not 0 < delta < 1, "witness: 0 < theta < 1, share > 0, 0 < tail < 1")
+    p, ec = lam * d, exp(cut * x)
+    low = Fraction(d) * theta**2 / 2 / ec
+    at_most(1, min(lam, Fraction(1)) * d * (cut - 1 - log(cut)) / 2, "falls.lengths")
+    at_most(1, mu**2 * p / (4 * cut), "falls.products")
+    at_most(1, low, "falls.normalisers")
+    failing = atypical(d, p, cut, mu, z) + d * exp(-low) + 3 * eps + (1 + 2 * len(near)) * delta
+    at_most(failing, 1 - chance, "probability")
+
+    def chebyshev(variance: Any) -> I:
+        """The deviation that has a probability of epsilon."""
+        return root(variance / eps)
+
+    # queries
+    q2 = Fraction(2) / p + chebyshev((8 / p**2 + 48 / p**3) / d)
+    pairs = 210 * (1 + 2 / p) * (1 + 4 / p) * (1 + 6 / p) / p**4 + 288 * d * (1 + 2 / p) * (1 + 3 / p) / p**5
+    q4 = 3 * d * (p + 2) / p**3 + chebyshev(pairs)
+    e, row = exp(x), cut**2 / lam
+    remainder = (exp(x * mu) - 1 - x * mu) / mu**2  # x^2 phi_2(x mu)
+    apart_square = square(x * (ec - 1)) * q2 + square(remainder) * q4  # |Sigma - Sigma_lin|_F^2 / d
+    own = square(ec - 1)
+    norm = square(root(Fraction(d)) + root(p) + z) / p
+    across = row * square((exp(x * mu) - 1) / mu)
+    sizes = Sizes(norm, cut, row, mu, cut**2 + row, own, own * (exp(4 * x * cut) - 1), across)
+    forms = form_variance(sizes, x)
+    # the squares of means of rows
+    rate = log(1 / delta) / (p * d)
+    sum_ = e - 1 + x * e * 2 * (root(rate) + rate) + x * x / 2 * ec * q2
+    sum_ += chebyshev(forms / d**2 + 2 * (own + across) / d)
+    alpha2, two = e - 1 - x, log(2 / delta)
+    gauss = square(alpha2 + x * cut) + x * x * row
+    big = square(root(Fraction(d)) + root(p) + 3) / p
+
+    def bound(eta: Fraction) -> I:
+        """Of |s_M - s_mu| at -eta: the five steps."""
+        ell = slope(eta)
+        first = root(sum_ / d) / (2 * eta * (1 - theta)) + sum_ / ((sum_ + eta) * (d * eta))
+        half = two / (3 * d * eta)
+        second = half + root(square(half) + 2 * two * forms / (d**2 * eta**4))
+        third = (forms + 2 * gauss) / (d * eta**3) + root(apart_square) / eta**2
+        fourth = ell * root(x) / d * (1 + 1 / root(lam)) * root(2 * two)
+        var_s = square(ell) / d**2 * (alpha2 + 2 * x * big)
+        var_tau = (8 / (lam * eta**2) + 2 * square(big) / eta**3 * (alpha2 + 2 * x * big)) / d**2
+        var_ups = (x * lam * square(big) / eta**2 * (alpha2 + 4 * x * big) + x * big / eta) / d**2
+        e1 = alpha2 * eta * var_s + alpha2 / (4 * eta * d)
+        e2 = x * (eta * root(var_s) * root(var_tau) + 1 / (4 * eta * d))
+        e3 = root(var_ups) * root(var_s) / lam + root(x) * ell / (2 * p)
+        return first + second + third + fourth + (e1 + e2 + x * e3) / eta
+
+    for eta, most in near:
+        at_most(bound(eta), most, f"transform at {eta}")
+    if not apart:
+        return
+    m = hint["moment"]
+    refuse(m <= 0, "witness.moment: not positive")
+    (least,) = numbers(asserts["apart"], "apart", "at_least")
+    refuse(least <= 0, "apart.at_least: not positive")
+    gaps = []
+    for eta, most in near:
+
+        def falling_(s: Fraction, eta: Fraction = eta) -> I:
+            """phi(s), which falls from 1 to below 0, with the sign turned."""
+            t = eta * s * s
+            return alpha2 * t + x * t / (1 + x / lam * t) + eta * s - 1
+
+        s_mu = zero(falling_, Fraction(0), 1 / eta)
+        gap = 2 / (eta + root(eta**2 + 4 * m * eta)) - s_mu
+        gaps.append((eta * (gap - most), eta * (-gap - most)))
+    for k, name in enumerate(("apart.smaller", "apart.larger")):
+        at_most(least, largest([pair[k] for pair in gaps]), name)
