@@ -151,12 +151,14 @@ class AssertedMoments:
                 found[f"{ENTROPY.name}.at_least"] = Compared(_entropy, ">=", ends[NO_SMALLER], ranked=True)
             if NO_LARGER in ends:
                 found[f"{ENTROPY.name}.at_most"] = Compared(_entropy, "<=", ends[NO_LARGER], ranked=True)
-        for number, ends in enumerate(asserts.items(TOP)):
-            name, outside = f"{TOP.name}[{number}]", _outside(ends[COUNT])
-            if NO_SMALLER in ends:
-                found[f"{name}.at_least"] = Compared(outside, "<=", ends[NO_SMALLER], outside=True, ranked=True)
-            if NO_LARGER in ends:
-                found[f"{name}.at_most"] = Compared(outside, ">=", ends[NO_LARGER], outside=True, ranked=True)
+        if TOP in asserts:
+            tops = asserts[TOP]
+            for number, ends in enumerate(tops):
+                name, outside = f"{TOP.name}[{number}]", _outside(ends[COUNT])
+                if NO_SMALLER in ends:
+                    found[f"{name}.at_least"] = Compared(outside, "<=", ends[NO_SMALLER], outside=True, ranked=True)
+                if NO_LARGER in ends:
+                    found[f"{name}.at_most"] = Compared(outside, ">=", ends[NO_LARGER], outside=True, ranked=True)
         return found
 
     def _off_mean(self, query: int, weighted: Weighted, bits: int) -> arb:
