@@ -75,7 +75,8 @@ def _said(stated: AssertedMoments) -> Iterator[tuple[str, str]]:
         formula = r"-\sum_j p_j(q_i) \log p_j(q_i)"
         yield _between(asserts[ENTROPY], "the entropy of these weights, in nats,", formula, "hH")
     for ends in asserts.items(TOP):
-        words = f"the sum of {_largest(ends[COUNT])} of these weights"
+        count = ends[COUNT]
+        words = "the largest of these weights" if count == 1 else f"the sum of the {count} largest of these weights"
         yield _between(ends, words, rf"\sum_{{j \le {ends[COUNT]}}} p_{{(j)}}(q_i)", "mM")
 
 
@@ -93,10 +94,6 @@ def _between(ends: Values, words: str, formula: str, letters: str) -> tuple[str,
     return f"{words} is {bounds}", f"{low}{formula}{high}"
 
 
-def _largest(count: int) -> str:
-    return "the largest" if count == 1 else f"the {count} largest"
-
-
 def _side(stated: AssertedMoments, kind: str) -> str:
     """The left side of obligations of a kind, without an article."""
     if kind in _DISTANCES:
@@ -107,7 +104,7 @@ def _side(stated: AssertedMoments, kind: str) -> str:
     if part == ENTROPY.name:
         return "entropy of the weights"
     ends = stated.asserts[TOP][int(part.removeprefix(f"{TOP.name}[").removesuffix("]"))]
-    return f"mass outside {_largest(ends[COUNT])} of the weights"
+    return f"mass outside the top {ends[COUNT]}"
 
 
 def _whose(of: str, prompt: StatedPrompt) -> str:
