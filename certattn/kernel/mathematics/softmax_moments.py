@@ -21,7 +21,6 @@ from flint import arb, arb_mat
 from certattn.kernel.mathematics.balls import row_of_balls, scale_ball, table_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax import Columns, Prompt, averages
-from certattn.kernel.mathematics.softmax_shares import Ranking, entropy, mass_outside
 
 # What a covariance may be of, in the words of certificates. The derivative of T at q is s Cov(v, k).
 COVARIANCES = {"values": ("values", "values"), "keys": ("keys", "keys"), "values-keys": ("values", "keys")}
@@ -49,15 +48,11 @@ class Tokens:
 
 @dataclass(frozen=True)
 class WeightedPrompt:
-    """The tokens as one query weighs them: `weights` are e^{a_i - a_1}, `first_score` is a_1.
-
-    `query` is 1 x d_k, where the scores are s <q, k_i>; what needs their order needs it.
-    """
+    """The tokens as one query weighs them: `weights` are e^{a_i - a_1}, `first_score` is a_1."""
 
     tokens: Tokens
     weights: Sequence[arb]
     first_score: arb
-    query: ExactMatrix | None = None
     _covariances: dict[str, arb_mat] = field(default_factory=dict)
 
     def output_from_mean(self) -> list[arb]:
@@ -74,20 +69,6 @@ class WeightedPrompt:
         """log Z."""
         return self.first_score + sum(self.weights, arb(0)).log()
 
-    @cached_property
-    def ranking(self) -> Ranking:
-        """The tokens by their scores."""
-        assert self.query is not None
-        return Ranking.of(self.tokens.prompt, self.query)
-
-    def entropy(self) -> arb:
-        """-sum_i p_i log p_i."""
-        return entropy(self.ranking.in_order(self.weights), self.ranking.score_gaps())
-
-    def mass_outside(self, count: int) -> arb:
-        """1 less the sum of the `count` largest p_i."""
-        return mass_outside(self.ranking.in_order(self.weights), count)
-
     def covariance(self, of: str) -> arb_mat:
         """Cov(x, y), x and y as COVARIANCES has them, with a row for each coordinate of x."""
         if of not in self._covariances:
@@ -102,8 +83,8 @@ def weighted_prompts(prompt: Prompt, queries: ExactMatrix) -> Iterator[WeightedP
     tokens = Tokens(prompt)
     first_scores = table_of_balls(queries @ prompt.keys.take_rows([0]).T, scale_ball(prompt.scale))
     weights = (row for table in prompt.weights(queries) for row in table.tolist())
-    for index, (row, (first_score,)) in enumerate(zip(weights, first_scores, strict=True)):
-        yield WeightedPrompt(tokens, row, first_score, queries.take_rows([index]))
+    for row, (first_score,) in zip(weights, first_scores, strict=True):
+        yield WeightedPrompt(tokens, row, first_score)
 
 
 def weighted_covariance(weights: Sequence[arb], left: Columns, right: Columns) -> arb_mat:

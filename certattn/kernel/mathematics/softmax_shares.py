@@ -11,8 +11,9 @@ about log L. Tokens are sorted by exact scores: no ball decides which ones are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from flint import arb, fmpz
 
@@ -20,6 +21,7 @@ from certattn.kernel.mathematics.balls import scale_ball
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.reals import Surd
 from certattn.kernel.mathematics.softmax import Prompt
+from certattn.kernel.mathematics.softmax_moments import WeightedPrompt, weighted_prompts
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,32 @@ class Ranking:
         """a_r - a_i >= 0, at the working precision."""
         unit = abs(scale_ball(self.prompt.scale)) / self.denominator
         return [gap * unit for gap in self.gaps]
+
+
+@dataclass(frozen=True)
+class RankedPrompt(WeightedPrompt):
+    """The tokens as one query weighs them, with the query itself, 1 x d_k."""
+
+    query: ExactMatrix = field(kw_only=True)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The tokens by their scores."""
+        return Ranking.of(self.tokens.prompt, self.query)
+
+    def entropy(self) -> arb:
+        """-sum_i p_i log p_i."""
+        return entropy(self.ranking.in_order(self.weights), self.ranking.score_gaps())
+
+    def mass_outside(self, count: int) -> arb:
+        """1 less the sum of the `count` largest p_i."""
+        return mass_outside(self.ranking.in_order(self.weights), count)
+
+
+def ranked_prompts(prompt: Prompt, queries: ExactMatrix) -> Iterator[RankedPrompt]:
+    """The prompt under the softmax weights of every row of `queries`, one after the other."""
+    for row, each in enumerate(weighted_prompts(prompt, queries)):
+        yield RankedPrompt(each.tokens, each.weights, each.first_score, query=queries.take_rows([row]))
 
 
 def entropy(weights: Sequence[arb], gaps: Sequence[arb]) -> arb:

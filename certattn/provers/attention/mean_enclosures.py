@@ -12,7 +12,8 @@ from certattn.kernel.errors import Binary64Error, UsageError
 from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES
+from certattn.kernel.mathematics.softmax_shares import RankedPrompt
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
@@ -139,7 +140,7 @@ def _collected(weigh: Iterable[Weighted], prompt: StatedPrompt, wanted: Wanted, 
             matrix = weighted.covariance(wanted.of)
             found.ends.append((smallest_eigenvalue(matrix, bits), largest_eigenvalue(matrix, bits)))
         if wanted.ranked:
-            assert isinstance(weighted, WeightedPrompt)
+            assert isinstance(weighted, RankedPrompt)
             if wanted.entropy:
                 found.entropies.append(weighted.entropy())
             for count, each in found.outside.items():

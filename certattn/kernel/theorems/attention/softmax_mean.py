@@ -40,7 +40,8 @@ from certattn.kernel.given.each_query import Bounds, Matrices, StatedBounds
 from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt
+from certattn.kernel.mathematics.softmax_shares import RankedPrompt, ranked_prompts
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class AssertedMoments:
 
 def _entropy(query: int, weighted: Weighted, bits: int) -> arb:
     """-sum_i p_i log p_i."""
-    assert isinstance(weighted, WeightedPrompt)
+    assert isinstance(weighted, RankedPrompt)
     return weighted.entropy()
 
 
@@ -192,7 +193,7 @@ def _outside(count: int) -> Callable[[int, Weighted, int], arb]:
     """1 less the sum of the largest p_i, of so many."""
 
     def value(query: int, weighted: Weighted, bits: int) -> arb:
-        assert isinstance(weighted, WeightedPrompt)
+        assert isinstance(weighted, RankedPrompt)
         return weighted.mass_outside(count)
 
     return value
@@ -267,9 +268,9 @@ def _weighed(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str], tie
     return weighted_in_binary64(prompt, rows, of) if tier is DEFAULT else tightly_weighted(prompt, rows)
 
 
-def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[WeightedPrompt]:
+def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[RankedPrompt]:
     """The prompt under the softmax weights of these queries, at the working precision."""
-    return weighted_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
+    return ranked_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
 
 
 # -- in binary64, imported where it is tried: the same balls, wider, much faster

@@ -14,7 +14,7 @@ from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.softmax_moments import weighted_prompts
+from certattn.kernel.mathematics.softmax_shares import ranked_prompts
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
@@ -128,7 +128,7 @@ def test_equal_scores_change_no_mass(count: int) -> None:
     found = []
     for order in ([0, 1, 2], [0, 2, 1], [2, 1, 0]):
         prompt = softmax.Prompt(keys.take_rows(order), values, fmpq(-1))
-        (weighted,) = weighted_prompts(prompt, ExactMatrix.rational([[fmpq(1, 3)]]))
+        (weighted,) = ranked_prompts(prompt, ExactMatrix.rational([[fmpq(1, 3)]]))
         assert [int(gap) for gap in weighted.ranking.gaps] == [0, 1, 1]
         found.append(weighted.mass_outside(count))
     assert all(a.overlaps(b) for a in found for b in found)
