@@ -113,7 +113,6 @@ RECHECK_EXCUSED = {
     "softmax-mean: a zero query, for which every token weighs the same: a largest eigenvalue met exactly, "
     "which no ball shows": EXACT,
     "softmax-mean: a zero query, for which every token weighs the same: a smallest eigenvalue met exactly": EXACT,
-    "softmax-mean: one token, and weights that are all the same: a third met exactly, which no ball shows": EXACT,
     "output-deviation: a weight of e^(-10^30)": SMALL,
     "output-deviation: a weight of e^(-10^30): the other token": SMALL,
 }

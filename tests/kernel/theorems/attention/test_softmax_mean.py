@@ -121,6 +121,15 @@ def test_the_statement_says_how_weights_are_spread(arrays: Path) -> None:
         assert piece in latex
 
 
+def test_a_third_that_is_met_exactly_is_inconclusive(arrays: Path) -> None:
+    text = (
+        "certattn: 1\nclaim: softmax-mean\ngiven: {keys: [[1], [1], [1]], values: [[1], [2], [3]], queries: [[5]]}\n"
+        "asserts: {top: [{count: 1, at_least: BOUND}]}\n"
+    )
+    assert check(text.replace("BOUND", "1/3"), arrays).verdict is Verdict.INCONCLUSIVE
+    assert check(text.replace("BOUND", "0.333333333333333333333333333333"), arrays).verdict is ACCEPT
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_equal_scores_change_no_mass(count: int) -> None:
     """Whichever of two tokens of one score is taken for the larger."""
