@@ -54,10 +54,12 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
     COVARIANCE_VALUE,
     EIGENVALUES,
+    ENTROPY,
     LARGEST,
     LOG_NORMALISER,
     MEAN,
     SMALLEST,
+    TOP,
     AssertedMoments,
 )
 from certattn.kernel.theorems.prompts import infinite_prompt_operator
@@ -225,6 +227,11 @@ def softmax_mean_instance(certificate: Certificate, *, fast: bool) -> Instance:
     """The whole statement. Raises NotExportableError."""
     theorem = CLAIMS["softmax-mean"]
     problem: AssertedMoments = theorem.read(certificate)
+    if ENTROPY in problem.asserts or TOP in problem.asserts:
+        raise NotExportableError(
+            "an entropy and a sum of the largest weights have no form in Coq here; means, covariances, eigenvalues and "
+            "log-normalisers have"
+        )
     prompt, compared = problem.prompt, problem.compared
     stated_rows = _stated_rows(problem)
     targets = [largest(rows) for rows in stated_rows.values()]

@@ -422,6 +422,7 @@ PROMPT = "keys: [[0, 1], [1, 0]]\nvalues: [[1], [2]]\nqueries: [[1, 1/2]]\nscale
         ["--covariance", "--eigenvalues", "--log-normaliser", "--of", "keys", "--per-query"],
         ["--queries", "1:3"], ["--scale", "1/sqrt(2)"], ["--digits", "5"], ["--radius", "1e-20"],
         ["--data", "copy"], ["--note", "for you"], ["--array", "values=keys"],
+        ["--entropy", "--top", "1", "--top", "2", "--per-query"],
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -63,6 +63,7 @@ def test_array_files_come_along(tmp_path: Path) -> None:
 
 REFUSED = {
     "attention/output-deviation/gaussian-prompt-ball": "over a region",
+    "attention/softmax-mean/four-tokens-spread": "an entropy and a sum of the largest weights have no form",
     "prompts/infinite-prompt-operator/gaussian-d1": "only `values` of a law of atoms",
     "spectrum/universality-bound/queries-3": "eigenvalue",
     "spectrum/singular-values/plane": "the claim singular-values has no form in Coq here",

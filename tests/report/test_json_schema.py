@@ -291,7 +291,7 @@ def shown(path: Path_) -> str:
     return ".".join(map(str, path)) or "top"
 
 
-MOMENTS = ("mean", "covariance", "eigenvalues", "log_normaliser")
+MOMENTS = ("mean", "covariance", "eigenvalues", "log_normaliser", "entropy", "top")
 
 
 def either(path: Path_) -> bool:

@@ -216,6 +216,20 @@ def write_means(folder: Path) -> None:
         per_query=True,
         note=HEAD.format(0, 6, "outputs for the first four of its tokens"),
     )
+    for name, stated, what in (
+        ("entropy", {"entropy": True}, "how evenly its first four tokens attend: entropies; log 512 is 6.2383"),
+        ("heavy-hitters", {"top": [8, 32]}, "how much weight its first four tokens give to 8 and to 32 of 512 tokens"),
+    ):
+        certattn.generate(
+            "softmax-mean",
+            folder / f"layer0-head6-{name}.yaml",
+            source=head,
+            scale="1/sqrt(32)",
+            digits=9,
+            per_query=True,
+            note=HEAD.format(0, 6, what),
+            **stated,
+        )
 
 
 # What writes the certificates of a family that are about drawn arrays or real heads.

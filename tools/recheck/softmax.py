@@ -11,8 +11,8 @@ from typing import Any
 import intervals
 from arrays import Matrix, Vector, matrix, vector
 from fields import optional, refuse
-from functions import exp
-from intervals import I, absolute, iv, largest, root, summed
+from functions import exp, log
+from intervals import I, absolute, clip, hull, iv, largest, root, summed
 from matrices import identity, matmul, times, transposed
 from outcomes import Rejected
 from scalars import ROOT, rational, squared
@@ -101,6 +101,11 @@ class Prompt:
         """The query as the keys see it."""
         return times(self.act, q) if self.act else q
 
+    def sorted(self, q: Vector) -> list[int]:
+        """The tokens from the largest score to the smallest: exactly, as scores are integers times one number."""
+        (row,), _ = integers([self.acted(q)])
+        return sorted(range(len(self.keys)), key=lambda i: -self.scale[1] * dot(self.keys[i], row))
+
     def softmax(self, q: Vector, seen: int | None = None) -> tuple[list[I], Any]:
         """e^(a_i - a_r) for all tokens, a_i their scores and r the one of the largest, and a_r."""
         (row,), d = integers([self.acted(q)])
@@ -143,6 +148,29 @@ def means(w: list[I], columns: list[list[int]], d: int) -> list[Any]:
         s, error = dot(low, seen), spread * len(w)  # weights are by `spread` larger than their lower ends at most
         found.append(I((s + error * min(least, 0)) // d, -(-(s + error * max(most, 0)) // d)) / whole)
     return found
+
+
+def entropy(w: list[I]) -> Any:
+    """-sum p log p, term by term, for p = w / sum w; exactly 0 for one token."""
+    if len(w) == 1:
+        return Fraction(0)
+    whole, third = summed(w), Fraction(1, 3)
+    terms = []
+    for p in (clip(x / whole, 0, 1) for x in w):
+        # -log falls; -p log p is between 0 and 3/8, and rises up to p = 1/e.
+        if p.a > 0:
+            terms.append(p * -log(p))
+        else:
+            top = I(p.b, p.b)
+            terms.append(hull(0, top * -log(top)) if p.b <= iv(third).a else hull(0, Fraction(3, 8)))
+    return clip(summed(terms), 0)
+
+
+def mass(w: list[I], tokens: Sequence[int]) -> Any:
+    """What these tokens have of the weights; exactly where it is all of them, or where all weights are the same."""
+    if len(tokens) == len(w) or all(x.a == x.b == w[0].a for x in w):
+        return Fraction(len(tokens), len(w))
+    return clip(summed(w[i] for i in tokens) / summed(w), 0, 1)
 
 
 def one_for_each(node: Any, where: str, n: int) -> Vector:

@@ -319,7 +319,7 @@ def mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> li
     prompt = read_prompt(given, set(), folder)
     queries = prompt.queries
     require_bits(witness)
-    require_record(asserts, "asserts", set(), {"mean", "covariance", "eigenvalues", "log_normaliser"})
+    require_record(asserts, "asserts", set(), {"mean", "covariance", "eigenvalues", "log_normaliser", "entropy", "top"})
     comparisons: list[Comparison] = []
 
     @cache
@@ -375,7 +375,37 @@ def mean_comparisons(given: Any, asserts: Any, witness: Any, folder: Path) -> li
             stated["radius"],
             lambda i: abs(mp.log(mp.fsum(masses(i))) - to_real(logarithms[i])),
         )
+
+    def between(name: str, stated: Any, value: Callable[[int], mpf]) -> None:
+        require("at_least" in stated or "at_most" in stated, "no bound")
+        for end in ("at_least", "at_most"):
+            if end in stated:
+                for i, bound in enumerate(read_each(stated[end], len(queries), folder)):
+                    comparisons.append(Comparison(f"{name}.{end}[{i}]", lambda i=i: value(i), bound, end == "at_most"))
+
+    if "entropy" in asserts:
+        require_record(asserts["entropy"], "entropy", set(), {"at_least", "at_most"})
+        between("entropy", asserts["entropy"], lambda i: _entropy(masses(i)))
+    if "top" in asserts:
+        require(isinstance(asserts["top"], list) and len(asserts["top"]) > 0, "top is no list")
+        for j, stated in enumerate(asserts["top"]):
+            require_record(stated, "top", {"count"}, {"at_least", "at_most"})
+            require(re.fullmatch("[1-9][0-9]*", str(stated["count"])) is not None, "count")
+            count = int(stated["count"])
+            require(count <= len(prompt.keys), "more tokens than there are")
+            between(f"top[{j}]", stated, lambda i, count=count: _of_largest(masses(i), count))
     return comparisons
+
+
+def _entropy(masses: Sequence[mpf]) -> mpf:
+    """-sum p log p, from the definition."""
+    total = mp.fsum(masses)
+    return -mp.fsum(w / total * mp.log(w / total) for w in masses)
+
+
+def _of_largest(masses: Sequence[mpf], count: int) -> mpf:
+    """What the largest have of the whole; what they lack, so that it never exceeds 1 by rounding."""
+    return 1 - mp.fsum(sorted(masses)[: len(masses) - count]) / mp.fsum(masses)
 
 
 def _largest_gap(found: Sequence[mpf], stated: Vector) -> mpf:

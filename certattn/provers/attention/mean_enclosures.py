@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from flint import arb, fmpq
 
@@ -13,6 +13,7 @@ from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
+from certattn.kernel.mathematics.softmax_shares import RankedPrompt
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
@@ -42,26 +43,39 @@ class Wanted:
     log_normaliser: bool
     of: str
     printing: Printing
+    entropy: bool = False
+    top: Sequence[int] = ()
 
     @property
     def second(self) -> bool:
         """Whether second moments are needed."""
         return self.covariance or self.eigenvalues
 
+    @property
+    def ranked(self) -> bool:
+        """Whether something is wanted that binary64 has not."""
+        return self.entropy or bool(self.top)
+
 
 @dataclass
 class Found:
-    """What the queries' enclosures are: of the numbers to state, and of the ends of the eigenvalues' range."""
+    """What the queries' enclosures are: of the numbers to state, and of the ends of ranges.
+
+    `ends` are those of the eigenvalues; `outside`, by numbers of tokens, is what the largest weights leave.
+    """
 
     tables: list[Table]
     ends: list[tuple[arb, arb]]
+    entropies: list[arb] = field(default_factory=list)
+    outside: dict[int, list[arb]] = field(default_factory=dict)
 
     def is_sharp(self, wanted: Wanted) -> bool:
         enough = 4 * wanted.printing.digits
+        numbers = [(x, x) for each in (self.entropies, *self.outside.values()) for x in each]
         return all(table.is_sharp(wanted.printing) for table in self.tables) and all(
             largest.rel_accuracy_bits() > enough
             and (smallest.rel_accuracy_bits() > enough or bool(smallest <= largest * _NOTHING))
-            for smallest, largest in self.ends
+            for smallest, largest in (*self.ends, *numbers)
             if not largest.is_zero()
         )
 
@@ -73,7 +87,10 @@ def enclosures(prompt: StatedPrompt, wanted: Wanted, arithmetic: str) -> tuple[F
     """
     if arithmetic == "binary64" and not prompt.tiers:
         raise UsageError("binary64 needs a prompt in array files whose numbers are doubles")
-    if arithmetic == "binary64" or (arithmetic == "auto" and prompt.tiers and _takes_arb_long(prompt)):
+    if arithmetic == "binary64" and wanted.ranked:
+        raise UsageError("entropies and sums of the largest weights are enclosed in arb, not in binary64")
+    in_doubles = arithmetic == "auto" and prompt.tiers and not wanted.ranked
+    if arithmetic == "binary64" or (in_doubles and _takes_arb_long(prompt)):
         try:
             return _by_binary64(prompt, wanted), FIRST_BITS
         except Binary64Error:
@@ -115,11 +132,17 @@ def _collected(weigh: Iterable[Weighted], prompt: StatedPrompt, wanted: Wanted, 
         sources[LOG_NORMALISER.name] = lambda weighted: [weighted.log_normaliser()]
     sides = {"values": prompt.output_dimension, "keys": prompt.key_dimension}
     columns = {MEAN.name: origin.columns, COVARIANCE.name: sides[COVARIANCES[wanted.of][1]], LOG_NORMALISER.name: 1}
-    found = Found([Table(name, columns[name]) for name in sources], [])
+    found = Found([Table(name, columns[name]) for name in sources], [], [], {count: [] for count in wanted.top})
     for weighted in weigh:
         for table in found.tables:
             table.rows.append(sources[table.name](weighted))
         if wanted.eigenvalues:
             matrix = weighted.covariance(wanted.of)
             found.ends.append((smallest_eigenvalue(matrix, bits), largest_eigenvalue(matrix, bits)))
+        if wanted.ranked:
+            assert isinstance(weighted, RankedPrompt)
+            if wanted.entropy:
+                found.entropies.append(weighted.entropy())
+            for count, each in found.outside.items():
+                each.append(weighted.mass_outside(count))
     return found

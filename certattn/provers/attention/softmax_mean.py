@@ -1,4 +1,4 @@
-"""State softmax means at queries, and on request covariances, eigenvalues and log-normalisers."""
+"""State softmax means at queries, and on request covariances, eigenvalues, log-normalisers, entropies, top weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpz
 
 from certattn.kernel.decide.checker import ARITHMETICS
 from certattn.kernel.document.certificate import Certificate
@@ -19,9 +19,11 @@ from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.theorems.attention.softmax_mean import (
     COVARIANCE,
     EIGENVALUES,
+    ENTROPY,
     LOG_NORMALISER,
     MEAN,
     THEOREM,
+    TOP,
     read_given,
 )
 from certattn.provers.array_inputs import Source, placed
@@ -44,10 +46,12 @@ from certattn.provers.exact_inputs import exact_text, positive, require_one_of, 
 from certattn.provers.one_head import WhichHead
 from certattn.provers.output import Draft, require_place
 from certattn.provers.prompt_sources import prompt_sources
-from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.rounding import lower_rational, round_below_one, round_down, round_up, upper_rational
 
 DIGITS = 12
-_ORDER = (MEAN.name, COVARIANCE.name, EIGENVALUES.name, LOG_NORMALISER.name)
+_HALF = fmpq(1, 2)
+_LEAST_LACKING = fmpq(1, fmpz(10) ** 20)
+_ORDER = (MEAN.name, COVARIANCE.name, EIGENVALUES.name, LOG_NORMALISER.name, ENTROPY.name, TOP.name)
 
 
 def generate(
@@ -62,6 +66,8 @@ def generate(
     covariance: bool = False,
     eigenvalues: bool = False,
     log_normaliser: bool = False,
+    entropy: bool = False,
+    top: Sequence[int] = (),
     of: str = "values",
     digits: int = DIGITS,
     radius: str | None = None,
@@ -96,6 +102,10 @@ def generate(
         State the range of its eigenvalues too.
     log_normaliser : bool
         State log Z(q) too.
+    entropy : bool
+        State the entropy of the softmax weights too, in nats.
+    top : sequence of int
+        State the sum of so many of the largest softmax weights too, for each of these numbers.
     of : {"values", "keys", "values-keys"}
         Whose covariance, "values", "keys" or "values-keys" (which has no eigenvalues).
     digits : int
@@ -103,7 +113,7 @@ def generate(
     radius : exact number, optional
         The radius to state; by default the smallest, rounded up to 3 digits.
     per_query : bool
-        State radii, and bounds on eigenvalues, for each query.
+        State radii and bounds for each query.
     data : {"auto", "copy", "reference"}
         Copy the arrays beside the certificate, refer to them where they are, or whichever is possible.
     arithmetic : {"auto", "binary64", "arb"}
@@ -144,7 +154,7 @@ def generate(
     1.73105857863
     """
     printing = Printing(digits, None if radius is None else positive(radius, "radius"), per_query)
-    wanted = Wanted(covariance, eigenvalues, log_normaliser, of, printing)
+    wanted = Wanted(covariance, eigenvalues, log_normaliser, of, printing, entropy, tuple(top))
     _require(wanted)
     require_place(out, source)
     if given is not None:
@@ -164,12 +174,16 @@ def _require(wanted: Wanted) -> None:
     if wanted.eigenvalues and wanted.of == "values-keys":
         raise UsageError("the covariance of values and keys has no eigenvalues; expected --of values or --of keys")
     require_within(1, 1000, wanted.printing.digits, "digits")
+    if len(set(wanted.top)) < len(wanted.top):
+        raise UsageError("top names a number of tokens twice")
 
 
 def _write(out: Path, given: dict[str, Plain], wanted: Wanted, arithmetic: str, note: str) -> Certificate:
     """Enclose, round, write the file, and beside it the tables that are too long for it."""
     draft = Draft(THEOREM, out, given, note)
     prompt = draft.read(read_given)
+    for count in wanted.top:
+        require_within(1, prompt.length, count, "top")
     found, bits = enclosures(prompt, wanted, arithmetic)
     # Logarithms are a vector, one number for each query: they are written out.
     tables = [table for table in found.tables if table.name != LOG_NORMALISER.name]
@@ -208,6 +222,12 @@ def _asserts(
         parts[table.name] = {**whose, **stated} if table.name == COVARIANCE.name else stated
     if found.ends:
         parts[EIGENVALUES.name] = {**whose, **_range(found.ends, wanted.printing)}
+    if found.entropies:
+        parts[ENTROPY.name] = _range([(x, x) for x in found.entropies], wanted.printing)
+    if found.outside:
+        parts[TOP.name] = [
+            {"count": str(count), **_inside(each, wanted.printing)} for count, each in found.outside.items()
+        ]
     return {name: parts[name] for name in _ORDER if name in parts}
 
 
@@ -219,9 +239,31 @@ _WRITE: Mapping[str, Callable[[list[list[fmpq]], int], Plain]] = {
 
 
 def _range(ends: Sequence[tuple[arb, arb]], printing: Printing) -> dict[str, Plain]:
-    """The range of the eigenvalues, rounded outwards."""
+    """A range of numbers that are not negative, rounded outwards."""
     smallest = [round_down(max(lower_rational(low), fmpq(0)), printing.digits) for low, _ in ends]
     largest = [round_up(upper_rational(high), printing.digits) for _, high in ends]
+    return _stated_range(smallest, largest, printing)
+
+
+def _inside(outside: Sequence[arb], printing: Printing) -> dict[str, Plain]:
+    """The range of the masses that have these numbers outside, rounded outwards; none exceeds 1.
+
+    What is nearer to 1 than to 0 has so many digits of what it lacks.
+    """
+    smallest, largest, digits = [], [], printing.digits
+    for ball in outside:
+        low, lacking = max(1 - upper_rational(ball), fmpq(0)), max(lower_rational(ball), fmpq(0))
+        smallest.append(round_down(low, digits) if low < _HALF else round_below_one(low, digits))
+        largest.append(round_up(1 - lacking, digits) if lacking > _HALF else 1 - _shortly(lacking, digits))
+    return _stated_range(smallest, largest, printing)
+
+
+def _shortly(lacking: fmpq, digits: int) -> fmpq:
+    """No more than this, with so many digits; 0 for what would be a long row of nines."""
+    return round_down(lacking, digits) if lacking > _LEAST_LACKING else fmpq(0)
+
+
+def _stated_range(smallest: list[fmpq], largest: list[fmpq], printing: Printing) -> dict[str, Plain]:
     if printing.per_query:
         return {"at_least": numbers([smallest]), "at_most": numbers([largest])}
     return {"at_least": format_rational(min(smallest)), "at_most": format_rational(max(largest))}
@@ -234,10 +276,12 @@ COMMAND = Command(
     Option("--covariance", "Also state the covariance under the softmax weights.", bool),
     Option("--eigenvalues", "Also state the range of its eigenvalues.", bool),
     Option("--log-normaliser", "Also state log Z(q), the log of the sum of e^score.", bool),
+    Option("--entropy", "Also state the entropy of the softmax weights, in nats.", bool),
+    Option("--top", "Also state the sum of the K largest weights. May be repeated.", Whole(1), "K", many=True),
     Option("--of", "Which covariance.", tuple(COVARIANCES)),
     Option("--digits", "Digits to state.", Whole(1, 1000)),
     Option("--radius", "The radius to state; by default the smallest, rounded up to 3 digits.", metavar="R"),
-    Option("--per-query", "State a radius, and bounds on eigenvalues, for each query.", bool),
+    Option("--per-query", "State radii and bounds for each query.", bool),
     ARRAY,
     HEAD,
     DATA_OR_AUTO,

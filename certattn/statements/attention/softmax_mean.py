@@ -11,9 +11,11 @@ from certattn.kernel.given.prompts import StatedPrompt
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.softmax_moments import COVARIANCES
 from certattn.kernel.theorems.attention.softmax_mean import (
+    COUNT,
     COVARIANCE,
     COVARIANCE_VALUE,
     EIGENVALUES,
+    ENTROPY,
     LARGEST,
     LOG_NORMALISER,
     LOG_VALUE,
@@ -23,6 +25,7 @@ from certattn.kernel.theorems.attention.softmax_mean import (
     NO_SMALLER,
     RADIUS,
     SMALLEST,
+    TOP,
     AssertedMoments,
 )
 from certattn.statements.attention.scales import forgotten_scale
@@ -30,13 +33,11 @@ from certattn.statements.given import bounds_words, matrices_words, prompt_words
 from certattn.statements.wording import Answer, Statement, Wording, show
 
 _LATEX = {of: rf"\operatorname{{Cov}}_{{q_i}}({x[0]}, {y[0]})" for of, (x, y) in COVARIANCES.items()}
-# The left sides.
-_SIDES = {
+# The left sides that need no article.
+_DISTANCES = {
     MEAN.name: "|T(q) - value|_linf",
     COVARIANCE.name: "the largest entry of |Cov - value|",
     LOG_NORMALISER.name: "|log Z(q) - value|",
-    SMALLEST: "smallest eigenvalue",
-    LARGEST: "largest eigenvalue",
 }
 
 
@@ -70,15 +71,40 @@ def _said(stated: AssertedMoments) -> Iterator[tuple[str, str]]:
         log = asserts[LOG_NORMALISER]
         words = f"log Z(q) is {log[LOG_VALUE].words()} up to {bounds_words(log[RADIUS])}"
         yield words, r"| \log Z(q_i) - z_i | \le \epsilon_i"
+    if ENTROPY in asserts:
+        formula = r"-\sum_j p_j(q_i) \log p_j(q_i)"
+        yield _between(asserts[ENTROPY], "the entropy of these weights, in nats,", formula, "hH")
+    for ends in asserts.items(TOP):
+        count = ends[COUNT]
+        words = "the largest of these weights" if count == 1 else f"the sum of the {count} largest of these weights"
+        yield _between(ends, words, rf"\sum_{{j \le {ends[COUNT]}}} p_{{(j)}}(q_i)", "mM")
 
 
 def _range(ends: Values, of: str, prompt: StatedPrompt) -> tuple[str, str]:
+    words = f"every eigenvalue of the covariance of {_whose(of, prompt)}"
+    return _between(ends, words, rf"\lambda({_LATEX[of]})", "ab")
+
+
+def _between(ends: Values, words: str, formula: str, letters: str) -> tuple[str, str]:
+    """What is at least and at most so much, in words and as a formula, whose bounds have these two letters."""
     stated = (("at least", ends.get(NO_SMALLER)), ("at most", ends.get(NO_LARGER)))
     bounds = " and ".join(f"{side} {bounds_words(bounds)}" for side, bounds in stated if bounds is not None)
-    low = r"a_i \le " if NO_SMALLER in ends else ""
-    high = r" \le b_i" if NO_LARGER in ends else ""
-    words = f"every eigenvalue of the covariance of {_whose(of, prompt)} is {bounds}"
-    return words, rf"{low}\lambda({_LATEX[of]}){high}"
+    low = rf"{letters[0]}_i \le " if NO_SMALLER in ends else ""
+    high = rf" \le {letters[1]}_i" if NO_LARGER in ends else ""
+    return f"{words} is {bounds}", f"{low}{formula}{high}"
+
+
+def _side(stated: AssertedMoments, kind: str) -> str:
+    """The left side of obligations of a kind, without an article."""
+    if kind in _DISTANCES:
+        return _DISTANCES[kind]
+    if kind in (SMALLEST, LARGEST):
+        return f"{'smallest' if kind == SMALLEST else 'largest'} eigenvalue"
+    part, _, _ = kind.rpartition(".")
+    if part == ENTROPY.name:
+        return "entropy of the weights"
+    ends = stated.asserts[TOP][int(part.removeprefix(f"{TOP.name}[").removesuffix("]"))]
+    return f"mass outside the top {ends[COUNT]}"
 
 
 def _whose(of: str, prompt: StatedPrompt) -> str:
@@ -89,8 +115,8 @@ def _whose(of: str, prompt: StatedPrompt) -> str:
 
 def sentence(stated: AssertedMoments, name: str) -> str:
     kind, _, query = name.removesuffix("]").rpartition("[")
-    article = "the " if kind in (SMALLEST, LARGEST) else ""
-    return f"{article}{_SIDES[kind]} at query {query}"
+    article = "" if kind in _DISTANCES else "the "
+    return f"{article}{_side(stated, kind)} at query {query}"
 
 
 def findings(stated: AssertedMoments, obligations: Sequence[Answer]) -> list[str]:
@@ -102,7 +128,7 @@ def findings(stated: AssertedMoments, obligations: Sequence[Answer]) -> list[str
         if found:
             slack, worst = min(found, key=lambda pair: pair[0])
             place, shown = worst.name.removeprefix(kind)[1:-1], slack.str(3, radius=False)
-            lines.append(f"worst query {place}: {_SIDES[kind]} {show(worst.left)}, slack {shown}")
+            lines.append(f"worst query {place}: {_side(stated, kind)} {show(worst.left)}, slack {shown}")
     return lines + forgotten_scale(stated.prompt.scale, stated.prompt.key_dimension, stated.prompt.inputs)
 
 

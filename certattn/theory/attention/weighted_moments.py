@@ -175,6 +175,41 @@ def _entry_by_entry(kernel: Kernel) -> Iterator[Any]:
         assertions.linf_norm = norm
 
 
+def check_entropy(kernel: Kernel) -> Iterator[Check]:
+    """The entropy from the largest score on, and the mass of the largest weights, are those of the definitions."""
+    L = sympy.Symbol("L", integer=True, positive=True)
+    i = sympy.Symbol("i", integer=True)
+    score, top = sympy.IndexedBase("a")[i], real("a_r")
+
+    def total(term: Expr) -> Expr:
+        return split_sums(sympy.Sum(term, (i, 1, L)))
+
+    # log p_i = a_i - log Z for the sums over any number of tokens.
+    whole, moment = total(sympy.exp(score)), total(score * sympy.exp(score))
+    shifted, gaps = total(sympy.exp(score - top)), total((top - score) * sympy.exp(score - top))
+    found = sympy.log(shifted) + gaps / shifted
+    yield equal_logarithms("H = log Z - mean score, any L", found, sympy.log(whole) - moment / whole)
+    for length in (1, 2, 3):
+        # Scores a_r - g_i, sorted, by the weights e^-g_i times any factor.
+        falls = [sympy.Integer(0), *(positive_symbol(f"g_{j}") for j in range(1, length))]
+        factor = positive_symbol("w")
+        weights = [factor * sympy.exp(-fall) for fall in falls]
+        share = [weight / sum(weights) for weight in weights]
+        # H is the mean of -log p_i, which is log(sum of e^-g) + g_i.
+        unit = sum(sympy.exp(-fall) for fall in falls)
+        for p, fall in zip(share, falls, strict=True):
+            yield equal_logarithms(f"-log p, L = {length}, fall {fall}", sympy.log(1 / p), sympy.log(unit) + fall)
+        balls = [SymbolicNumber(weight) for weight in weights]
+        found = plain(kernel.softmax_shares.entropy(balls, [SymbolicNumber(fall) for fall in falls]))
+        logarithm = sum(term for term in sympy.Add.make_args(found) if term.has(sympy.log))
+        mean_fall = sum(p * fall for p, fall in zip(share, falls, strict=True))
+        yield equal_logarithms(f"the entropy's logarithm, L = {length}", logarithm, sympy.log(unit))
+        yield equal(f"the rest of the entropy, L = {length}", found - logarithm, mean_fall)
+        for count in range(1, length + 1):
+            outside = plain(kernel.softmax_shares.mass_outside(balls, count))
+            yield equal(f"outside the {count} largest of {length}", outside, 1 - sum(share[:count]))
+
+
 def check_assertions(kernel: Kernel) -> Iterator[Check]:
     """What is compared with a radius is the difference of the definitions and what is stated."""
     with _entry_by_entry(kernel) as assertions:

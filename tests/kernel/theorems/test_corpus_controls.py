@@ -23,6 +23,7 @@ from certattn.kernel.mathematics import (
     operator,
     softmax,
     softmax_moments,
+    softmax_shares,
     spectrum,
 )
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
@@ -263,6 +264,25 @@ def product_over_trace(matrix: arb_mat, bits: int) -> arb:
     return matrix.det() / matrix.trace()
 
 
+def in_base_two(weights: Any, gaps: Any) -> arb:
+    return _ENTROPY(weights, gaps) / arb(2).log()
+
+
+def of_the_first(weights: Any, count: int) -> arb:
+    """As if what is said of `count` tokens were said of one."""
+    return _OUTSIDE(weights, 1)
+
+
+def of_the_smallest(self: Any, weights: Any) -> list[arb]:
+    return [weights[token] for token in reversed(self.order)]
+
+
+def with_every_weight(weights: Any, count: int) -> arb:
+    return sum(weights[count:], arb(0)) / len(weights)
+
+
+_ENTROPY, _OUTSIDE = softmax_shares.entropy, softmax_shares.mass_outside
+
 # Of the claim `softmax-mean`, on whose cases they are tried.
 MEAN_SABOTAGE: dict[str, Sabotage] = {
     "radii and upper bounds are not looked at": (proof._COMPARED, "<=", passes),
@@ -276,6 +296,15 @@ MEAN_SABOTAGE: dict[str, Sabotage] = {
     "covariances are the first": (each_query.StatedMatrices, "entries", of_the_first_query),
     "bounds are the first": (each_query.StatedBounds, "at", lambda self, query: self.common or self.vector.entry(0, 0)),
     "means are compared in one entry": (softmax_mean, "linf_norm", lambda vector: abs(vector[0])),
+    "entropies are in bits": (softmax_shares, "entropy", in_base_two),
+    "entropies are those of equal weights": (softmax_shares, "entropy", lambda weights, gaps: arb(len(weights)).log()),
+    "entropies without the mean score": (
+        softmax_shares, "entropy", lambda weights, gaps: (sum(weights, arb(0)) / weights[0]).log()),
+    "the largest weight for several": (softmax_shares, "mass_outside", of_the_first),
+    "weights that do not add up to one": (softmax_shares, "mass_outside", with_every_weight),
+    "the first tokens are the largest": (softmax_shares.Ranking, "in_order", lambda self, weights: list(weights)),
+    "the smallest weights for the largest": (softmax_shares.Ranking, "in_order", of_the_smallest),
+    "scores without their scale": (softmax_shares.Ranking, "score_gaps", lambda self: [arb(gap) for gap in self.gaps]),
     "the trace is the largest eigenvalue": (softmax_mean, "largest_eigenvalue", lambda m, bits: m.trace()),
     "the diagonal has the largest eigenvalue": (softmax_mean, "largest_eigenvalue", largest_diagonal_entry),
     "the smallest eigenvalue is 0": (softmax_mean, "smallest_eigenvalue", lambda m, bits: arb(0)),

@@ -372,10 +372,17 @@ def test_moments_a_hair_beside_the_truth(
         lambda x: ({"log_normaliser": {"value": ["1/7"], "radius": x}}, True),
         lambda x: ({"eigenvalues": {"of": of, "at_most": x}}, True),
         lambda x: ({"eigenvalues": {"of": of, "at_least": x}}, False),
+        lambda x: ({"entropy": {"at_most": x}}, True),
+        lambda x: ({"entropy": {"at_least": x}}, False),
+        lambda x: ({"top": [{"count": "1", "at_most": x}]}, True),
+        lambda x: (
+            {"top": [{"count": str(len(given["keys"])), "at_least": "0"}, {"count": "1", "at_least": x}]},
+            False,
+        ),
     ]
     for form in forms:
         asserts, upper = form("0")
-        (comparison,) = prompt_truth.mean_comparisons(given, asserts, {}, folder)
+        *_, comparison = prompt_truth.mean_comparisons(given, asserts, {}, folder)
 
         def verdict(number: str, form: Any = form) -> Verdict:
             tree = {"certattn": "1", "claim": "softmax-mean", "given": given, "asserts": form(number)[0]}

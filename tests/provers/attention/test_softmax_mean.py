@@ -358,3 +358,64 @@ def test_what_no_precision_encloses_is_not_proved(tmp_path: Path) -> None:
     with pytest.raises(NotProvedError, match=r"log_normaliser at query 0 is known up to .*, expected 1e-30"):
         generate(tmp_path / "a.yaml", given=given, log_normaliser=True, radius="1e-30")
     assert files(tmp_path) == []
+
+
+# -- how the weights are spread
+
+
+def stated_ends(part: Any) -> tuple[Any, Any]:
+    return tuple(np.array(part[name], dtype=float) for name in ("at_least", "at_most"))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("scale", [0.25, -2])
+def test_entropies_and_the_largest_weights_are_those_of_scipy(tmp_path: Path, prompt: Prompt, scale: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    arrays = prompt("float64")
+    tokens = len(arrays["keys"])
+    inputs = {"entropy": True, "top": [1, 2, tokens], "per_query": True, "scale": str(scale)}
+    found = asserts(generate(tmp_path / "a.yaml", **arrays, **inputs))
+    assert list(found) == ["mean", "entropy", "top"]
+    scores = scale * arrays["queries"].astype(float) @ arrays["keys"].astype(float).T
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    for end in stated_ends(found["entropy"]):
+        assert np.allclose(end, stats.entropy(weights, axis=1), rtol=1e-9)
+    assert [part["count"] for part in found["top"]] == ["1", "2", str(tokens)]
+    for part in found["top"]:
+        for end in stated_ends(part):
+            assert np.allclose(end, np.sort(weights, axis=1)[:, -int(part["count"]) :].sum(1), rtol=1e-9)
+    assert verify(tmp_path / "a.yaml").counts["proved"] == 3 * (1 + 2 + 2 * 3)
+
+
+def test_of_everything_and_nothing_nothing_is_rounded(tmp_path: Path) -> None:
+    given = {"keys": [["5"]], "values": [["1"]], "queries": [["7"]]}
+    found = asserts(generate(tmp_path / "a.yaml", given=given, entropy=True, top=[1]))
+    assert found["entropy"] == {"at_least": "0", "at_most": "0"}
+    assert found["top"] == [{"count": "1", "at_least": "1", "at_most": "1"}]
+    verify(tmp_path / "a.yaml")
+
+
+def test_a_row_of_nines_is_cut(tmp_path: Path) -> None:
+    given = {"keys": [["0"], ["900"], ["900"]], "values": [["1"], ["2"], ["3"]], "queries": [["1"]]}
+    found = asserts(generate(tmp_path / "a.yaml", given=given, entropy=True, top=[2]))
+    assert found["top"] == [{"count": "2", "at_least": "0.99999999999999999999", "at_most": "1"}]
+    assert found["entropy"] == {"at_least": "0.693147180559", "at_most": "0.69314718056"}
+    verify(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"top": [0]}, "top is 0, expected 1 to 3"),
+        ({"top": [4]}, "top is 4, expected 1 to 3"),
+        ({"top": [2, 2]}, "top names a number of tokens twice"),
+    ],
+)
+def test_numbers_of_tokens_that_there_are_not(tmp_path: Path, inputs: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        generate(tmp_path / "a.yaml", given=WRITTEN_OUT, **inputs)
+
+
+def test_binary64_has_no_entropies(tmp_path: Path, prompt: Prompt) -> None:
+    with pytest.raises(UsageError, match="enclosed in arb, not in binary64"):
+        generate(tmp_path / "a.yaml", **prompt(), entropy=True, arithmetic="binary64")

@@ -10,14 +10,14 @@ from typing import Any
 from algebra import definite, semidefinite
 from arrays import Vector, matrix, vector
 from decisions import at_most, close, within
-from fields import fields, kind_of, listed, one_of, optional, refuse, some, starting_bits, witness_of
+from fields import fields, items, kind_of, listed, one_of, optional, refuse, some, starting_bits, witness_of
 from functions import log
 from intervals import largest, summed
 from laws import Law
 from matrices import less_unit, scaled, times, transposed
 from outcomes import NotCovered
 from scalars import natural, rational
-from softmax import PROMPT, Prompt, length_of, means, one_for_each, scale_iv, scale_of
+from softmax import PROMPT, Prompt, entropy, length_of, mass, means, one_for_each, scale_iv, scale_of
 from vectors import dot, integers, minus
 
 
@@ -30,7 +30,7 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     p = Prompt(given)
     queries = matrix(given["queries"], "given.queries", None, p.dim)
     n = len(queries)
-    asserts = some(a, "asserts", "mean covariance eigenvalues log_normaliser")
+    asserts = some(a, "asserts", "mean covariance eigenvalues log_normaliser entropy top")
     columns = {"values": (transposed(p.values), p.dv), "keys": (transposed(p.keys), p.dk)}
     weights, tops = zip(*(p.softmax(q) for q in queries), strict=True)
     if (m := asserts["mean"]) is not None:
@@ -46,6 +46,18 @@ def softmax_mean(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         radius = one_for_each(m["radius"], "log_normaliser.radius", n)
         for i in range(n):
             close(log(summed(weights[i])) + tops[i], numbers[i], radius[i], f"log_normaliser[{i}]")
+    if (m := asserts["entropy"]) is not None:
+        m = some(m, "asserts.entropy", "at_least at_most")
+        low, high = (optional(one_for_each, m[k], f"entropy.{k}", n) for k in ("at_least", "at_most"))
+        for i in range(n):
+            within(entropy(weights[i]), low and low[i], high and high[i], f"entropy[{i}]")
+    for j, item in enumerate(items(asserts["top"], "asserts.top")):
+        m = some(item, f"top[{j}]", "at_least at_most", "count")
+        count = natural(m["count"], f"top[{j}].count", 1)
+        refuse(count > len(p.keys), f"top[{j}].count: more tokens than there are")
+        low, high = (optional(one_for_each, m[k], f"top[{j}].{k}", n) for k in ("at_least", "at_most"))
+        for i in range(n):
+            within(mass(weights[i], p.sorted(queries[i])[:count]), low and low[i], high and high[i], f"top[{j}][{i}]")
 
     def covariance(i: int, left: str, right: str) -> list[list[Any]]:
         """Cov_q of two kinds of columns: mean products less products of means."""

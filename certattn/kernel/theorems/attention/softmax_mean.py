@@ -1,4 +1,4 @@
-"""Theorem `softmax-mean`: the softmax mean of a prompt at stated queries, its covariance and its normaliser.
+"""Theorem `softmax-mean`: the softmax mean of a prompt at stated queries, its covariance, and how its weights spread.
 
 Given a prompt (keys k_i and values v_i, or tokens x_i with K, Q, V), queries and a scale s, put
 
@@ -11,12 +11,15 @@ A certificate asserts, for every listed query q, one or more of
     covariance      |Cov_q(x, y) - value| <= radius in every entry
     eigenvalues     at_least <= l <= at_most for every eigenvalue l of Cov_q(x, x)
     log_normaliser  |log Z(q) - value| <= radius
+    entropy         at_least <= -sum_i p_i log p_i <= at_most
+    top             at_least <= the sum of the `count` largest p_i <= at_most, for each of a list
 
 where x and y are the values, the keys, or the values and the keys, as `of` says. Radii and bounds are
 one number for all queries or one for each.
 
 Boursier and Boyer 2026, section 2: the finite prompt. T and Cov_q(v, v) are the gradient and the
-Hessian of a logarithm of normalisers, and the derivative of T is s Cov_q(v, k).
+Hessian of a logarithm of normalisers, and the derivative of T is s Cov_q(v, k). Zhai et al. 2023,
+Stabilizing Transformer Training by Preventing Attention Entropy Collapse: the entropy.
 """
 
 from __future__ import annotations
@@ -32,12 +35,13 @@ from certattn.kernel.decide.obligation import DOUBLE, Obligation, Relation, Tier
 from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import Matrix, Vector
-from certattn.kernel.document.schema import Choice, Field, Record, Values, some_of
+from certattn.kernel.document.schema import Choice, Count, Field, Listing, Record, Values, some_of
 from certattn.kernel.given.each_query import Bounds, Matrices, StatedBounds
 from certattn.kernel.given.prompts import DEFAULT, TIGHT, StatedPrompt, prompt_forms, read_prompt
 from certattn.kernel.mathematics.balls import linf_norm, row_of_balls
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt, weighted_prompts
+from certattn.kernel.mathematics.softmax_moments import COVARIANCES, WeightedPrompt
+from certattn.kernel.mathematics.softmax_shares import RankedPrompt, ranked_prompts
 from certattn.kernel.mathematics.spectrum import largest_eigenvalue, smallest_eigenvalue
 
 if TYPE_CHECKING:
@@ -49,9 +53,10 @@ COVARIANCE_VALUE = Field("value", Matrices(), "a matrix per query: a list of the
 LOG_VALUE = Field("value", Vector(), "log Z(q), a number per query")
 OF = Field("of", Choice(tuple(COVARIANCES)), "whose covariance; `values` if left out", required=False)
 SPECTRUM_OF = Field("of", Choice(("values", "keys")), "whose covariance; `values` if left out", required=False)
-NO_SMALLER = Field("at_least", Bounds(), "no eigenvalue is smaller: one number, or one per query", required=False)
-NO_LARGER = Field("at_most", Bounds(), "no eigenvalue is larger: one number, or one per query", required=False)
-RANGE = Record(SPECTRUM_OF, NO_SMALLER, NO_LARGER, rules=[some_of(NO_SMALLER, NO_LARGER)])
+NO_SMALLER = Field("at_least", Bounds(), "nothing meant is smaller: one number, or one per query", required=False)
+NO_LARGER = Field("at_most", Bounds(), "nothing meant is larger: one number, or one per query", required=False)
+ENDS = (NO_SMALLER, NO_LARGER)
+RANGE = Record(SPECTRUM_OF, *ENDS, rules=[some_of(*ENDS)])
 
 MEAN = Field("mean", Record(MEAN_VALUE, RADIUS), "the softmax means of the values", required=False)
 COVARIANCE = Field(
@@ -59,7 +64,15 @@ COVARIANCE = Field(
 )
 EIGENVALUES = Field("eigenvalues", RANGE, "the range of their eigenvalues", required=False)
 LOG_NORMALISER = Field("log_normaliser", Record(LOG_VALUE, RADIUS), "the logarithms of Z(q)", required=False)
-ASSERTED = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER)
+ENTROPY = Field("entropy", Record(*ENDS, rules=[some_of(*ENDS)]), "the entropy of the weights, in nats", required=False)
+COUNT = Field("count", Count(1), "how many tokens, those of the largest weights")
+TOP = Field(
+    "top",
+    Listing(Record(COUNT, *ENDS, rules=[some_of(*ENDS)])),
+    "the sum of so many of the largest weights, and of so many",
+    required=False,
+)
+ASSERTED = (MEAN, COVARIANCE, EIGENVALUES, LOG_NORMALISER, ENTROPY, TOP)
 SMALLEST, LARGEST = f"{EIGENVALUES.name}.at_least", f"{EIGENVALUES.name}.at_most"
 
 GIVEN = prompt_forms()
@@ -71,13 +84,28 @@ WITNESS = Record(BITS)
 class Compared:
     """`value relation bound`, to be proved at every listed query.
 
-    `value` encloses the left side at a query with so many bits; `of` says whose covariance it takes.
+    `value` encloses the left side at a query with so many bits; `of` says whose covariance it takes. Where it is what
+    is `outside` a part of 1 that is bounded, the right side is 1 less the bound. `ranked` needs exact scores, and Arb.
     """
 
     value: Callable[[int, Weighted, int], arb]
     relation: Relation
     bound: StatedBounds
     of: str | None = None
+    outside: bool = False
+    ranked: bool = False
+
+    def right(self, query: int) -> fmpq:
+        """The right side at a query."""
+        bound = self.bound.at(query)
+        return 1 - bound if self.outside else bound
+
+    def tiers(self, known: Sequence[Tier]) -> Sequence[Tier]:
+        """Those of binary64 that enclose the left side."""
+        if self.ranked:
+            return ()
+        # Covariances have no tight tier.
+        return [tier for tier in known if self.of is None or tier is not TIGHT]
 
 
 @dataclass(frozen=True)
@@ -118,6 +146,20 @@ class AssertedMoments:
                 found[LARGEST] = Compared(self._largest, "<=", ends[NO_LARGER], of)
         if LOG_NORMALISER in asserts:
             found[LOG_NORMALISER.name] = Compared(self._off_logarithm, "<=", asserts[LOG_NORMALISER][RADIUS])
+        if ENTROPY in asserts:
+            ends = asserts[ENTROPY]
+            if NO_SMALLER in ends:
+                found[f"{ENTROPY.name}.at_least"] = Compared(_entropy, ">=", ends[NO_SMALLER], ranked=True)
+            if NO_LARGER in ends:
+                found[f"{ENTROPY.name}.at_most"] = Compared(_entropy, "<=", ends[NO_LARGER], ranked=True)
+        if TOP in asserts:
+            tops = asserts[TOP]
+            for number, ends in enumerate(tops):
+                name, outside = f"{TOP.name}[{number}]", _outside(ends[COUNT])
+                if NO_SMALLER in ends:
+                    found[f"{name}.at_least"] = Compared(outside, "<=", ends[NO_SMALLER], outside=True, ranked=True)
+                if NO_LARGER in ends:
+                    found[f"{name}.at_most"] = Compared(outside, ">=", ends[NO_LARGER], outside=True, ranked=True)
         return found
 
     def _off_mean(self, query: int, weighted: Weighted, bits: int) -> arb:
@@ -141,6 +183,22 @@ class AssertedMoments:
         return largest_eigenvalue(weighted.covariance(self.whose(EIGENVALUES)), bits)
 
 
+def _entropy(query: int, weighted: Weighted, bits: int) -> arb:
+    """-sum_i p_i log p_i."""
+    assert isinstance(weighted, RankedPrompt)
+    return weighted.entropy()
+
+
+def _outside(count: int) -> Callable[[int, Weighted, int], arb]:
+    """1 less the sum of the largest p_i, of so many."""
+
+    def value(query: int, weighted: Weighted, bits: int) -> arb:
+        assert isinstance(weighted, RankedPrompt)
+        return weighted.mass_outside(count)
+
+    return value
+
+
 def read(certificate: Certificate) -> AssertedMoments:
     if certificate.witness is not None:
         WITNESS.read(certificate.witness, certificate.reading)
@@ -155,6 +213,9 @@ def read(certificate: Certificate) -> AssertedMoments:
         asserts[COVARIANCE][COVARIANCE_VALUE].require_shape(count, rows, columns)
     if LOG_NORMALISER in asserts:
         asserts[LOG_NORMALISER][LOG_VALUE].require_length(count, "a list of one number per query")
+    for ends in asserts.items(TOP):
+        if ends[COUNT] > prompt.length:
+            raise ends.node(COUNT).malformed(f"at most {prompt.length}, the number of tokens")
     for compared in stated.compared.values():
         compared.bound.require_count(count)
     return stated
@@ -168,11 +229,10 @@ def read_given(certificate: Certificate) -> StatedPrompt:
 def obligations(stated: AssertedMoments) -> Iterator[Obligation]:
     enclosed, tiers = _enclosed(stated), stated.prompt.tiers
     for name, each in stated.compared.items():
-        # Covariances have no tight tier.
-        own = [tier for tier in tiers if each.of is None or tier is not TIGHT]
+        own = each.tiers(tiers)
         for i in range(stated.prompt.count):
             left = enclosed.side(_as_it_is, (name, i), tiers=own)
-            yield Obligation(f"{name}[{i}]", left, each.relation, each.bound.at(i))
+            yield Obligation(f"{name}[{i}]", left, each.relation, each.right(i))
 
 
 def _as_it_is(value: arb) -> arb:
@@ -208,9 +268,9 @@ def _weighed(prompt: StatedPrompt, rows: Sequence[int], of: Collection[str], tie
     return weighted_in_binary64(prompt, rows, of) if tier is DEFAULT else tightly_weighted(prompt, rows)
 
 
-def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[WeightedPrompt]:
+def weighted_queries(prompt: StatedPrompt, rows: Sequence[int]) -> Iterator[RankedPrompt]:
     """The prompt under the softmax weights of these queries, at the working precision."""
-    return weighted_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
+    return ranked_prompts(prompt.exact, prompt.stated_queries.take_rows(rows) @ prompt.query_map.T)
 
 
 # -- in binary64, imported where it is tried: the same balls, wider, much faster
@@ -283,7 +343,7 @@ def weighted_in_binary64(prompt: StatedPrompt, rows: Sequence[int], of: Collecti
 
 THEOREM = Theorem(
     name="softmax-mean",
-    title="the softmax mean of a prompt at stated queries, its covariance and its normaliser",
+    title="the softmax mean of a prompt at stated queries, its covariance, and how its weights spread",
     given=GIVEN,
     asserts=ASSERTS,
     witness=WITNESS,

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from corpus import ACCEPT, Cases, Family, check
-from flint import arb
+from flint import arb, fmpq
 
 from certattn.kernel.decide.checker import CLAIMS, CheckOptions
 from certattn.kernel.decide.proof import Verdict
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import softmax
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
+from certattn.kernel.mathematics.softmax_shares import ranked_prompts
 from certattn.statements.checking import check_certificate
 from certattn.statements.wording import WORDINGS
 
@@ -102,6 +104,43 @@ def test_the_formula_names_what_is_asserted(arrays: Path) -> None:
         assert piece in whole
     assert r"\operatorname{Cov}_{q_i}(v, k)" in latex(cases.BILINEAR)
     assert r"\lambda(\operatorname{Cov}_{q_i}(k, k))" in latex(cases.TOKENS)
+
+
+def test_the_statement_says_how_weights_are_spread(arrays: Path) -> None:
+    said = words(cases.SPREAD, arrays)
+    for piece in (
+        "the entropy of these weights, in nats, is at least 1.0676 and at most the number stated for each query",
+        "the largest of these weights is at least the number stated for each query (0.551412, 0.60719) and at most",
+        "the sum of the 3 largest of these weights is at most the number stated for each query (0.819528, 0.959515)",
+        "the sum of the 2 largest of these weights is at least 0.68547",
+    ):
+        assert piece in said, said
+    certificate = loads(next(cases.SPREAD.cases()).text, arrays / "case.yaml")
+    latex = WORDINGS[CLAIM.name].statement(CLAIM.read(certificate)).latex
+    for piece in (r"h_i \le -\sum_j p_j(q_i) \log p_j(q_i) \le H_i", r"\sum_{j \le 3} p_{(j)}(q_i) \le M_i"):
+        assert piece in latex
+
+
+def test_a_third_that_is_met_exactly_is_inconclusive(arrays: Path) -> None:
+    text = (
+        "certattn: 1\nclaim: softmax-mean\ngiven: {keys: [[1], [1], [1]], values: [[1], [2], [3]], queries: [[5]]}\n"
+        "asserts: {top: [{count: 1, at_least: BOUND}]}\n"
+    )
+    assert check(text.replace("BOUND", "1/3"), arrays).verdict is Verdict.INCONCLUSIVE
+    assert check(text.replace("BOUND", "0.333333333333333333333333333333"), arrays).verdict is ACCEPT
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_equal_scores_change_no_mass(count: int) -> None:
+    """Whichever of two tokens of one score is taken for the larger."""
+    keys, values = ExactMatrix.rational([[fmpq(1)], [fmpq(2)], [fmpq(2)]]), ExactMatrix.zero(3, 1)
+    found = []
+    for order in ([0, 1, 2], [0, 2, 1], [2, 1, 0]):
+        prompt = softmax.Prompt(keys.take_rows(order), values, fmpq(-1))
+        (weighted,) = ranked_prompts(prompt, ExactMatrix.rational([[fmpq(1, 3)]]))
+        assert [int(gap) for gap in weighted.ranking.gaps] == [0, 1, 1]
+        found.append(weighted.mass_outside(count))
+    assert all(a.overlaps(b) for a in found for b in found)
 
 
 def test_the_worst_queries_and_their_slacks_are_found(arrays: Path) -> None:
