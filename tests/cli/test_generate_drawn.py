@@ -29,19 +29,19 @@ def test_a_stated_number_of_tokens(certattn_run: Run, folder: Path) -> None:
     plain = _made(done, folder / "d.yaml")
     assert plain["given"] == {"beta": "0.5", "lambda": "1", "from": "10000"}
     assert [item["eta"] for item in plain["asserts"]["transform"]] == ["0.25", "1", "4"]
-    assert plain["asserts"]["probability"] == "0.99"
+    assert plain["asserts"]["probability"] == "0.01"
     assert "apart" not in plain["asserts"]
 
 
 def test_the_least_number_of_tokens(certattn_run: Run, folder: Path) -> None:
-    options = ("--beta", "1/2", "--lambda", "2", "--eta", "1", "--within", "0.02", "--probability", "0.9")
+    options = ("--beta", "1/2", "--lambda", "2", "--eta", "1", "--within", "0.02", "--probability", "0.1")
     plain = _made(certattn_run("generate", "attention-spectrum", *options, "-o", "d.yaml"), folder / "d.yaml")
     least = int(plain["given"]["from"])
     (found,) = plain["asserts"]["transform"]
     assert Fraction(found["within"]) <= Fraction("0.02")
     with pytest.raises(NotProvedError, match=r"a bound for \d+ tokens is above 0.02; leave from out"):
         certattn.generate(
-            "attention-spectrum", beta="1/2", lambda_=2, eta=["1"], within="0.02", probability="0.9",
+            "attention-spectrum", beta="1/2", lambda_=2, eta=["1"], within="0.02", probability="0.1",
             from_=least * 19 // 20,
         )  # fmt: skip
 

@@ -229,5 +229,12 @@ def test_names_that_tell_which_side_is_stronger_are_bounds_in_every_claim_that_h
         "relative_at_most": {"output-deviation"},
         "at_least_everywhere": {"cache-error"},
         "exceeds": {"output-tail", "gradient-tail", "typical-prompt"},
-        "probability": {"full-batch-descent", "gradient-tail", "output-tail", "stochastic-descent", "typical-prompt"},
+        "probability": {
+            "attention-spectrum",
+            "full-batch-descent",
+            "gradient-tail",
+            "output-tail",
+            "stochastic-descent",
+            "typical-prompt",
+        },
     }

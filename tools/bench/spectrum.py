@@ -140,7 +140,7 @@ def _figures(out: Path) -> str:
 # -- drawn matrices, at eta = 1 and lambda = 1
 
 _BETAS = ("1/2", "1")
-_PROBABILITY = "0.99"
+_PROBABILITY = "0.01"
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def drawn(sizes: Mapping[int, int], within: Sequence[str], betas: Sequence[str] 
                 except NotProvedError:
                     pass
                 found = [abs(s - limit) for s, _ in transforms(beta, d, draws)]
-                quantile = float(np.quantile(found, float(_PROBABILITY))) if found else None
+                quantile = float(np.quantile(found, 1 - float(_PROBABILITY))) if found else None
                 rows.append(Bound(f"drawn, d = {d}, beta = {beta}", bound, quantile, draws))
             for most in within:
                 made = certattn.generate("attention-spectrum", out, beta=beta, within=most, **inputs).plain

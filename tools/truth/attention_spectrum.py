@@ -56,7 +56,7 @@ def judge_spectrum(given: Any, asserts: Any, witness: Any, folder: Path) -> Judg
         _at_least("falls.lengths", steps.falls_lengths, Fraction(1)),
         _at_least("falls.products", steps.falls_products, Fraction(1)),
         _at_least("falls.normalisers", steps.low, Fraction(1)),
-        bounded("probability", lambda: steps.failing(len(stated)), 1 - probability),
+        bounded("probability", lambda: steps.failing(len(stated)), probability),
     ]
     found += [
         bounded(f"transform[{index}]", lambda eta=eta: steps.bound(eta), within)  # type: ignore[misc]

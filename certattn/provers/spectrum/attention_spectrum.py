@@ -33,7 +33,7 @@ from certattn.provers.rounding import as_float, lower_rational, midpoint, round_
 from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS
 
 ETAS = ("1/4", "1", "4")
-PROBABILITY = "0.99"
+PROBABILITY = "0.01"
 DIGITS = 3
 # Of what may fail, the part that queries and normalisers have which are not typical.
 _PARTS = (fmpq(1, 100), fmpq(1, 20), fmpq(1, 5))
@@ -76,7 +76,7 @@ def generate(
     apart : bool
         State a distance to every quarter circle law too; transforms are added that tell them apart.
     probability : exact number
-        Everything holds at once with at least this probability.
+        With which something of what is stated may fail.
     digits : int
         Significant digits of the bounds.
     note : str
@@ -119,7 +119,7 @@ def generate(
     etas = list(dict.fromkeys(positive(each, "eta") for each in eta))
     if not etas:
         raise UsageError("no eta; expected at least one")
-    search = _Search(exact_beta, ratio, 1 - chance, etas, None if within is None else positive(within, "within"), apart)
+    search = _Search(exact_beta, ratio, chance, etas, None if within is None else positive(within, "within"), apart)
     size = search.size() if from_ is None else from_
     found = search.at(size)
     if search.within is not None and not search.near(found):
@@ -338,7 +338,7 @@ COMMAND = Command(
     Option("--within", "Look for the least number of tokens with all transforms this near.", metavar="U"),
     Option("--eta", "Transforms are taken at -eta; 1/4, 1 and 4 by default.", many=True),
     Option("--apart", "State how far every quarter circle law is, too.", bool),
-    Option("--probability", "Everything holds at once with at least this probability."),
+    Option("--probability", "The probability with which something of it may fail."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
     doubts=[_trivial],
 )

@@ -25,7 +25,7 @@ _SENTENCES = {
     "falls.lengths": "long queries become no more probable with more tokens",
     "falls.products": "large products of queries become no more probable with more tokens",
     "falls.normalisers": "small normalisers become no more probable with more tokens",
-    "probability": "P(something is not typical, or a step fails) <= bound <= 1 - probability",
+    "probability": "P(something is not typical, or a step fails) <= bound <= probability",
     "apart.smaller": "quarter circle laws of the smaller second moments are apart: margin >= at_least",
     "apart.larger": "quarter circle laws of the larger second moments are apart: margin >= at_least",
 }
@@ -33,7 +33,7 @@ _SENTENCES = {
 
 def statement(stated: Sections) -> Statement:
     given, asserts = stated.given, stated.asserts
-    chance, ratio = describe(asserts[PROBABILITY]), describe(given[LAMBDA])
+    chance, ratio = describe(1 - asserts[PROBABILITY]), describe(given[LAMBDA])
     near = [f"|s_M - s_mu| <= {describe(item[WITHIN])} at eta = {describe(item[ETA])}" for item in asserts[TRANSFORM]]
     far = ""
     if APART in asserts:

@@ -368,7 +368,7 @@ def attention_spectrum(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     at_most(1, mu**2 * p / (4 * cut), "falls.products")
     at_most(1, low, "falls.normalisers")
     failing = atypical(d, p, cut, mu, z) + d * exp(-low) + 3 * eps + (1 + 2 * len(near)) * delta
-    at_most(failing, 1 - chance, "probability")
+    at_most(failing, chance, "probability")
 
     def chebyshev(variance: Any) -> I:
         """The deviation that has a probability of epsilon."""

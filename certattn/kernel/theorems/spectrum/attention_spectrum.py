@@ -2,7 +2,7 @@
 
 For every d >= from with p = lambda d a whole number: d queries and d keys are independent N(0, I_p), A is the softmax
 by rows of beta S, S_ij = x_i.k_j / sqrt(p), and F the empirical law of the singular values of M = sqrt(d) (A - 11'/d).
-mu is the law of `equivalent-law` for beta and lambda. With at least the stated probability, all of this at once:
+mu is the law of `equivalent-law` for beta and lambda. Except with the stated `probability`, all of this at once:
 
     transform   |s_M(-eta) - s_mu(-eta)| <= within at every listed eta, s(-eta) the mean of 1 / (x^2 + eta)
     apart       the Kolmogorov distance of F to every quarter circle law, of any radius, is at least at_least
@@ -33,7 +33,7 @@ from certattn.kernel.theorems.spectrum import typical_queries as typical
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 
 FROM = Field("from", Count(2), "the least number of tokens: every d from it on, with lambda d whole")
-PROBABILITY = Field("probability", Probability(), "everything holds at once with at least this probability")
+PROBABILITY = Field("probability", Probability(), "delta, with which something of it may fail")
 ETA = Field("eta", Rational(above=0), "eta > 0: transforms are taken at -eta")
 WITHIN = Field("within", Rational(above=0), "how far s_M(-eta) may be from s_mu(-eta)")
 TRANSFORM = Field("transform", Listing(Record(ETA, WITHIN)), "Stieltjes transforms beside those of the limit law")
@@ -87,7 +87,7 @@ def obligations(stated: Sections) -> Iterator[Obligation]:
     steps = drawn.SHARES * hint[SHARE] + (drawn.TAILS + drawn.TAILS_AT_ETA * len(transforms)) * hint[TAIL]
     failing = lambda: sizes().improbable + arb(steps)  # noqa: E731
     needs = (*_TYPICAL, *_FALLS)
-    yield Obligation("probability", failing, "<=", 1 - asserts[PROBABILITY], Part.WITNESS, needs)
+    yield Obligation("probability", failing, "<=", asserts[PROBABILITY], Part.WITNESS, needs)
     for index, item in enumerate(transforms):
         bound = partial(_bound, sizes, item[ETA])
         yield Obligation(f"transform[{index}]", bound, "<=", item[WITHIN], Part.WITNESS, needs)
