@@ -66,7 +66,7 @@ def test_a_bound_that_says_nothing_is_said_to_be_one(certattn_run: Run, folder: 
 test_what_is_refused = refuses(
     "attention-spectrum",
     [
-        (("--beta", "1/2"), "give from, or within or apart to look for the smallest number of tokens"),
+        (("--beta", "1/2"), "give --from, or --within or --apart to look for the smallest number of tokens"),
         (("--beta", "1/2", "--from", "3"), "3 tokens are too few for anything to be typical"),
         (("--beta", "1/2", "--from", "50"), "every bound for 50 tokens is at least 1/eta, which holds without proof"),
         (("--beta", "1/2", "--from", "2000", "--apart"), "not near enough to tell quarter circle laws apart"),

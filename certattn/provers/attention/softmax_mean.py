@@ -277,7 +277,7 @@ COMMAND = Command(
     Option("--eigenvalues", "Also state the range of its eigenvalues.", bool),
     Option("--log-normaliser", "Also state log Z(q), the log of the sum of e^score.", bool),
     Option("--entropy", "Also state the entropy of the softmax weights, in nats.", bool),
-    Option("--top", "Also state the sum of the K largest weights. May be repeated.", Whole(1), "K", many=True),
+    Option("--top", "Also state the sum of the K largest weights.", Whole(1), "K", many=True),
     Option("--of", "Which covariance.", tuple(COVARIANCES)),
     Option("--digits", "Digits to state.", Whole(1, 1000)),
     Option("--radius", "The radius to state; by default the smallest, rounded up to 3 digits.", metavar="R"),

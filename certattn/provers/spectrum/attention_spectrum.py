@@ -237,13 +237,16 @@ class _Search:
         """About the smallest number of tokens that serves, to two digits. Raises NotProvedError."""
         if self.within is None and not self.apart:
             raise UsageError(
-                "nothing to state: give from, or within or apart to look for the smallest number of tokens"
+                "nothing to state: give --from, or --within or --apart to look for the smallest number of tokens"
             )
         high = 16
         while not self._serves(high):
             high *= 2
             if high > _LARGEST_SIZE:
-                raise NotProvedError(f"no number of tokens up to {_LARGEST_SIZE} serves; expected a smaller beta")
+                raise NotProvedError(
+                    f"no number of tokens up to {_LARGEST_SIZE} serves; expected a larger --within, eta or "
+                    "probability, or a smaller beta"
+                )
         low = high // 2
         while 50 * (high - low) > high:
             middle = (low + high) // 2
@@ -274,8 +277,8 @@ class _Search:
         found = self._best(size, etas)
         if all(found.bound(eta) * eta >= 1 for eta in self.etas):
             raise NotProvedError(
-                f"every bound for {size} tokens is at least 1/eta, which holds without proof; expected more tokens or "
-                "a smaller beta"
+                f"every bound for {size} tokens is at least 1/eta, which holds without proof; expected more tokens, a "
+                "larger eta or probability, or a smaller beta"
             )
         return found
 

@@ -56,7 +56,8 @@ def read(certificate: Certificate) -> Sections:
     """Everything stated. Raises MalformedError."""
     stated = _read(certificate)
     if (APART in stated.asserts) is not (MOMENT in stated.hint):
-        raise stated.hint.at.malformed("`moment` exactly where `apart` is stated", "one of them alone")
+        found = "apart alone" if APART in stated.asserts else "moment alone"
+        raise stated.hint.at.malformed("`moment` exactly where `apart` is stated", found)
     return stated
 
 
