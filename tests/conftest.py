@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import hypothesis
 import pytest
 
 from certattn.coq.compiled import CompiledLibrary
@@ -68,6 +69,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # What little certificates of tests say is no matter; what is warned of has tests of its own.
     config.addinivalue_line("filterwarnings", "ignore::certattn.DoubtWarning")
+    # No test fails because the machine was busy.
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
     # Ten thousand tests are collected and stay: nothing of them is garbage.
     gc.disable()
     # Here, because the processes of xdist are told what is set by now: no midnight lies between them.
