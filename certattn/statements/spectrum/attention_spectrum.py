@@ -33,7 +33,7 @@ _SENTENCES = {
 
 def statement(stated: Sections) -> Statement:
     given, asserts = stated.given, stated.asserts
-    chance, ratio = describe(1 - asserts[PROBABILITY]), describe(given[LAMBDA])
+    chance, ratio = describe(asserts[PROBABILITY]), describe(given[LAMBDA])
     near = [f"|s_M - s_mu| <= {describe(item[WITHIN])} at eta = {describe(item[ETA])}" for item in asserts[TRANSFORM]]
     far = ""
     if APART in asserts:
@@ -45,8 +45,8 @@ def statement(stated: Sections) -> Statement:
         f"For every d >= {given[FROM]} with p = lambda d (lambda = {ratio}) a whole number, d queries x_i and as many "
         f"keys k_j, all independent N(0, I_p), scores S_ij = x_i.k_j/sqrt(p), beta = {describe(given[BETA])}, "
         "A = softmax(beta S) by rows, M = sqrt(d) (A - 11'/d), s_M = tr((MM' + eta)^-1)/d and s_mu the mean of "
-        "1/(x^2 + eta) under the limit law mu of the singular values for these beta and lambda: with a probability of "
-        f"at least {chance}, all at once, {', '.join(near)}{far}."
+        "1/(x^2 + eta) under the limit law mu of the singular values for these beta and lambda: except with a "
+        f"probability of at most {chance}, all at once, {', '.join(near)}{far}."
     )
     events = [
         rf"\lvert s_M(-{describe(item[ETA])}) - s_\mu(-{describe(item[ETA])}) \rvert \le {describe(item[WITHIN])}"
@@ -56,8 +56,8 @@ def statement(stated: Sections) -> Statement:
         events.append(
             rf"\inf_r \lVert F_M - F_{{\mathrm{{qc}}(r)}} \rVert_\infty \ge {describe(asserts[APART][LEAST])}"
         )
-    together = r",\ ".join(events)
-    latex = rf"\mathbb P\Bigl({together}\Bigr) \ge {chance} \quad (d \ge {given[FROM]})"
+    # Gaps are where lines may break.
+    latex = r",\qquad ".join([*events, rf"\mathbb P(\text{{all of this}}) \ge 1 - {chance},\quad d \ge {given[FROM]}"])
     return Statement(words, latex)
 
 

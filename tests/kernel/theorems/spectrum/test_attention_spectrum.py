@@ -44,7 +44,7 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
         (
             "For every d >= 10000 with p = lambda d (lambda = 1) a whole number",
             "beta = 0.5",
-            "with a probability of at least 0.99, all at once",
+            "except with a probability of at most 0.01, all at once",
             "|s_M - s_mu| <= 0.006944 at eta = 1, |s_M - s_mu| <= 0.001166 at eta = 4.",
         ),
         (
@@ -56,9 +56,9 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
             "For every d >= 3000",
             "(lambda = 0.5)",
             "beta = 1,",
-            "of at least 0.9, all at once, |s_M - s_mu| <= 0.0405529",
+            "of at most 0.1, all at once, |s_M - s_mu| <= 0.0405529",
         ),
-        ("For every d >= 3 ", "beta = 0.00001", "of at least 0.2"),
+        ("For every d >= 3 ", "beta = 0.00001", "of at most 0.8"),
     )
     for text, wanted in zip(said, pieces, strict=True):
         for piece in wanted:
