@@ -1,8 +1,8 @@
-"""Integrals of entire functions over a finite interval, enclosed by Arb.
+"""Integrals of analytic functions over a finite interval, enclosed by Arb.
 
 Arb's integrator evaluates the integrand on complex balls and bounds what the quadrature leaves out. It
-has to be told where a function is not analytic; the integrands here are analytic everywhere, so there
-is nothing to tell.
+has to be told where a function is not analytic; the integrands here are analytic everywhere, or not finite
+on balls where they are not, so there is nothing to tell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def tolerance_bits(bits: int) -> int:
 
 
 def integral(integrand: Integrand, first: arb, last: arb, bits: int) -> arb:
-    """The integral of an entire function, real on the real line, from `first` to `last`.
+    """The integral from `first` to `last` of a function that is real there, and analytic wherever it is finite.
 
     Where the integrator gives up, the ball it returns is wide or not finite, and still holds the integral.
     """

@@ -31,7 +31,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "spectrum": (
         "linearization", "singular-values", "equivalent-law", "spectral-distance", "not-marchenko-pastur",
-        "finite-moments", "normalizer-bound", "universality-bound", "attention-spectrum",
+        "finite-moments", "normalizer-bound", "universality-bound", "attention-spectrum", "causal-law",
     ),
     "arithmetic": ("binary64-exponential",),
 }  # fmt: skip

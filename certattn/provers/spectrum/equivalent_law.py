@@ -186,7 +186,7 @@ def generate(
     """
     require_within(1, _MOST_DIGITS, digits, "digits")
     require_within(0, LARGEST_ORDER // 2, moments, "moments")
-    given = _given(lambda_, beta, alpha2, beta2)
+    given = require_law(lambda_, beta, alpha2, beta2)
     draft = Draft(THEOREM, out, {name: format_rational(value) for name, value in given.items()}, note)
     finder = _Finder(given, digits)
     asserts: dict[str, Plain] = {
@@ -204,7 +204,7 @@ def generate(
     return draft.write({name: asserts[name] for name in ASSERTS.fields if asserts[name]})
 
 
-def _given(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: Number | None) -> dict[str, fmpq]:
+def require_law(lambda_: Number, beta: Number | None, alpha2: Number | None, beta2: Number | None) -> dict[str, fmpq]:
     """The numbers of the law. Raises UsageError."""
     if beta is not None and (alpha2 is not None or beta2 is not None):
         raise UsageError("beta and alpha2 with beta2 are both given; expected one of them")

@@ -1,0 +1,54 @@
+"""`causal-law` in words."""
+
+from __future__ import annotations
+
+from certattn.kernel.document.schema import Values
+from certattn.kernel.mathematics.reals import describe
+from certattn.kernel.theorems.spectrum.causal_law import ETA, RADIUS, TRANSFORM, VALUE, StatedOfLaw
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.statements.wording import Statement, Wording, cut
+
+_SHOWN = 6
+_SENTENCES = {
+    "turn": "u < 1",
+    "level": "k > alpha^2",
+    "cubic": "R > 0 on [u, 1]",
+    "transform": "|s(eta) - value| <= radius",
+}
+
+
+def statement(stated: StatedOfLaw) -> Statement:
+    values = [_value(item) for item in stated.asserts[TRANSFORM]]
+    words = "; ".join(cut(values, _SHOWN, "{} more values of s are as stated"))
+    latex = (
+        r"s(\eta) = \int \frac{\mu(dx)}{x^2 + \eta} = \int_0^1 \frac{dx}{\theta(x)}, \qquad \tfrac1n = 1 + \alpha^2 "
+        r"\int_y^1 \tfrac1\theta + \beta^2 g, \quad \theta = \eta + \alpha^2 \int_0^x n + \beta^2 h, \qquad "
+        r"s(\eta_i) = s_i"
+    )
+    return Statement(f"For {_law(stated.law)}: {words}.", latex)
+
+
+def _law(law: SpectralLaw) -> str:
+    """The law, every number in it."""
+    size = f"lambda = d_qk/d = {describe(law.lambda_)}"
+    if law.beta is not None:
+        numbers = f"beta = {describe(law.beta)}, {size}, alpha^2 = e^(beta^2) - 1 - beta^2"
+    else:
+        assert law.alpha2 is not None
+        numbers = f"alpha^2 = {describe(law.alpha2)}, beta^2 = {describe(law.beta2)}, {size}"
+    return (
+        f"the law mu of softmax attention under a causal mask at {numbers}, the limit law of the singular values of the "
+        "matrix (i A_ij - 1)/sqrt(d), j <= i, and s(eta) = int mu(dx)/(x^2 + eta)"
+    )
+
+
+def _value(stated: Values) -> str:
+    radius = "" if stated[RADIUS] == 0 else f" up to {describe(stated[RADIUS])}"
+    return f"s({describe(stated[ETA])}) = {describe(stated[VALUE])}{radius}"
+
+
+def sentence(_: StatedOfLaw, name: str) -> str:
+    return _SENTENCES[name.partition("[")[0]]
+
+
+WORDING = Wording[StatedOfLaw](statement, sentence)
