@@ -141,18 +141,27 @@ def _numbers(given: dict[str, fmpq]) -> LawNumbers[arb]:
     return SpectralLaw(None, given.get("alpha2"), beta2, given["lambda"]).at_precision().numbers
 
 
-# -- the search, in the logarithms of 1/u - 1 and k - alpha^2
+# -- the search, in the logarithms of (1 - u)/(u - 1/2) and of e = R(u)/N(u), which is exponentially small for small eta
 
 
 def _solution(numbers: LawNumbers[arb], turn: arb, level: arb) -> Solution:
     return Solution(numbers, Turn(numbers.alpha2, numbers.beta2, turn, level))
 
 
+def _turn_and_level(numbers: LawNumbers[arb], point: Point) -> tuple[arb, arb]:
+    """u, and the k with R(u) = N(u)^2 (2u - 1)/(u (1-u)) - 2 N(u) (alpha^2 + beta^2 (2u - 1)) = e N(u)."""
+    share, e = 1 / (1 + point[0].exp()), point[1].exp()
+    turn = ((1 + share) / 2).mid()
+    share = 2 * turn - 1
+    above = turn * (1 - turn) * (e + 2 * (numbers.alpha2 + numbers.beta2 * share)) / share
+    level = above + (numbers.alpha2 - numbers.beta2) * turn + numbers.beta2 * turn * turn
+    return turn, level.mid()
+
+
 def _rounded(numbers: LawNumbers[arb], point: Point, places: int) -> tuple[fmpq, fmpq]:
     """u and k, so that 1 - u and k - alpha^2 have so many digits."""
-    share, above = (1 / (1 + (-point[0]).exp())).mid(), point[1].exp().mid()
-    turn, level = midpoint(1 - share), midpoint(numbers.alpha2 + above)
-    units = (last_place(min(turn, midpoint(share)), places), last_place(midpoint(above), places))
+    turn, level = map(midpoint, _turn_and_level(numbers, point))
+    units = last_place(1 - turn, places), last_place(level - midpoint(numbers.alpha2), places)
     return round_nearest(turn, units[0]), round_nearest(level, units[1])
 
 
@@ -160,8 +169,8 @@ def _search(numbers: LawNumbers[arb], eta: fmpq) -> Point:
     """Near a solution: from a large eta, where it is known, to this one, in steps as large as Newton's method takes."""
     b, wanted = numbers.pole, arb(eta).log().mid()
     now = (8 * (numbers.variance + b)).log().max(wanted).mid()
-    # For large eta, 1/u - 1 is about b/(4 eta) and k - alpha^2 is about b.
-    point = _improved(numbers, ((b / 4).log() - now, b.log()), now)
+    # For large eta, 1 - u is about b/(4 eta) and e about 4 eta.
+    point = _improved(numbers, ((b / 2).log() - now, arb(4).log() + now), now)
     step = arb(1)
     while point is not None and (now > wanted) is True and (step > _SHORTEST) is True:
         then = (now - step).max(wanted).mid()
@@ -198,8 +207,7 @@ def _improved(numbers: LawNumbers[arb], point: Point, log_eta: arb) -> Point | N
 
 def _residual(numbers: LawNumbers[arb], point: Point, log_eta: arb) -> Point:
     """How far log lambda and log eta of a solution are from the wanted ones; exact numbers, which may be NaN."""
-    share, above = 1 / (1 + point[0].exp()), point[1].exp()
-    _, lambda_, found = _solution(numbers, share.mid(), (numbers.alpha2 + above).mid()).solved
+    _, lambda_, found = _solution(numbers, *_turn_and_level(numbers, point)).solved
     return (lambda_ / numbers.lambda_).log().mid(), (found - log_eta).mid()
 
 
