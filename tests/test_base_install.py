@@ -87,6 +87,7 @@ COMMANDS = {
     "attention-spectrum": ["--beta 1/2 --from 5000", "--beta 1/2 --lambda 1/2 --eta 1 --apart"],
     "binary64-exponential": [""],
     "cache-error": ["cached.yaml --per-query", "head.npz --scale 1/2 --keep 0,1:3 --lower --mass 0 --everywhere"],
+    "causal-law": ["--beta 1/2 --lambda 1/4 --eta 1/10", "--alpha2 1/3 --beta2 2/3 --lambda 1/2"],
     "descent-trajectory": ["prompts.yaml --prompts 2 --length 8", "prompts.yaml --prompts 2 --length 8 --all-tasks"],
     "equivalent-law": ["--beta 1/2 --lambda 1/4 --cdf 1", "--alpha2 7 --beta2 1 --lambda 1/20"],
     "finite-moments": ["--beta 1/2 --d 50 --order 4", "--beta 1/2 --order 4 --within 0.2"],

@@ -225,7 +225,7 @@ def opened(data: bytes) -> dict[str, Any]:
 
 # all claims that certificates can make, to tell what is not covered from what is no certificate
 NAMES = (
-    "attention-error attention-spectrum binary64-exponential cache-error descent-trajectory equivalent-law "
+    "attention-error attention-spectrum binary64-exponential cache-error causal-law descent-trajectory equivalent-law "
     "finite-moments flow-trajectory full-batch-descent gradient-mean-square gradient-tail held-out-risk "
     "infinite-prompt-operator joint-max-margin linearization max-margin normalizer-bound not-marchenko-pastur "
     "observed-prompt output-deviation output-mean-square output-tail proposition-3-1 proposition-3-4 regression-risk "

@@ -19,6 +19,7 @@ from tools.truth import gradient
 from tools.truth.attention_error import judge_attention_error
 from tools.truth.attention_spectrum import judge_spectrum
 from tools.truth.cache_error import judge_cache_error
+from tools.truth.causal_law import judge_causal
 from tools.truth.descent_trajectory import judge_descent
 from tools.truth.equivalent_law import judge_equivalent
 from tools.truth.exponential import judge_exponential
@@ -67,6 +68,7 @@ JUDGES: dict[str, Judge] = {
     "attention-spectrum": judge_spectrum,
     "binary64-exponential": judge_exponential,
     "cache-error": judge_cache_error,
+    "causal-law": judge_causal,
     "descent-trajectory": judge_descent,
     "equivalent-law": judge_equivalent,
     "finite-moments": judge_moments,

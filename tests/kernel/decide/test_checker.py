@@ -495,6 +495,7 @@ def test_the_table_of_claims_is_the_known_one() -> None:
         "attention-spectrum",
         "binary64-exponential",
         "cache-error",
+        "causal-law",
         "descent-trajectory",
         "equivalent-law",
         "finite-moments",
