@@ -367,6 +367,17 @@ class SymbolicPolynomial:
                 found[i + j] += x * y
         return SymbolicPolynomial(found)
 
+    def __rmul__(self, other: Any) -> SymbolicPolynomial:
+        return self * other
+
+    def __add__(self, other: SymbolicPolynomial) -> SymbolicPolynomial:
+        longer, shorter = sorted((self.coefficients, other.coefficients), key=len, reverse=True)
+        return SymbolicPolynomial([*(x + y for x, y in zip(longer, shorter, strict=False)), *longer[len(shorter) :]])
+
+    def integral(self) -> SymbolicPolynomial:
+        """From 0 on."""
+        return SymbolicPolynomial([0, *(entry / k for k, entry in enumerate(self.coefficients, start=1))])
+
     def __call__(self, inner: SymbolicPolynomial) -> SymbolicPolynomial:
         """The composition, by Horner's rule."""
         found = SymbolicPolynomial([0])

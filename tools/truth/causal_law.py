@@ -5,9 +5,12 @@ With H = int_y^1 rho and F = int_0^x n the pair solves
     F' = n,   a' = b n - rho a^2,   H' = -rho,   c' = -rho + b n c^2,   F(0) = a(0) = H(1) = c(1) = 0,
     1/n = 1 + alpha^2 H + beta^2 c/(1 + a c),   1/rho = eta + alpha^2 F + lambda a/(1 + a c) .
 
-On the way n rho = C, and with w = a c the sum V of a rho and b n c is K (1 + w) - C (alpha^2 - beta^2) - C beta^2/(1 + w).
-Two integrals over w, from 0 to where V^2 = 4 b C w, determine C and K. They start from what scipy finds, and must come to
-the same transform.
+On the way n rho = C, and with w = a c the sum V of a rho and b n c is K (1 + w) - C (alpha^2 - beta^2) - C beta^2/(1 +
+w). Two integrals over w, from 0 to where V^2 = 4 b C w, determine C and K. They start from what scipy finds, and must
+come to the same transform.
+
+Moments: all these functions are power series in t = 1/eta with polynomials in x as coefficients, known by their
+values at k/M. The rows of a matrix integrate polynomials of degree M exactly.
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from mpmath import mp, mpf
 from scipy.integrate import solve_bvp
 
 from tools.truth.equivalent_law import Law, read_equivalent_law
-from tools.truth.judgement import Comparison, Judgement, judge_all
-from tools.truth.reading import read_items, read_number, require, require_record, to_real
+from tools.truth.judgement import Comparison, Judgement, exactly, judge_all, worst
+from tools.truth.reading import read_count, read_items, read_number, require, require_record, to_real
 
+Array = np.ndarray[Any, Any]
 # The two must agree to this.
 _AGREE = 1e-4
 
@@ -33,11 +37,22 @@ _AGREE = 1e-4
 def judge_causal(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or false as far as digits go."""
     law = read_equivalent_law(given)
-    require_record(asserts, "asserts", {"transform"})
-    require_record(witness, "witness", {"solutions"})
+    require_record(asserts, "asserts", set(), {"moments", "transform"})
+    require_record(witness, "witness", set(), {"solutions"})
+    require(len(asserts) > 0, "nothing is stated")
     items = read_items(asserts, "transform")
-    require(len(items) > 0 and len(items) == len(read_items(witness, "solutions")), "a solution for each number")
-    found = []
+    require(len(items) == len(read_items(witness, "solutions")), "a solution for each number")
+    exact: list[Judgement] = []
+    found: list[Comparison] = []
+    for index, item in enumerate(read_items(asserts, "moments")):
+        require_record(item, "a moment", {"order", "value", "radius"})
+        order, value, radius = read_count(item["order"], 2), read_number(item["value"]), read_number(item["radius"])
+        require(order % 2 == 0 and order <= 40 and radius >= 0, "an order")
+        if law.alpha2 is not None:
+            exact.append(exactly(f"moments[{index}]", abs(moment(law, order // 2, None) - value) <= radius))
+        else:
+            off = lambda n=order // 2, value=value: abs(moment(law, n, mp.prec) - to_real(value))  # noqa: E731
+            found.append(Comparison(f"moments[{index}]", off, radius))
     for index, item in enumerate(items):
         require_record(item, "a number", {"eta", "value", "radius"})
         eta, value, radius = (read_number(item[key]) for key in ("eta", "value", "radius"))
@@ -48,7 +63,66 @@ def judge_causal(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgem
         require_record(solution, "a solution", {"turn", "level"})
         require(read_number(solution["turn"]) > 0, "a turn")
         read_number(solution["level"])
-    return judge_all(found)
+    return worst(exact + ([judge_all(found)] if found else []))
+
+
+@cache
+def moment(law: Law, n: int, precision: int | None) -> Any:
+    """m_2n: a fraction where alpha^2 is one and no precision of mpmath's is named."""
+    if precision is None:
+        numbers: tuple[Any, Any, Any] = (law.alpha2, law.beta2, law.lambda_)
+        weigh: Callable[[Fraction], Any] = Fraction
+    else:
+        numbers, weigh = law.numbers(), to_real
+    alpha2, beta2, lambda_ = numbers
+    b, size = beta2 / lambda_, 2 * n + 2
+    rows = np.array([[weigh(entry) for entry in row] for row in _integrals(size)], dtype=object)
+    zero, one = np.array([weigh(Fraction(0))] * (size + 1)), np.array([weigh(Fraction(1))] * (size + 1))
+
+    def upto(f: Array) -> Array:
+        return f @ rows.T
+
+    def beyond(f: Array) -> Array:
+        whole = upto(f)
+        return whole[:, -1:] - whole
+
+    def times(f: Array, g: Array) -> Array:
+        return np.array([sum((f[i] * g[k - i] for i in range(1, k + 1)), f[0] * g[k]) for k in range(len(f))])
+
+    def inverse(f: Array) -> Array:
+        """1/(1 + f)."""
+        found = [one]
+        for k in range(1, len(f)):
+            found.append(-sum((f[i] * found[k - i] for i in range(2, k + 1)), f[1] * found[k - 1]))
+        return np.array(found)
+
+    rho = np.array([zero, one] + [zero] * n)
+    a = c = np.array([zero] * (n + 2))
+    for _ in range(n + 1):
+        factors = inverse(alpha2 * beyond(rho) + beta2 * times(c, inverse(times(a, c))))
+        a, c = (
+            upto(b * factors - times(rho, times(a, a))),
+            beyond(rho - b * times(factors, times(c, c))),
+        )
+        theta = alpha2 * upto(factors) + lambda_ * times(a, inverse(times(a, c)))
+        rho = np.array([zero, *inverse(np.array([zero, *theta[:-1]]))[:-1]])
+    return upto(rho)[n + 1][-1] * (-1) ** n
+
+
+@cache
+def _integrals(size: int) -> list[list[Fraction]]:
+    """int_0^(k/size) of the polynomial of degree `size` that is 1 at j/size and 0 at the other nodes."""
+    nodes = [Fraction(k, size) for k in range(size + 1)]
+    found = [[Fraction(0)] * (size + 1) for _ in nodes]
+    for j, node in enumerate(nodes):
+        basis = [Fraction(1)]
+        for other in nodes:
+            if other != node:
+                shifted = [Fraction(0), *basis]
+                basis = [(x - other * y) / (node - other) for x, y in zip(shifted, [*basis, Fraction(0)], strict=True)]
+        for k, end in enumerate(nodes):
+            found[k][j] = sum((entry * end ** (i + 1) / (i + 1) for i, entry in enumerate(basis)), Fraction(0))
+    return found
 
 
 @cache
@@ -120,7 +194,9 @@ def _by_scipy(law: Law, eta: float) -> tuple[tuple[float, float], float]:
             n, rho = factors(y, at)
             return np.array([n, b * n - rho * y[1] ** 2, -rho, -rho + b * n * y[3] ** 2])
 
-        found = solve_bvp(slopes, lambda l, r: np.array([l[0], l[1], r[2], r[3]]), x, y, tol=1e-4, max_nodes=20000)
+        found = solve_bvp(
+            slopes, lambda first, last: np.array([*first[:2], *last[2:]]), x, y, tol=1e-4, max_nodes=20000
+        )
         if found.status != 0:
             raise ArithmeticError(found.message)
         x, y = found.x, found.y

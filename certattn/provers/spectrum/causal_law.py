@@ -1,4 +1,4 @@
-"""State the transform of the limit law of causal attention's singular values."""
+"""State moments and the transform of the limit law of singular values under a causal mask."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError, UsageError
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.quadrature import tolerance_bits
 from certattn.kernel.mathematics.reals import describe, format_rational
+from certattn.kernel.theorems.spectrum import causal_formulas
 from certattn.kernel.theorems.spectrum.causal_formulas import Turn
-from certattn.kernel.theorems.spectrum.causal_law import THEOREM, Solution
+from certattn.kernel.theorems.spectrum.causal_law import LARGEST_ORDER, THEOREM, Solution
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.provers.commands import Command, Option
 from certattn.provers.exact_inputs import Number, positive, require_within
 from certattn.provers.output import Draft
 from certattn.provers.rounding import last_place, midpoint, precisions, round_nearest
-from certattn.provers.spectrum.equivalent_law import require_law
+from certattn.provers.spectrum.equivalent_law import MOMENTS, LawFinder, require_law, stated_moments
 
 DIGITS = 15
-ETAS = (1,)
 _MOST_DIGITS = 200
 # Of the search that comes near to a solution, its bits, Newton's steps at one place, and the way to the next place.
 _SEARCH_BITS, _MOST_STEPS, _SHORTEST = 64, 8, arb(2) ** -12
@@ -40,7 +40,8 @@ def generate(
     beta: Number | None = None,
     alpha2: Number | None = None,
     beta2: Number | None = None,
-    etas: Sequence[Number] = ETAS,
+    moments: int = MOMENTS,
+    etas: Sequence[Number] = (),
     digits: int = DIGITS,
     note: str = "",
 ) -> Certificate:
@@ -56,6 +57,8 @@ def generate(
         The inverse temperature, which gives alpha^2 = e^(beta^2) - 1 - beta^2.
     alpha2, beta2 : exact number, optional
         The alpha^2 and beta^2 of the law, in the place of `beta`.
+    moments : int
+        How many moments of even order, from the second on; 0 for none, at most 20.
     etas : sequence of exact numbers
         Numbers eta > 0 at which the mean of 1/(x^2 + eta) is stated.
     digits : int
@@ -83,18 +86,24 @@ def generate(
     Examples
     --------
     >>> import certattn
-    >>> certificate = certattn.generate("causal-law", beta="1/2", lambda_="1/4", etas=["1/10"])
+    >>> certificate = certattn.generate("causal-law", beta="1/2", lambda_="1/4", moments=2, etas=["1/10"])
     >>> float(certificate.numbers["transform[0].value"])
-    6.92769846494345
+    6.92722830609721
     """
     require_within(1, _MOST_DIGITS, digits, "digits")
     given = require_law(lambda_, beta, alpha2, beta2)
+    require_within(0, LARGEST_ORDER // 2, moments, "moments")
     points = [positive(eta, "eta") for eta in etas]
-    if not points:
-        raise UsageError("no eta is given; expected one at least, at which the transform is stated")
     draft = Draft(THEOREM, out, {name: format_rational(value) for name, value in given.items()}, note)
-    stated, solutions = zip(*(_transform(given, eta, digits) for eta in points), strict=True)
-    return draft.write({"transform": list(stated)}, {"solutions": list(solutions)})
+    asserts: dict[str, Plain] = {}
+    if moments > 0:
+        asserts["moments"] = stated_moments(LawFinder(given, digits), moments, causal_formulas.moments)
+    found = [_transform(given, eta, digits) for eta in points]
+    if not found:
+        return draft.write(asserts)
+    return draft.write(
+        {**asserts, "transform": [stated for stated, _ in found]}, {"solutions": [solution for _, solution in found]}
+    )
 
 
 def _transform(given: dict[str, fmpq], eta: fmpq, digits: int) -> tuple[Plain, Plain]:
@@ -117,9 +126,7 @@ def _transform(given: dict[str, fmpq], eta: fmpq, digits: int) -> tuple[Plain, P
     )
 
 
-def _stated(
-    numbers: LawNumbers[arb], witness: tuple[fmpq, fmpq], eta: fmpq, digits: int
-) -> tuple[Plain, Plain] | None:
+def _stated(numbers: LawNumbers[arb], witness: tuple[fmpq, fmpq], eta: fmpq, digits: int) -> tuple[Plain, Plain] | None:
     """What a certificate states and its witness; None where the enclosure is wider than the digits."""
     value, factor = _solution(numbers, arb(witness[0]), arb(witness[1])).near(eta)
     if not value.is_finite():
@@ -193,7 +200,9 @@ def _improved(numbers: LawNumbers[arb], point: Point, log_eta: arb) -> Point | N
         residual = _residual(numbers, point, log_eta)
         if (abs(residual[0]).max(abs(residual[1])) < enough) is True:
             return point
-        moved = [_residual(numbers, other, log_eta) for other in ((point[0] + step, point[1]), (point[0], point[1] + step))]
+        moved = [
+            _residual(numbers, other, log_eta) for other in ((point[0] + step, point[1]), (point[0], point[1] + step))
+        ]
         slopes = arb_mat([[(moved[j][i] - residual[i]) / step for j in range(2)] for i in range(2)])
         try:
             change = slopes.solve(arb_mat(2, 1, residual))
@@ -216,6 +225,7 @@ COMMAND = Command(
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
-    Option("--eta", "State the mean of 1/(x^2 + ETA); 1 if left out.", metavar="ETA", sets="etas", many=True),
+    Option("--moments", "How many moments of even order; 0 for none.", int, "N"),
+    Option("--eta", "State the mean of 1/(x^2 + ETA).", metavar="ETA", sets="etas", many=True),
     Option("--digits", "Digits of every stated number.", int),
 )

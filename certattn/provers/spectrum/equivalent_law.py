@@ -33,8 +33,8 @@ Point = tuple[Number, Number]
 _Value = Callable[[EquivalentLaw], arb]
 
 
-class _Finder:
-    """The law of the given numbers at the precision that an answer needs, and roundings of its numbers."""
+class LawFinder:
+    """The law of some numbers at the precision that an answer needs, and roundings of its numbers."""
 
     def __init__(self, given: dict[str, fmpq], digits: int) -> None:
         self.given = given
@@ -188,9 +188,9 @@ def generate(
     require_within(0, LARGEST_ORDER // 2, moments, "moments")
     given = require_law(lambda_, beta, alpha2, beta2)
     draft = Draft(THEOREM, out, {name: format_rational(value) for name, value in given.items()}, note)
-    finder = _Finder(given, digits)
+    finder = LawFinder(given, digits)
     asserts: dict[str, Plain] = {
-        "moments": _moments(finder, moments),
+        "moments": stated_moments(finder, moments),
         "right_edge": _one(finder, "the right edge", lambda law: law.right_edge),
         "gap": _gap(finder),
         "threshold": _threshold(finder),
@@ -219,14 +219,18 @@ def require_law(lambda_: Number, beta: Number | None, alpha2: Number | None, bet
     return given
 
 
-def _moments(finder: _Finder, count: int) -> list[Plain]:
+def stated_moments(
+    finder: LawFinder, count: int, formula: Callable[[LawNumbers[Any], int], list[Any]] = LawNumbers.moments
+) -> list[Plain]:
+    """Of even orders from 2 on, so many, by what computes them of the law's numbers."""
     exact = finder.exact
     if exact is not None:
-        values = [format_rational(moment) for moment in exact.moments(count)] if count else []
+        values = [format_rational(moment) for moment in formula(exact, count)] if count else []
         return [{"order": str(2 * n), "value": value, "radius": "0"} for n, value in enumerate(values, start=1)]
     found: list[Plain] = []
     for n in range(1, count + 1):
-        found.append({"order": str(2 * n), **_one(finder, f"moment {2 * n}", partial(_moment, n, count))})
+        value = _one(finder, f"moment {2 * n}", lambda law, n=n: formula(law.numbers, count)[n - 1])  # type: ignore[misc]
+        found.append({"order": str(2 * n), **value})
     return found
 
 
@@ -235,22 +239,18 @@ def has_no_gap(law: EquivalentLaw) -> bool:
     return (law.numbers.lambda_ >= 1) is True or (law.numbers.discriminant() < 0) is True
 
 
-def _moment(n: int, count: int, law: EquivalentLaw) -> Any:
-    return law.numbers.moments(count)[n - 1]
-
-
-def _nonlinear_share(finder: _Finder) -> Plain:
+def _nonlinear_share(finder: LawFinder) -> Plain:
     if finder.exact is not None:
         return {"value": format_rational(finder.exact.share), "radius": "0"}
     return _one(finder, "the nonlinear share", lambda law: law.numbers.share)
 
 
-def _one(finder: _Finder, what: str, value: _Value) -> dict[str, Plain]:
+def _one(finder: LawFinder, what: str, value: _Value) -> dict[str, Plain]:
     (text,), radius = finder.stated(what, value)
     return {"value": text, "radius": radius}
 
 
-def _gap(finder: _Finder) -> Plain:
+def _gap(finder: LawFinder) -> Plain:
     """The gap, or that there is none; nothing where neither is proved."""
     known = finder.has_gap()
     if known is not True:
@@ -271,14 +271,14 @@ def _end(end: int, law: EquivalentLaw) -> arb:
     return arb.nan() if law.gap is None else law.gap[end]
 
 
-def _threshold(finder: _Finder) -> Plain:
+def _threshold(finder: LawFinder) -> Plain:
     """beta_c, of softmax with a lambda below 1."""
     if "beta" not in finder.given or (finder.lambda_ < 1) is not True:
         return {}
     return _one(finder, "beta_c", lambda law: critical_beta(law.numbers.lambda_))
 
 
-def _transform(finder: _Finder, point: Point) -> Plain:
+def _transform(finder: LawFinder, point: Point) -> Plain:
     re, im = exact_rational(point[0], "the real part"), exact_rational(point[1], "the imaginary part")
     if (im > 0) is not True:
         raise UsageError(f"z has the imaginary part {describe(im)}, expected a positive one")
@@ -292,7 +292,7 @@ def _transform(finder: _Finder, point: Point) -> Plain:
     return {"z": z, "value": {"re": x, "im": y}, "radius": radius}
 
 
-def _at(finder: _Finder, what: str, point: Number, value: Callable[[EquivalentLaw, arb], arb]) -> Plain:
+def _at(finder: LawFinder, what: str, point: Number, value: Callable[[EquivalentLaw, arb], arb]) -> Plain:
     x = exact_rational(point, what)
     if (x >= 0) is not True:
         raise UsageError(f"{what} at {describe(x)}: expected a point >= 0")
@@ -300,7 +300,7 @@ def _at(finder: _Finder, what: str, point: Number, value: Callable[[EquivalentLa
     return {"at": format_rational(x), **stated}
 
 
-def _share(finder: _Finder, share: Number) -> Plain:
+def _share(finder: LawFinder, share: Number) -> Plain:
     exact = exact_rational(share, "share")
     if (exact > 0) is not True or (exact < 1) is not True:
         raise UsageError(f"share is {describe(exact)}, expected a number between 0 and 1")

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
-from certattn.kernel.theorems.spectrum.causal_law import ETA, RADIUS, TRANSFORM, VALUE, StatedOfLaw
+from certattn.kernel.theorems.spectrum.causal_law import (
+    ETA,
+    MOMENTS,
+    ORDER,
+    RADIUS,
+    TRANSFORM,
+    VALUE,
+    StatedOfLaw,
+)
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.statements.wording import Statement, Wording, cut
+from certattn.statements.spectrum.limit_law import listed, up_to
+from certattn.statements.wording import Statement, Wording
 
-_SHOWN = 6
 _SENTENCES = {
     "turn": "u < 1",
     "level": "k > alpha^2",
@@ -18,13 +26,15 @@ _SENTENCES = {
 
 
 def statement(stated: StatedOfLaw) -> Statement:
-    values = [_value(item) for item in stated.asserts[TRANSFORM]]
-    words = "; ".join(cut(values, _SHOWN, "{} more values of s are as stated"))
+    moments = [f"m_{item[ORDER]} = {_value(item)}" for item in stated.asserts.items(MOMENTS)]
+    values = [f"s({describe(item[ETA])}) = {_value(item)}" for item in stated.asserts.items(TRANSFORM)]
+    words = "; ".join([*listed(moments, "moments"), *listed(values, "values of s")])
     latex = (
         r"s(\eta) = \int \frac{\mu(dx)}{x^2 + \eta} = \int_0^1 \frac{dx}{\theta(x)}, \qquad \tfrac1n = 1 + \alpha^2 "
-        r"\int_y^1 \tfrac1\theta + \beta^2 g, \quad \theta = \eta + \alpha^2 \int_0^x n + \beta^2 h, \qquad "
-        r"s(\eta_i) = s_i"
+        r"\int_y^1 \tfrac1\theta + \beta^2 g, \quad \theta = \eta + \alpha^2 \int_0^x n + \beta^2 h"
     )
+    latex += r", \qquad \int x^{2n}\, d\mu = m_{2n}" if moments else ""
+    latex += r", \qquad s(\eta_i) = s_i" if values else ""
     return Statement(f"For {_law(stated.law)}: {words}.", latex)
 
 
@@ -37,18 +47,20 @@ def _law(law: SpectralLaw) -> str:
         assert law.alpha2 is not None
         numbers = f"alpha^2 = {describe(law.alpha2)}, beta^2 = {describe(law.beta2)}, {size}"
     return (
-        f"the law mu of softmax attention under a causal mask at {numbers}, the limit law of the singular values of the "
-        "matrix (i A_ij - 1)/sqrt(d), j <= i, and s(eta) = int mu(dx)/(x^2 + eta)"
+        f"the law mu of softmax attention under a causal mask at {numbers}, the limit law of the singular values of "
+        "the matrix (i A_ij - 1)/sqrt(d), j <= i, with m_2n = int x^2n mu(dx) and s(eta) = int mu(dx)/(x^2 + eta)"
     )
 
 
 def _value(stated: Values) -> str:
-    radius = "" if stated[RADIUS] == 0 else f" up to {describe(stated[RADIUS])}"
-    return f"s({describe(stated[ETA])}) = {describe(stated[VALUE])}{radius}"
+    return f"{describe(stated[VALUE])}{up_to(stated[RADIUS])}"
 
 
-def sentence(_: StatedOfLaw, name: str) -> str:
-    return _SENTENCES[name.partition("[")[0]]
+def sentence(stated: StatedOfLaw, name: str) -> str:
+    what, _, index = name.rstrip("]").partition("[")
+    if what == MOMENTS.name:
+        return f"|m_{stated.asserts[MOMENTS][int(index)][ORDER]} - value| <= radius"
+    return _SENTENCES[what]
 
 
 WORDING = Wording[StatedOfLaw](statement, sentence)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from flint import fmpq
 
 from certattn.kernel.document.schema import Field, Values
@@ -38,10 +36,9 @@ from certattn.kernel.theorems.spectrum.equivalent_law import (
     has_no_gap_by_lambda,
 )
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.statements.spectrum.limit_law import law_words
-from certattn.statements.wording import Statement, Wording, cut
+from certattn.statements.spectrum.limit_law import law_words, listed, up_to
+from certattn.statements.wording import Statement, Wording
 
-_SHOWN = 6
 _NEAR = {
     "right_edge": "right edge",
     "threshold": "beta_c",
@@ -66,23 +63,23 @@ _SENTENCES = {
 def statement(stated: StatedOfLaw) -> Statement:
     law, asserts = stated.law, stated.asserts
     words = [f"For {law_words(law)}:"]
-    words += _listed([f"m_{m[ORDER]} = {_up_to(m)}" for m in asserts.items(MOMENTS)], "moments")
+    words += listed([f"m_{m[ORDER]} = {_up_to(m)}" for m in asserts.items(MOMENTS)], "moments")
     words += _one("the right edge of the support is", RIGHT_EDGE, asserts)
     words += _gap_words(law, asserts)
     beta = f"beta_c({describe(law.lambda_)}) ="
     words += _one(beta, THRESHOLD, asserts, ", and softmax has a gap exactly for beta below it")
-    words += _listed([_transform_words(item) for item in asserts.items(STIELTJES)], "values of G")
+    words += listed([_transform_words(item) for item in asserts.items(STIELTJES)], "values of G")
     densities = [f"the density of mu at {describe(p[AT])} is {_up_to(p)}" for p in asserts.items(DENSITY)]
-    words += _listed(densities, "densities")
+    words += listed(densities, "densities")
     values = [f"mu([0, {describe(p[AT])}]) = {_up_to(p)}" for p in asserts.items(CDF)]
-    words += _listed(values, "values of mu([0, x])")
+    words += listed(values, "values of mu([0, x])")
     words += _one("the largest density, at 0, is", DENSITY_BOUND, asserts)
     words += _one("alpha^2/(alpha^2 + beta^2) =", NONLINEAR_SHARE, asserts)
     shares = [
         f"alpha^2/(alpha^2 + beta^2) = {describe(s[SHARE])} for softmax at beta = {_up_to(s)}"
         for s in asserts.items(SHARE_REACHED)
     ]
-    head, *rest = [*words, *_listed(shares, "values of beta")]
+    head, *rest = [*words, *listed(shares, "values of beta")]
     return Statement(f"{head} {'; '.join(rest)}.", r",\qquad ".join(_latex(asserts)))
 
 
@@ -103,7 +100,7 @@ def _gap_words(law: SpectralLaw, asserts: Values) -> list[str]:
 
 def _transform_words(stated: Values) -> str:
     z, value = _complex(stated[Z][RE], stated[Z][UPPER_IM]), _complex(stated[G][RE], stated[G][IM])
-    return f"G({z}) = {value}{_radius(stated[RADIUS])}"
+    return f"G({z}) = {value}{up_to(stated[RADIUS])}"
 
 
 def _complex(re: fmpq, im: fmpq) -> str:
@@ -114,16 +111,8 @@ def _one(words: str, field: Field[Values], asserts: Values, rest: str = "") -> l
     return [f"{words} {_up_to(asserts[field])}{rest}"] if field in asserts else []
 
 
-def _listed(pieces: Sequence[str], what: str) -> list[str]:
-    return cut(pieces, _SHOWN, f"{{}} more {what} are as stated")
-
-
 def _up_to(stated: Values) -> str:
-    return f"{describe(stated[VALUE])}{_radius(stated[RADIUS])}"
-
-
-def _radius(radius: fmpq) -> str:
-    return "" if radius == 0 else f" up to {describe(radius)}"
+    return f"{describe(stated[VALUE])}{up_to(stated[RADIUS])}"
 
 
 def _latex(asserts: Values) -> list[str]:

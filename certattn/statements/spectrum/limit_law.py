@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from flint import fmpq
+
 from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
+from certattn.statements.wording import cut
+
+_SHOWN = 6
+
+
+def listed(pieces: Sequence[str], what: str) -> list[str]:
+    """Pieces of a statement, of many the first."""
+    return cut(pieces, _SHOWN, f"{{}} more {what} are as stated")
+
+
+def up_to(radius: fmpq) -> str:
+    """What follows a number: nothing where it is exact."""
+    return "" if radius == 0 else f" up to {describe(radius)}"
 
 
 def definition(alpha2: str = "alpha^2", beta2: str = "beta^2") -> str:

@@ -1,7 +1,7 @@
-"""Theorem `causal-law`: the limit law of the singular values of softmax attention with random weights and a causal mask.
+"""Theorem `causal-law`: the limit law of the singular values of softmax attention under a causal mask, random weights.
 
-d tokens, d_qk = lambda d, queries and keys of independent N(0, 1) entries; query i gives its weights A_ij to the first i
-tokens. mu is the limit law of the singular values of the matrix with the entries
+d tokens, d_qk = lambda d, queries and keys of independent N(0, 1) entries; query i gives its weights A_ij to the first
+i tokens. mu is the limit law of the singular values of the matrix with the entries
 
     (i A_ij - 1)/sqrt(d)    for j <= i,    0 for j > i:
 
@@ -9,10 +9,11 @@ what a weight is over that of equal weights, less 1. alpha^2 = e^(beta^2) - 1 - 
 s(eta) = int mu(dx)/(x^2 + eta) for eta > 0 mu is determined, and s by the two equations of `causal_formulas`. A
 certificate asserts
 
-    transform    s(eta) at stated eta, each up to a radius
+    moments      of even order; for rational alpha^2 and beta^2 as exact numbers
+    transform    s(eta) at stated eta
 
-and its witness has numbers u and k for each of these, near those at which the transform is known for this lambda and
-this eta: how far they are off is part of the enclosure.
+each up to a radius, which may be 0 where the number is rational. The witness has numbers u and k for each eta, near
+those at which the transform is known for this lambda and this eta: how far they are off is part of the enclosure.
 """
 
 from __future__ import annotations
@@ -26,24 +27,30 @@ from flint import acb, arb, ctx, fmpq
 from certattn.kernel.decide.obligation import Obligation, Part, Range, Shared
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import EitherKey, Field, Listing, Rational, Record, Values
+from certattn.kernel.document.schema import EitherKey, Field, Listing, Rational, Record, Values, some_of
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.quadrature import integral
-from certattn.kernel.theorems.spectrum.causal_formulas import Turn
+from certattn.kernel.theorems.spectrum import causal_formulas as formulas
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, law_forms, read_law
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, distance, law_forms, moment_orders, read_law
+
+LARGEST_ORDER = 40
 
 GIVEN = EitherKey(law_forms())
 
 ETA = Field("eta", Rational(above=0), "eta > 0: 1/(x^2 + eta) is averaged")
-VALUE = Field("value", Rational(), "s(eta)")
+VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
-TRANSFORM = Field("transform", Listing(Record(ETA, VALUE, RADIUS)), "the mean of 1/(x^2 + eta) under mu, at numbers")
+ORDER, _even = moment_orders(LARGEST_ORDER)
+_OF_ORDERS = Listing(Record(ORDER, VALUE, RADIUS, rules=[_even]))
+MOMENTS = Field("moments", _OF_ORDERS, "moments of mu of even order", required=False)
+_AT_NUMBERS = Listing(Record(ETA, VALUE, RADIUS))
+TRANSFORM = Field("transform", _AT_NUMBERS, "the mean of 1/(x^2 + eta) under mu, at numbers", required=False)
 TURN = Field("turn", Rational(above=0), "u, between 0 and 1")
 LEVEL = Field("level", Rational(), "k, above alpha^2")
 SOLUTIONS = Field("solutions", Listing(Record(TURN, LEVEL)), "for each number at which the transform is stated")
 
-ASSERTS = Record(TRANSFORM)
+ASSERTS = Record(MOMENTS, TRANSFORM, rules=[some_of(MOMENTS, TRANSFORM)])
 WITNESS = Record(SOLUTIONS)
 
 
@@ -60,31 +67,47 @@ def read(certificate: Certificate) -> StatedOfLaw:
     """Everything stated. Raises MalformedError."""
     law = read_law(*GIVEN.read(certificate.given, certificate.reading))
     asserts = ASSERTS.read(certificate.asserts, certificate.reading)
-    if certificate.witness is None:
-        raise asserts.at.malformed("a witness, which this is proved with", "no witness")
-    witness = WITNESS.read(certificate.witness, certificate.reading)
-    count = len(asserts[TRANSFORM])
-    if len(witness[SOLUTIONS]) != count:
+    hint, count = certificate.witness, len(asserts.items(TRANSFORM))
+    if hint is None:
+        if count > 0:
+            raise asserts.node(TRANSFORM).malformed("a witness, which this is proved with", "no witness")
+        return StatedOfLaw(law, asserts, [])
+    solutions = WITNESS.read(hint, certificate.reading)[SOLUTIONS]
+    if len(solutions) != count:
         expected = f"{count} solutions, one for each number at which the transform is stated"
-        raise witness.node(SOLUTIONS).malformed(expected, f"{len(witness[SOLUTIONS])}")
-    return StatedOfLaw(law, asserts, witness[SOLUTIONS])
+        raise hint.malformed(expected, f"{len(solutions)}")
+    return StatedOfLaw(law, asserts, solutions)
 
 
 def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
-    for index, (item, solution) in enumerate(zip(stated.asserts[TRANSFORM], stated.solutions, strict=True)):
-        known = Shared(partial(Solution.at_precision, stated.law, solution))
-        needs = [f"{condition}[{index}]" for condition in ("turn", "level", "cubic")]
-        yield Obligation(needs[0], solution[TURN], "<", fmpq(1), Part.WITNESS)
-        yield Obligation(needs[1], solution[LEVEL], ">", lambda known=known: known().numbers.alpha2, Part.WITNESS)
-        yield Obligation(needs[2], lambda known=known: known().least_cubic, ">", fmpq(0), Part.WITNESS, needs[:1])
-        off = partial(_off, known, item)
-        yield Obligation(f"transform[{index}]", off, "<=", item[RADIUS], needs=needs)
+    law, wanted = stated.law, stated.asserts.items(MOMENTS)
+    highest = max((item[ORDER] // 2 for item in wanted), default=0)
+    moments = Shared(lambda: formulas.moments(law.enclosed().numbers if law.exact is None else law.exact, highest))
+    for index, item in enumerate(wanted):
+        off = partial(_off_moment, moments, item[ORDER], item[VALUE])
+        yield Obligation(f"moments[{index}]", off, "<=", item[RADIUS])
+    for index, (item, solution) in enumerate(zip(stated.asserts.items(TRANSFORM), stated.solutions, strict=True)):
+        yield from _transform(law, index, item, solution)
 
 
-def _off(known: Shared[Solution], stated: Values) -> Range:
+def _off_moment(moments: Shared[list[arb] | list[fmpq]], order: int, value: fmpq) -> arb | fmpq:
+    return distance(moments()[order // 2 - 1], value)
+
+
+def _transform(law: SpectralLaw, index: int, item: Values, solution: Values) -> Iterator[Obligation]:
+    known = Shared(partial(Solution.at_precision, law, solution[TURN], solution[LEVEL]))
+    needs = [f"{condition}[{index}]" for condition in ("turn", "level", "cubic")]
+    yield Obligation(needs[0], solution[TURN], "<", fmpq(1), Part.WITNESS)
+    yield Obligation(needs[1], solution[LEVEL], ">", lambda: known().numbers.alpha2, Part.WITNESS)
+    yield Obligation(needs[2], lambda: known().least_cubic, ">", fmpq(0), Part.WITNESS, needs[:1])
+    off = partial(_off_transform, known, item[ETA], item[VALUE])
+    yield Obligation(f"transform[{index}]", off, "<=", item[RADIUS], needs=needs)
+
+
+def _off_transform(known: Shared[Solution], eta: fmpq, value: fmpq) -> Range:
     """|s(eta) - value|, which more bits do not bring nearer than the solution is."""
-    found, factor = known().near(stated[ETA])
-    off, spread = abs(found - arb(stated[VALUE])), found * (factor - 1)
+    found, factor = known().near(eta)
+    off, spread = abs(found - arb(value)), found * (factor - 1)
     return Range(off + spread, off - spread, is_final=True)
 
 
@@ -93,12 +116,12 @@ class Solution:
     """The law's numbers and a turn, 0 < u < 1, at the working precision."""
 
     numbers: LawNumbers[arb]
-    turn: Turn[arb]
+    turn: formulas.Turn[arb]
 
     @classmethod
-    def at_precision(cls, law: SpectralLaw, solution: Values) -> Solution:
+    def at_precision(cls, law: SpectralLaw, turn: fmpq, level: fmpq) -> Solution:
         numbers = law.enclosed().numbers
-        return cls(numbers, Turn(numbers.alpha2, numbers.beta2, arb(solution[TURN]), arb(solution[LEVEL])))
+        return cls(numbers, formulas.Turn(numbers.alpha2, numbers.beta2, arb(turn), arb(level)))
 
     @property
     def least_cubic(self) -> arb:
@@ -128,11 +151,11 @@ class Solution:
 
         def integrand(y: acb) -> acb:
             v = turn + width * y * y
-            inverse = 2 * root(width) / self.turn.cubic(v).sqrt(analytic=True)
+            inverse: acb = 2 * root(width) / self.turn.cubic(v).sqrt(analytic=True)
             return inverse * v if power == 1 else inverse
 
         return integral(integrand, arb(0), arb(1), ctx.prec)
 
 
-_TITLE = "the limit law of the singular values of causal softmax attention: transform"
+_TITLE = "the limit law of the singular values of causal softmax attention: moments, transform"
 THEOREM = Theorem("causal-law", _TITLE, GIVEN, ASSERTS, WITNESS, read, obligations)

@@ -34,9 +34,17 @@ from flint import acb, arb, fmpq
 from certattn.kernel.decide.obligation import Obligation, Shared, Side
 from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
-from certattn.kernel.document.schema import Count, EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
+from certattn.kernel.document.schema import EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, beta_at_share, critical_beta, law_forms, read_law
+from certattn.kernel.theorems.spectrum.limit_law import (
+    SpectralLaw,
+    beta_at_share,
+    critical_beta,
+    distance,
+    law_forms,
+    moment_orders,
+    read_law,
+)
 
 LARGEST_ORDER = 100
 OPEN, NONE = "open", "none"
@@ -45,7 +53,7 @@ GIVEN = EitherKey(law_forms())
 
 VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
-ORDER = Field("order", Count(2), f"2n, an even number up to {LARGEST_ORDER}")
+ORDER, _even = moment_orders(LARGEST_ORDER)
 AT = Field("at", Rational(minimum=0), "the point x >= 0")
 SHARE = Field("share", Rational(above=0), "alpha^2/(alpha^2 + beta^2), a number below 1")
 RE = Field("re", Rational(), "the real part")
@@ -56,11 +64,6 @@ G = Field("value", Record(RE, IM), "G(z)")
 LOWER = Field("lower", Rational(), "where the gap begins")
 UPPER = Field("upper", Rational(), "where it ends")
 OUTER_MASS = Field("outer_mass", Rational(), "the mass of mu above the gap, which is lambda", required=False)
-
-
-def _even(item: Values) -> None:
-    if item[ORDER] % 2 != 0 or item[ORDER] > LARGEST_ORDER:
-        raise item.node(ORDER).malformed(f"an even number from 2 to {LARGEST_ORDER}")
 
 
 def _below_one(item: Values) -> None:
@@ -149,12 +152,7 @@ def _one(asserts: Values, field: Field[Values], truth: Truth, needs: Sequence[st
 
 def _near(name: str, truth: Truth, stated: Values, needs: Sequence[str] = (), value: Field[fmpq] = VALUE) -> Obligation:
     """|truth - value| <= radius."""
-
-    def off() -> arb | fmpq:
-        found = truth(stated)
-        return abs(found - stated[value]) if isinstance(found, fmpq) else abs(found - arb(stated[value]))
-
-    return Obligation(name, off, "<=", stated[RADIUS], needs=needs)
+    return Obligation(name, lambda: distance(truth(stated), stated[value]), "<=", stated[RADIUS], needs=needs)
 
 
 def _discriminant(stated: SpectralLaw) -> Side:

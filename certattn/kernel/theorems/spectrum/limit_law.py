@@ -44,7 +44,7 @@ from typing import Any
 from flint import acb, acb_poly, arb, ctx, fmpq
 
 from certattn.kernel.decide.obligation import Shared
-from certattn.kernel.document.schema import Field, Rational, Record, Values
+from certattn.kernel.document.schema import Count, Field, Rational, Record, Rule, Values
 from certattn.kernel.mathematics.balls import normal_tail
 from certattn.kernel.mathematics.functions import root
 from certattn.kernel.theorems.spectrum import equivalent_formulas as formulas
@@ -434,3 +434,19 @@ def read_law(form: str, values: Values, tau: fmpq | None = None) -> SpectralLaw:
     if beta > formulas.LARGEST_BETA:
         raise values.node(BETA).malformed(f"a number of at most {formulas.LARGEST_BETA}")
     return SpectralLaw(beta, None, beta * beta, values[LAMBDA], tau=tau)
+
+
+def moment_orders(largest: int) -> tuple[Field[int], Rule]:
+    """The order of a moment, and that it is even and not too large."""
+    order = Field("order", Count(2), f"2n, an even number up to {largest}")
+
+    def even(item: Values) -> None:
+        if item[order] % 2 != 0 or item[order] > largest:
+            raise item.node(order).malformed(f"an even number from 2 to {largest}")
+
+    return order, even
+
+
+def distance(found: arb | fmpq, stated: fmpq) -> arb | fmpq:
+    """|found - stated|, exactly where what is found is exact."""
+    return abs(found - stated) if isinstance(found, fmpq) else abs(found - arb(stated))
