@@ -367,9 +367,6 @@ class SymbolicPolynomial:
                 found[i + j] += x * y
         return SymbolicPolynomial(found)
 
-    def __rmul__(self, other: Any) -> SymbolicPolynomial:
-        return self * other
-
     def __add__(self, other: SymbolicPolynomial) -> SymbolicPolynomial:
         longer, shorter = sorted((self.coefficients, other.coefficients), key=len, reverse=True)
         return SymbolicPolynomial([*(x + y for x, y in zip(longer, shorter, strict=False)), *longer[len(shorter) :]])

@@ -11,6 +11,7 @@ import sympy
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
 from certattn.theory.symbolic_flint import evaluated, numbers, plain
+from certattn.theory.spectrum.spectral_laws import as_numbers, law_over_symbols
 from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any
@@ -134,3 +135,37 @@ def check_distance(kernel: Kernel) -> Iterator[Check]:
     # D <= kappa (D + r) + (1 - kappa) t.
     distance = t + m / eta * r
     yield equal("the fixed distance", kappa * (distance + r) + (1 - kappa) * t, distance)
+
+
+def check_moments(kernel: Kernel) -> Iterator[Check]:
+    """The series solves the equations as far as it goes; walks of two and four steps, and no linear part."""
+    law = as_numbers(law_over_symbols(kernel))
+    A, B, lam = plain([law.alpha2, law.beta2, law.lambda_])
+    found = plain(kernel.causal_formulas.moments(law, 3))
+    x, y, t = real("x"), real("y"), positive_symbol("t")
+    m = A + B
+    yield equal("m_2", found[0], m * sympy.integrate(1, (y, 0, x), (x, 0, 1)))
+    # From a row i, or a column, twice there and back; around four tokens, with columns up to the smaller of two rows.
+    rows = sympy.integrate(x**2, (x, 0, 1)) + sympy.integrate((1 - y) ** 2, (y, 0, 1))
+    around = 2 * sympy.integrate(y**2, (y, 0, x), (x, 0, 1))
+    yield equal("m_4", found[1], m**2 * rows + B**2 / lam * around)
+    none = type(law)(*numbers([A, sympy.Integer(0), lam]))
+    for n, moment in enumerate(plain(kernel.causal_formulas.moments(none, 4)), start=1):
+        yield equal(f"m_{2 * n} without a linear part", moment, sympy.Integer(n) ** n / sympy.factorial(n + 1) * A**n)
+    # Two terms of every series, of which a and c are b x - ... and t (1 - x) - ...; what is left out begins with t^3.
+    b = B / lam
+    n_2, rho_2 = 1 - m * (1 - x) * t, t - m * x * t**2
+    a = b * x - t * (b * m * (x - x**2 / 2) + b**2 * x**3 / 3)
+    c = t * (1 - x) - t**2 * (m * (1 - x**2) / 2 + b * (1 - x) ** 3 / 3)
+
+    def low(expression: Expr, order: int) -> Expr:
+        return sympy.series(sympy.expand(expression), t, 0, order).removeO()
+
+    beyond = lambda f: sympy.integrate(f, (x, x, 1))  # noqa: E731
+    yield equal("a to the first order", low(sympy.diff(a, x) - b * n_2 + rho_2 * a**2, 2), 0)
+    yield equal("c to the second order", low(sympy.diff(c, x) + rho_2 - b * n_2 * c**2, 3), 0)
+    whole = 1 + A * beyond(rho_2) + B * low(c / (1 + a * c), 2)
+    yield equal("n to the first order", low(n_2 * whole, 2), 1)
+    above = A * sympy.integrate(n_2, (x, 0, x)) + lam * low(a / (1 + a * c), 2)
+    yield equal("rho to the second order", low(rho_2 * (1 + t * above), 3), t)
+    yield equal("m_2 by the series", sympy.integrate(rho_2, (x, 0, 1)), t - found[0] * t**2)

@@ -105,12 +105,12 @@ def moments(law: LawNumbers[N], count: int) -> list[N]:
     n, rho, a, c = [unit, zero, *rest], [zero, unit, *rest], [zero, zero, *rest], [zero, zero, *rest]
     for _ in range(count):
         g = _times(c, _inverse(_times(a, c), unit))
-        n = _inverse([law.alpha2 * p + law.beta2 * q for p, q in zip(_from(rho, unit), g, strict=True)], unit)
-        a = _up_to([b * p + -1 * q for p, q in zip(n, _times(rho, _times(a, a)), strict=True)])
+        n = _inverse([p * law.alpha2 + q * law.beta2 for p, q in zip(_from(rho, unit), g, strict=True)], unit)
+        a = _up_to([p * b + q * -1 for p, q in zip(n, _times(rho, _times(a, a)), strict=True)])
         h = _times(a, _inverse(_times(a, c), unit))
-        above: Series = [law.alpha2 * p + law.lambda_ * q for p, q in zip(_up_to(n), h, strict=True)]
+        above: Series = [p * law.alpha2 + q * law.lambda_ for p, q in zip(_up_to(n), h, strict=True)]
         rho = [zero, *_inverse([zero, *above[:-1]], unit)[:-1]]
-        c = _from([p + -b * q for p, q in zip(rho, _times(n, _times(c, c)), strict=True)], unit)
+        c = _from([p + q * -b for p, q in zip(rho, _times(n, _times(c, c)), strict=True)], unit)
     return [p.integral()(unit)[0] * (-1) ** k for k, p in enumerate(rho[2:], start=1)]
 
 
@@ -121,7 +121,7 @@ def _up_to(series: Series) -> Series:
 
 def _from(series: Series, unit: Poly) -> Series:
     """int_y^1 of each coefficient."""
-    return [p.integral()(unit) + -1 * p.integral() for p in series]
+    return [p.integral()(unit) + p.integral() * -1 for p in series]
 
 
 def _times(left: Series, right: Series) -> Series:
@@ -142,5 +142,5 @@ def _inverse(series: Series, unit: Poly) -> Series:
         total = series[1] * found[n - 1]
         for k in range(2, n + 1):
             total = total + series[k] * found[n - k]
-        found.append(-1 * total)
+        found.append(total * -1)
     return found
