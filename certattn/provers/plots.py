@@ -21,6 +21,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "attention-spectrum": ("bound_curves", "the bounds of transforms against the number of tokens"),
     "binary64-exponential": ("arithmetic.exponential_plot", "relative errors at some scores beside the bound"),
     "cache-error": ("attention.error_plot", "the error at each query beside the bounds"),
+    "causal-law": ("spectrum.causal_plot", "the transform of the law beside that of the law without a mask"),
     "descent-trajectory": ("training.descent_plot", "certified bounds by step"),
     "equivalent-law": ("spectrum.equivalent_plot", "the density of the law beside a quarter circle"),
     "finite-moments": ("bound_curves", "moments against the size of the matrix"),

@@ -114,6 +114,7 @@ def test_every_picture_is_of_a_claim_and_can_be_drawn() -> None:
 # Quick ones, by claim.
 EACH = {
     "attention-error": "two-tokens", "binary64-exponential": "exponential", "cache-error": "three-tokens",
+    "causal-law": "quarter",
     "descent-trajectory": "plane", "equivalent-law": "square", "finite-moments": "size-100",
     "full-batch-descent": "line",
     "flow-trajectory": "isotropic", "gradient-mean-square": "box", "gradient-tail": "box",

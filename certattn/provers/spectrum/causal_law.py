@@ -19,7 +19,7 @@ from certattn.kernel.theorems.spectrum.causal_formulas import Turn
 from certattn.kernel.theorems.spectrum.causal_law import LARGEST_ORDER, THEOREM, Solution
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
 from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
-from certattn.provers.commands import Command, Option
+from certattn.provers.commands import Command, Option, to_plot
 from certattn.provers.exact_inputs import Number, positive, require_within
 from certattn.provers.output import Draft
 from certattn.provers.rounding import last_place, midpoint, precisions, round_nearest
@@ -173,23 +173,51 @@ def _rounded(numbers: LawNumbers[arb], point: Point, places: int) -> tuple[fmpq,
 
 
 def _search(numbers: LawNumbers[arb], eta: fmpq) -> Point:
-    """Near a solution: from a large eta, where it is known, to this one, in steps as large as Newton's method takes."""
-    b, wanted = numbers.pole, arb(eta).log().mid()
-    now = (8 * (numbers.variance + b)).log().max(wanted).mid()
-    # For large eta, 1 - u is about b/(4 eta) and e about 4 eta.
-    point = _improved(numbers, ((b / 2).log() - now, arb(4).log() + now), now)
+    """Near a solution: from a large eta, where it is known, to this one. Raises NotProvedError."""
+    wanted = arb(eta).log().mid()
+    found = _followed(numbers, _start(numbers, wanted), wanted)
+    if found is None:
+        raise NotProvedError(
+            f"the search for the transform at {describe(eta)} found no solution; expected numbers that are less extreme"
+        )
+    return found
+
+
+def _start(numbers: LawNumbers[arb], at_least: arb) -> tuple[Point | None, arb]:
+    """A solution for a large eta, and log eta."""
+    b = numbers.pole
+    now = (8 * (numbers.variance + b)).log().max(at_least).mid()
+    # 1 - u is about b/(4 eta) there, and e about 4 eta.
+    return _improved(numbers, ((b / 2).log() - now, arb(4).log() + now), now), now
+
+
+def _followed(numbers: LawNumbers[arb], known: tuple[Point | None, arb], wanted: arb) -> Point | None:
+    """From a solution for one log eta to that for a smaller one, in steps as large as Newton's method takes."""
+    point, now = known
     step = arb(1)
-    while point is not None and (now > wanted) is True and (step > _SHORTEST) is True:
+    while point is not None and (now > wanted) is True:
         then = (now - step).max(wanted).mid()
         found = _improved(numbers, point, then)
         step = (2 * step if found is not None else step / 2).mid()
         if found is not None:
             now, point = then, found
-    if point is None or (now > wanted) is True:
-        raise NotProvedError(
-            f"the search for the transform at {describe(eta)} found no solution; expected numbers that are less extreme"
-        )
+        elif (step < _SHORTEST) is True:
+            return None
     return point
+
+
+def transforms(numbers: LawNumbers[arb], log_etas: Sequence[float]) -> list[float]:
+    """About s at these, from the largest on down, at the working precision; NaN from where no solution is found."""
+    found: list[float] = []
+    point, far = _start(numbers, arb(log_etas[0]))
+    for log_eta in map(arb, log_etas):
+        point, far = _followed(numbers, (point, far), log_eta), log_eta
+        if point is None:
+            found.append(float("nan"))
+        else:
+            solution = _solution(numbers, *_turn_and_level(numbers, point))
+            found.append(float(solution.turn.transform(solution.solved[0], solution.solved[2].exp()).mid()))
+    return found
 
 
 def _improved(numbers: LawNumbers[arb], point: Point, log_eta: arb) -> Point | None:
@@ -228,4 +256,5 @@ COMMAND = Command(
     Option("--moments", "How many moments of even order; 0 for none.", int, "N"),
     Option("--eta", "State the mean of 1/(x^2 + ETA).", metavar="ETA", sets="etas", many=True),
     Option("--digits", "Digits of every stated number.", int),
+    to_plot("Draw the transform beside that without a mask."),
 )

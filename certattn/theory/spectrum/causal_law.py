@@ -10,8 +10,8 @@ import sympy
 
 from certattn.theory.exactness import Check, equal
 from certattn.theory.kernel_reading import Kernel
-from certattn.theory.symbolic_flint import evaluated, numbers, plain
 from certattn.theory.spectrum.spectral_laws import as_numbers, law_over_symbols
+from certattn.theory.symbolic_flint import evaluated, numbers, plain
 from certattn.theory.symbols import positive_symbol, real
 
 Expr = Any

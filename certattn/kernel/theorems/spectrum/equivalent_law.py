@@ -36,15 +36,8 @@ from certattn.kernel.decide.theorem import Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.schema import EitherKey, Field, Listing, Rational, Record, Values, Variant, some_of
 from certattn.kernel.mathematics.exact_matrix import ExactMatrix
-from certattn.kernel.theorems.spectrum.limit_law import (
-    SpectralLaw,
-    beta_at_share,
-    critical_beta,
-    distance,
-    law_forms,
-    moment_orders,
-    read_law,
-)
+from certattn.kernel.theorems.spectrum import limit_law
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, beta_at_share, critical_beta, law_forms, read_law
 
 LARGEST_ORDER = 100
 OPEN, NONE = "open", "none"
@@ -53,7 +46,7 @@ GIVEN = EitherKey(law_forms())
 
 VALUE = Field("value", Rational(), "the number")
 RADIUS = Field("radius", Rational(minimum=0), "how far it may be from the true one")
-ORDER, _even = moment_orders(LARGEST_ORDER)
+ORDER, _even = limit_law.moment_orders(LARGEST_ORDER)
 AT = Field("at", Rational(minimum=0), "the point x >= 0")
 SHARE = Field("share", Rational(above=0), "alpha^2/(alpha^2 + beta^2), a number below 1")
 RE = Field("re", Rational(), "the real part")
@@ -152,7 +145,7 @@ def _one(asserts: Values, field: Field[Values], truth: Truth, needs: Sequence[st
 
 def _near(name: str, truth: Truth, stated: Values, needs: Sequence[str] = (), value: Field[fmpq] = VALUE) -> Obligation:
     """|truth - value| <= radius."""
-    return Obligation(name, lambda: distance(truth(stated), stated[value]), "<=", stated[RADIUS], needs=needs)
+    return Obligation(name, lambda: limit_law.distance(truth(stated), stated[value]), "<=", stated[RADIUS], needs=needs)
 
 
 def _discriminant(stated: SpectralLaw) -> Side:
