@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
@@ -32,7 +33,7 @@ from certattn.kernel.mathematics.functions import root
 from certattn.kernel.mathematics.quadrature import integral
 from certattn.kernel.theorems.spectrum import causal_formulas as formulas
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LawNumbers
-from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, distance, law_forms, moment_orders, read_law
+from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw, law_forms, moment_orders, read_law
 
 LARGEST_ORDER = 40
 
@@ -90,8 +91,9 @@ def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
         yield from _transform(law, index, item, solution)
 
 
-def _off_moment(moments: Shared[list[arb] | list[fmpq]], order: int, value: fmpq) -> arb | fmpq:
-    return distance(moments()[order // 2 - 1], value)
+def _off_moment(moments: Shared[list[Any]], order: int, value: fmpq) -> Any:
+    """|m - value|, exactly where the moment is rational."""
+    return abs(moments()[order // 2 - 1] - value)
 
 
 def _transform(law: SpectralLaw, index: int, item: Values, solution: Values) -> Iterator[Obligation]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from flint import acb, arb, fmpq
 
@@ -106,8 +107,7 @@ def read(certificate: Certificate) -> StatedOfLaw:
 
 
 def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
-    asserts, exact = stated.asserts, stated.law.exact
-    law = stated.law.enclosed
+    asserts, exact, law = stated.asserts, stated.law.exact, stated.law.enclosed
     highest = max((item[ORDER] // 2 for item in asserts.items(MOMENTS)), default=0)
 
     numbers = Shared(lambda: law().numbers if exact is None else exact)
@@ -130,7 +130,7 @@ def obligations(stated: StatedOfLaw) -> Iterator[Obligation]:
 
 
 # A number of the law, exactly where it is a rational, by what else stands beside it.
-Truth = Callable[[Values], arb | fmpq]
+Truth = Callable[[Values], Any]
 
 
 def _each(asserts: Values, field: Field[list[Values]], truth: Truth) -> Iterator[Obligation]:
@@ -145,13 +145,12 @@ def _one(asserts: Values, field: Field[Values], truth: Truth, needs: Sequence[st
 
 def _near(name: str, truth: Truth, stated: Values, needs: Sequence[str] = (), value: Field[fmpq] = VALUE) -> Obligation:
     """|truth - value| <= radius."""
-    return Obligation(name, lambda: limit_law.distance(truth(stated), stated[value]), "<=", stated[RADIUS], needs=needs)
+    return Obligation(name, lambda: abs(truth(stated) - stated[value]), "<=", stated[RADIUS], needs=needs)
 
 
 def _discriminant(stated: SpectralLaw) -> Side:
     """Exactly where alpha^2 is rational: the gap may just close."""
-    exact = stated.exact
-    return (lambda: stated.enclosed().numbers.discriminant()) if exact is None else exact.discriminant()
+    return (lambda: stated.enclosed().numbers.discriminant()) if stated.exact is None else stated.exact.discriminant()
 
 
 def _no_gap(stated: SpectralLaw) -> Iterator[Obligation]:

@@ -445,8 +445,3 @@ def moment_orders(largest: int) -> tuple[Field[int], Rule]:
             raise item.node(order).malformed(f"an even number from 2 to {largest}")
 
     return order, even
-
-
-def distance(found: arb | fmpq, stated: fmpq) -> arb | fmpq:
-    """|found - stated|, exactly where what is found is exact."""
-    return abs(found - stated) if isinstance(found, fmpq) else abs(found - arb(stated))
