@@ -16,6 +16,7 @@ values at k/M. The rows of a matrix integrate polynomials of degree M exactly.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,7 @@ from mpmath import mp, mpf
 from scipy.integrate import solve_bvp
 
 from tools.truth.equivalent_law import Law, read_equivalent_law
-from tools.truth.judgement import Comparison, Judgement, exactly, judge_all, worst
+from tools.truth.judgement import Comparison, Judgement, Truth, exactly, judge_all, worst
 from tools.truth.reading import read_count, read_items, read_number, require, require_record, to_real
 
 Array = np.ndarray[Any, Any]
@@ -59,11 +60,17 @@ def judge_causal(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgem
         require(eta > 0 and radius >= 0, "a point")
         off = lambda eta=eta, value=value: abs(transform(law, eta, mp.prec) - to_real(value))  # noqa: E731
         found.append(Comparison(f"transform[{index}]", off, radius))
-    for solution in read_items(witness, "solutions"):
+    solutions = read_items(witness, "solutions")
+    for solution in solutions:
         require_record(solution, "a solution", {"turn", "level"})
         require(read_number(solution["turn"]) > 0, "a turn")
         read_number(solution["level"])
-    return worst(exact + ([judge_all(found)] if found else []))
+    try:
+        judged = worst(exact + ([judge_all(found)] if found else []))
+    except ArithmeticError:
+        # Beyond where the numerical methods come.
+        judged = Judgement(Truth.UNKNOWN)
+    return replace(judged, provable=all(_shows(law, *pair) for pair in zip(items, solutions, strict=True)))
 
 
 @cache
@@ -157,8 +164,14 @@ def _newton(equations: Callable[[list[mpf]], list[mpf]], guess: tuple[float, flo
 
 def _equations(alpha2: mpf, beta2: mpf, lambda_: mpf, eta: mpf, rate: mpf, level: mpf) -> list[mpf]:
     """How far the time of the way is from 1, and log n(1) from 0."""
-    k, d, q = level / rate, alpha2 - beta2, 4 * beta2 / (lambda_ * rate)
-    # (V^2 - 4 b C w)/C^2 times v^2, v = 1/(1 + w): a polynomial of degree 4, whose largest real root below 1 is met.
+    found = _integrals_over_way(alpha2, beta2, level / rate, 4 * beta2 / (lambda_ * rate))
+    return [2 * found[1] / rate - 1, mp.log(rate * eta) + rate * (alpha2 - beta2) + 4 * beta2 * found[2]]
+
+
+def _integrals_over_way(alpha2: mpf, beta2: mpf, k: mpf, q: mpf) -> tuple[mpf, mpf, mpf]:
+    """Where the way turns, and the integrals of 1 and v over it, v = 1/(1 + w) from there to 1, less the factor 1/C."""
+    d = alpha2 - beta2
+    # (V^2 - 4 b C w)/C^2 times v^2: a polynomial of degree 4, whose largest real root below 1 is met.
     quartic = [beta2**2, 2 * beta2 * d, d * d - 2 * beta2 * k + q, -2 * k * d - q, k * k]
     roots = [mp.mpc(root) for root in mp.polyroots(quartic, 500, extraprec=400)]
     last = max(
@@ -166,14 +179,39 @@ def _equations(alpha2: mpf, beta2: mpf, lambda_: mpf, eta: mpf, rate: mpf, level
     )
     others = [root for root in roots if root is not last]
 
-    def time(t: mpf, power: int) -> mpf:
-        """With v = last + (1 - last) t^2, there and back."""
+    def part(t: mpf, power: int) -> mpf:
+        """With v = last + (1 - last) t^2."""
         v = last.real + (1 - last.real) * t * t
         rest = beta2**2 * mp.fprod(v - root for root in others)
-        return 4 * mp.sqrt(1 - last.real) * v**power / (rate * mp.sqrt(rest.real))
+        return 2 * mp.sqrt(1 - last.real) * v**power / mp.sqrt(rest.real)
 
-    times = [mp.quad(lambda t, p=power: time(t, p), [0, 1], method="gauss-legendre") for power in (0, 1)]
-    return [times[0] - 1, mp.log(rate * eta) + rate * (alpha2 - beta2) + 2 * rate * beta2 * times[1]]
+    sums = [mp.quad(lambda t, p=power: part(t, p), [0, 1], method="gauss-legendre") for power in (0, 1)]
+    return last.real, sums[0], sums[1]
+
+
+def _shows(law: Law, item: Any, solution: Any) -> bool:
+    """Whether the numbers of the witness are near enough."""
+    with mp.workdps(60):
+        turn, level, eta, value, radius = (
+            to_real(read_number(number))
+            for number in (solution["turn"], solution["level"], item["eta"], item["value"], item["radius"])
+        )
+        alpha2, beta2, lambda_ = law.numbers()
+        if not (turn < 1 and level > alpha2):
+            return False
+        q = (level - (alpha2 - beta2) * turn - beta2 * turn**2) ** 2 / (turn * (1 - turn))
+        try:
+            last, whole, mean = _integrals_over_way(alpha2, beta2, level, q)
+        except ValueError:
+            return False
+        if not abs(last - turn) < mpf(10) ** -15:
+            return False
+        rate = 2 * whole
+        solved_lambda, solved_eta = 4 * beta2 / (q * rate), mp.exp(-rate * (alpha2 - beta2) - 4 * beta2 * mean) / rate
+        found = (1 / (rate * solved_eta) - 1 - solved_lambda * (level - alpha2) / solved_eta) / alpha2
+        sensitivity = (alpha2 + beta2) / min(eta, solved_eta)
+        off = abs(mp.log(solved_eta / eta)) + sensitivity * abs(mp.log(solved_lambda / lambda_))
+        return bool(abs(found - value) + found * mp.expm1(off) <= radius)
 
 
 def _by_scipy(law: Law, eta: float) -> tuple[tuple[float, float], float]:

@@ -9,7 +9,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.tree import Plain
-from certattn.kernel.errors import NotProvedError
+from certattn.kernel.errors import NotProvedError, UsageError
 from certattn.kernel.limits import DEFAULT_LIMITS
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.quadrature import tolerance_bits
@@ -22,7 +22,7 @@ from certattn.kernel.theorems.spectrum.limit_law import SpectralLaw
 from certattn.provers.commands import Command, Option, to_plot
 from certattn.provers.exact_inputs import Number, positive, require_within
 from certattn.provers.output import Draft
-from certattn.provers.rounding import last_place, midpoint, precisions, round_nearest
+from certattn.provers.rounding import decimal_exponent, last_place, midpoint, precisions, round_nearest
 from certattn.provers.spectrum.equivalent_law import MOMENTS, LawFinder, require_law, stated_moments
 
 DIGITS = 15
@@ -94,6 +94,8 @@ def generate(
     given = require_law(lambda_, beta, alpha2, beta2)
     require_within(0, LARGEST_ORDER // 2, moments, "moments")
     points = [positive(eta, "eta") for eta in etas]
+    if moments == 0 and not points:
+        raise UsageError("nothing is asked for; expected an eta or moments")
     draft = Draft(THEOREM, out, {name: format_rational(value) for name, value in given.items()}, note)
     asserts: dict[str, Plain] = {}
     if moments > 0:
@@ -108,9 +110,11 @@ def generate(
 
 def _transform(given: dict[str, fmpq], eta: fmpq, digits: int) -> tuple[Plain, Plain]:
     """The transform to so many digits, and a solution that is near enough."""
-    with working_precision(_SEARCH_BITS):
+    # 1 - u is about 1/eta, and so are the integrals.
+    first = _SEARCH_BITS + 4 * max(0, decimal_exponent(eta)) * 4
+    with working_precision(first):
         near = _search(_numbers(given), eta)
-    for bits in precisions(2 * _SEARCH_BITS):
+    for bits in precisions(2 * first):
         with working_precision(bits):
             numbers = _numbers(given)
             improved = _improved(numbers, near, arb(eta).log())
