@@ -36,6 +36,7 @@ def test_moments_alone_need_no_witness(tmp_path: Path) -> None:
     assert certattn.check(path).verdict is certattn.Verdict.VERIFIED
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("law", "eta", "digits"),
     [
@@ -70,6 +71,7 @@ def test_bad_input(inputs: dict[str, Any], words: str, tmp_path: Path) -> None:
         certattn.generate("causal-law", tmp_path / "law.yaml", **inputs)
 
 
+@pytest.mark.heavy
 def test_what_is_too_extreme_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotProvedError, match="expected numbers that are less extreme"):
         certattn.generate("causal-law", tmp_path / "law.yaml", beta=1000, lambda_=1, etas=[1], moments=0)

@@ -23,7 +23,7 @@ from certattn.provers.commands import Command, Option, to_plot
 from certattn.provers.exact_inputs import Number, positive, require_within
 from certattn.provers.output import Draft
 from certattn.provers.rounding import decimal_exponent, last_place, midpoint, precisions, round_nearest
-from certattn.provers.spectrum.equivalent_law import MOMENTS, LawFinder, require_law, stated_moments
+from certattn.provers.spectrum.equivalent_law import LAW_OPTIONS, MOMENTS, LawFinder, require_law, stated_moments
 
 DIGITS = 15
 _MOST_DIGITS = 200
@@ -253,11 +253,7 @@ def _residual(numbers: LawNumbers[arb], point: Point, log_eta: arb) -> Point:
 
 
 COMMAND = Command(
-    Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
-    Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
-    Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
-    Option("--beta2", "beta^2.", metavar="NUMBER"),
-    Option("--moments", "How many moments of even order; 0 for none.", int, "N"),
+    *LAW_OPTIONS,
     Option("--eta", "State the mean of 1/(x^2 + ETA).", metavar="ETA", sets="etas", many=True),
     Option("--digits", "Digits of every stated number.", int),
     to_plot("Draw the transform beside that without a mask."),

@@ -310,12 +310,17 @@ def _share(finder: LawFinder, share: Number) -> Plain:
 _point = pair_for("--stieltjes", "a real and an imaginary part, such as '1, 1/2'")
 
 
-COMMAND = Command(
+# What says which law it is, and how many moments are stated.
+LAW_OPTIONS = (
     Option("--lambda", "d_qk/d.", metavar="LAMBDA", sets="lambda_", required=True),
     Option("--beta", "The inverse temperature of softmax; or", metavar="BETA"),
     Option("--alpha2", "alpha^2 and", metavar="NUMBER"),
     Option("--beta2", "beta^2.", metavar="NUMBER"),
     Option("--moments", "How many moments of even order; 0 for none.", int, "N"),
+)
+
+COMMAND = Command(
+    *LAW_OPTIONS,
     Option("--cdf", "State mu([0, X]).", metavar="X", many=True),
     Option("--density", "State the density at X.", metavar="X", many=True),
     Option("--stieltjes", "State G(RE + IM i).", metavar="'RE, IM'", many=True, parse=_point),

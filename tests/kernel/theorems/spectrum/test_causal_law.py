@@ -63,6 +63,7 @@ def by_iteration(alpha2: float, beta2: float, lambda_: float, eta: float, cells:
     raise AssertionError("no fixed point")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("beta2", "lambda_", "eta"), [("1/4", "1/4", "1/10"), ("1", "1", "1"), ("3", "1/2", "2")])
 def test_the_equations_iterated_come_to_the_same(beta2: str, lambda_: str, eta: str, tmp_path: Path) -> None:
     value = stated(tmp_path, eta, alpha2="1/3", beta2=beta2, lambda_=lambda_)
