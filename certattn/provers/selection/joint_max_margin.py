@@ -129,7 +129,7 @@ class _Solved:
         self.given = given
         basic = hard_margin(given.labelled, self._head_multipliers(given))
         self.offset = offset(basic)
-        full = full_multipliers(basic, list(self.offset[1])) if self.offset is not None else None
+        full = full_multipliers(basic, self.offset[1]) if self.offset is not None else None
         solution = hard_margin(given.labelled, full or basic.multipliers)
         self.head = LabelMargin(given.rows, given.selection, solution)
         self.support = solution.tight
@@ -172,8 +172,15 @@ class _Solved:
                 "at_most": format_rational(round_up(upper_rational(margin), _MARGIN_DIGITS)),
             }
         }
-        if self.head.support == self.support and (self.head.drop() > 0) is True:
-            found["drop"] = format_rational(round_down(lower_rational(self.head.drop()), _FEW_DIGITS))
+        if (self.head.drop() > 0) is not True:
+            return found
+        found["drop"] = format_rational(round_down(lower_rational(self.head.drop()), _FEW_DIGITS))
+        slow = [i for i in self.support if i not in self.head.weights]
+        if slow:
+            nu = round_down(lower_rational(self.head.quadratic_drop(slow)), _FEW_DIGITS)
+            if not nu > 0:
+                return {"label_margin": found["label_margin"]}
+            found["quadratic_drop"] = {"inputs": [str(i) for i in slow], "nu": format_rational(nu)}
         return found
 
     def witness(self) -> dict[str, Plain]:
@@ -187,12 +194,6 @@ class _Solved:
 
     def require_condition(self) -> None:
         """Raises NotProvedError where the label-margin condition is not proved."""
-        if self.head.support != self.support:
-            missing = ", ".join(str(i) for i in self.support if i not in self.head.support)
-            raise NotProvedError(
-                f"the label-margin condition fails: no multipliers of v were found that are positive at the inputs "
-                f"{missing}, though their constraints are tight; expected data without such a degeneracy"
-            )
         with working_precision(_BITS[0]):
             if (self.head.drop() > 0) is True:
                 return
