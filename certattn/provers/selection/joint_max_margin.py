@@ -270,7 +270,7 @@ def _shortfall(path: JointPath) -> str:
         return f"a bound of the cosine of v and v_mm is {path.cosine.str(3)}; r is small, or R is"
     for i in path.outside:
         if (path.room(i) > 0) is not True:
-            return f"another token of input {i}, which is outside the support, may have a margin as large as Gamma"
+            return f"another token of input {i}, which v needs no multiplier of, may have a margin as large as Gamma"
     return ""
 
 

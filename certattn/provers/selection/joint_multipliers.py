@@ -22,8 +22,9 @@ from certattn.provers.selection.quadratic_program import NotSeparableError, max_
 Array = np.ndarray[Any, Any]
 
 _STEPS = 200
-# Where the spread of the exponents grows beyond this, some weight tends to 0: no minimum is attained.
-_SPREAD = 60.0
+# Where the spread of the exponents grows beyond this, some weight tends to 0: no minimum is attained. Steps go on to
+# a little more, so that such a weight is told from one that is only small.
+_SPREAD, _MORE = 20.0, 25.0
 _DIGITS = 12
 
 
@@ -39,8 +40,8 @@ def offset(solution: MaxMargin) -> tuple[Array, dict[int, float]] | None:
         q, exponents = _least(solution, tight)
         if np.ptp(exponents) <= _SPREAD:
             return q, dict(zip(tight, map(float, _weights(exponents)), strict=True))
-        # These rows' products with q grow without bound.
-        tight = [row for row, x in zip(tight, exponents, strict=True) if x <= exponents.min() + _SPREAD / 2]
+        # The products of the other rows with q grow without bound.
+        tight = [row for row, x in zip(tight, exponents, strict=True) if x <= exponents.min() + _SPREAD]
     return None
 
 
@@ -60,7 +61,7 @@ def _least(solution: MaxMargin, tight: Sequence[int]) -> tuple[Array, Array]:
         step = -np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
         size = float(np.abs(scaled @ step).max())
         q = q + step * min(1.0, 1.0 / size if size > 0 else 1.0)
-        if np.ptp(scaled @ q) > _SPREAD:
+        if np.ptp(scaled @ q) > _MORE:
             break
     return q / scale, scaled @ q
 
