@@ -164,7 +164,7 @@ class _Solved:
         }
 
     def label_margin(self) -> dict[str, Plain]:
-        """Bounds on Gamma, and nu where it is positive."""
+        """Bounds on Gamma, and nu where it is positive; with squares for support inputs that have no multiplier."""
         margin = self.head.solution.margin()
         found: dict[str, Plain] = {
             "label_margin": {
@@ -172,15 +172,13 @@ class _Solved:
                 "at_most": format_rational(round_up(upper_rational(margin), _MARGIN_DIGITS)),
             }
         }
-        if (self.head.drop() > 0) is not True:
-            return found
-        found["drop"] = format_rational(round_down(lower_rational(self.head.drop()), _FEW_DIGITS))
         slow = [i for i in self.support if i not in self.head.weights]
-        if slow:
-            nu = round_down(lower_rational(self.head.quadratic_drop(slow)), _FEW_DIGITS)
-            if not nu > 0:
-                return {"label_margin": found["label_margin"]}
-            found["quadratic_drop"] = {"inputs": [str(i) for i in slow], "nu": format_rational(nu)}
+        drop, quadratic = self.head.drop(), self.head.quadratic_drop(slow)
+        if (drop > 0) is True and (quadratic > 0) is True:
+            found["drop"] = format_rational(round_down(lower_rational(drop), _FEW_DIGITS))
+            if slow:
+                nu = format_rational(round_down(lower_rational(quadratic), _FEW_DIGITS))
+                found["quadratic_drop"] = {"inputs": [str(i) for i in slow], "nu": nu}
         return found
 
     def witness(self) -> dict[str, Plain]:
