@@ -176,7 +176,7 @@ def test_the_sweep_notices_a_kernel_that_proves_no_conditions(
 
 
 test_broken_parts_are_noticed = noticed(
-    [*cases.REDUNDANT.cases(), *cases.SHORT.cases()],
+    [*cases.SQUARES.cases(), *cases.REDUNDANT.cases(), *cases.SHORT.cases(), *cases.SPREAD.cases()],
     {
         "a drop with squares that is the one without": (
             joint_path.LabelMargin, "quadratic_drop", lambda self, inputs: self.drop()
@@ -186,6 +186,7 @@ test_broken_parts_are_noticed = noticed(
         "other tokens of no score": (joint_path.JointPath, "_other_scores", lambda self, i: arb(-1)),
         "little attention to others": (joint_path.JointPath, "_least_share", lambda self, i: arb("0.9")),
         "c that is 1": (joint_path.JointPath, "_aligned", lambda self, most: arb(1)),
+        "other tokens that v never turns to": (joint_path.JointPath, "_floor", lambda self, i: arb(0)),
     },
 )  # fmt: skip
 
