@@ -126,15 +126,16 @@ class LabelMargin:
 
         Inputs of S+ have nu itself, and those of one token have 1 - s = 0.
         """
-        nu, margin, squared = self.drop(), self.solution.margin(), self.solution.norm_squared
-        middle, least = self.solution.solution.scaled(1 / squared), nu
+        nu, margin, v = self.drop(), self.solution.margin(), self.solution.solution
+        least = nu
         for i in inputs:
             if i not in self.weights and i in self.selection.pairs_of:
                 # No h where another token scores as much as the chosen one: 0 proves nothing.
                 gap = max(fmpq(0), min(self.gaps[j] for j in self.selection.pairs_of[i]))
-                rows = [self.rows.take_rows([row]) - middle for row in self.selection.tokens.rows_of(i)]
-                farthest = arb(max(row.inner(row) for row in rows)).sqrt()
-                least = least.min(second_order(margin, margin * gap, farthest, nu))
+                rows = [self.rows.take_rows([row]) for row in self.selection.tokens.rows_of(i)]
+                # |Gamma u - y|^2 = Gamma^2 (1 - 2 <v_mm, y>) + |y|^2.
+                squares = [margin * margin * (1 - 2 * y.inner(v)) + y.inner(y) for y in rows]
+                least = least.min(second_order(margin, margin * gap, reduce(arb.max, squares).sqrt(), nu))
         return least
 
 
