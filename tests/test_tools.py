@@ -78,6 +78,7 @@ def test_bench_selection_path_compares_with_computed_minimisers(tool: Tool) -> N
     assert sorted(ratios)[1] < 3
 
 
+@pytest.mark.heavy
 def test_bench_selection_joint_compares_with_solved_conditions(tool: Tool) -> None:
     bench = tool("bench.selection_joint")
     for rows in (list(bench.random_rows(2)), list(bench.random_rows(2, "degenerate", bench.degenerate_instance))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from flint import fmpq
 from scipy.optimize import linprog
 
@@ -39,6 +40,7 @@ def that_can_be_positive(solution: MaxMargin) -> set[int]:
     return {row for row, t in zip(tight, found.x[count:], strict=False) if t > 0.5}
 
 
+@pytest.mark.heavy
 def test_multipliers_are_positive_wherever_they_can_be() -> None:
     with_none = 0
     for seed in range(150):

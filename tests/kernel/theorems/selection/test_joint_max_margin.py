@@ -406,6 +406,7 @@ def margin_with_one_input_elsewhere(given: dict[str, Any], i: int, t: int, x: fl
     return float(truth._largest_margin(points))
 
 
+@pytest.mark.heavy
 def test_a_support_input_without_multiplier_costs_its_square(tmp_path: Path, tool: Tool) -> None:
     """What one input takes off the label margin is at least nu' x^2, not much more, and of second order."""
     truth, bench = tool("truth.joint_max_margin"), tool("bench.selection_joint")
