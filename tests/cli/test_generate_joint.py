@@ -61,12 +61,14 @@ def test_heads_of_huge_norm_have_bounds(size: str, tmp_path: Path) -> None:
             [["0", "0"], ["1", "1"]], [["2", "2"], ["1", "-1"]], [["3/2", "0"], ["1/2", "3/2"]]]),
          [], "no p selects these tokens"),
         (given([["-1", "1"], ["1/2", "1"]]), [("40", "40")], "token 0 of input 2"),
+        ({**DEGENERATE, "tokens": [[["0", "2"], ["0", "1"]], [["0", "0"], ["1", "1"]]], "W": [["1", "0"], ["0", "-1"]]},
+         [("40", "40")], "attending to token 0 of input 0 may leave"),
         (given(NOT_TIGHT), [("1/100", "40")], "r is small"),
         (given([["1", "1"], ["1/2", "5/2"]]), [("40", "40")], "another token of input 2"),
         ({"tokens": [[["1", "1"]], [["0", "0"], ["1", "3"]]], "indices": ["0", "1"]}, [],
          "only their chosen token"),
     ],
-    ids=["labels", "p", "condition", "small", "outside", "one token"],
+    ids=["labels", "p", "condition", "no multiplier", "small", "outside", "one token"],
 )  # fmt: skip
 def test_the_condition_that_fails_is_named(
     data: dict[str, object], at: list[tuple[str, str]], words: str, tmp_path: Path

@@ -59,14 +59,17 @@ def random_instance(seed: int) -> dict[str, Any]:
 
 
 def degenerate_instance(seed: int) -> dict[str, Any]:
-    """Labelled chosen tokens (1, b), (1, -c b) and one or two (1, b'), so that v_mm is the first axis; one b' has no
-    multiplier, two have none unless both and b are dependent. And sometimes an input that is not tight."""
+    """Labelled chosen tokens (1, b), (1, -c b) and one or two (1, b') on one side of these, so that v_mm is the first
+    axis and the last ones are tight without multipliers. And sometimes an input that is not tight."""
     draw = random.Random(seed)
     dimension, tokens, extra = draw.choice([3, 4]), draw.choice([2, 3]), draw.choice([1, 2])
     point = lambda size: [Fraction(round(draw.gauss(0, size) * 100), 100) for _ in range(dimension - 1)]  # noqa: E731
     first, factor = point(1), Fraction(draw.choice([1, 2, 3]), 2)
     chosen = [[Fraction(1), *first], [Fraction(1), *(-factor * x for x in first)]]
-    chosen += [[Fraction(1), *point(1)] for _ in range(extra)]
+    for _ in range(extra):
+        other = point(1)
+        side = 1 if first[0] * other[1] > first[1] * other[0] else -1
+        chosen.append([Fraction(1), *(side * x for x in other)])
     chosen += [[Fraction(2), *point(1)]] if draw.choice([True, False]) else []
     labels, found = [draw.choice([1, -1]) for _ in chosen], []
     for label, row in zip(labels, chosen, strict=True):

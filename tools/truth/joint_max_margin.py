@@ -186,7 +186,8 @@ Multipliers = dict[int, Fraction]
 def _read_witness(
     node: Any, known: _Given, entries: int, folder: Path
 ) -> tuple[Multipliers, Multipliers, dict[int, dict[str, list[Fraction]]]]:
-    require_record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators"})
+    require_record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators", "bits"})
+    require("bits" not in node or read_count(node["bits"], 2) >= 2, "bits")
     mu: Multipliers = {}
     lam: Multipliers = {}
     pairs = known.pairs()

@@ -111,14 +111,18 @@ def generate(
         problem.require_condition()
         entries: list[Plain] = []
         comparators: list[Plain] = []
+        # With fewer some step may be left out, and a smaller bound be all that is found.
+        most = _BITS[0]
         for k, pair in enumerate(norms):
-            entry, stated = problem.bounds(loss, pair)
+            entry, stated, bits = problem.bounds(loss, pair)
+            most = max(most, bits)
             entries.append(entry)
             if stated:
                 comparators.append({"entry": str(k), **stated})
         asserts["path"] = {"loss": loss, "at": entries}
         if comparators:
             witness["comparators"] = comparators
+        witness["bits"] = str(most)
     return draft.write(asserts, witness)
 
 
@@ -200,7 +204,7 @@ class _Solved:
         choice, _ = self.head.nearest_choice
         others = [
             f"token {t} of input {i}"
-            for i, t in zip(self.support, choice, strict=True)
+            for i, t in zip(self.head.support, choice, strict=True)
             if t != self.given.selection.indices[i]
         ]
         raise NotProvedError(
@@ -208,8 +212,8 @@ class _Solved:
             "may leave as large a label margin as the chosen tokens do"
         )
 
-    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain]]:
-        """What is proved at these norms, and the comparators that differ from r u and R p_mm/|p_mm|."""
+    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain], int]:
+        """What is proved at these norms, comparators that differ from r u and R p_mm/|p_mm|, and with how many bits."""
         tried = [*self._minimisers(loss, norms), *itertools.product(self._heads(norms[0]), self._attentions(norms[1]))]
         reason = ""
         for bits in _BITS:
@@ -220,7 +224,7 @@ class _Solved:
                 entry = {} if reason else _entry(norms, paths[best])
                 if len(entry) == _COMPLETE:
                     stated = zip(("head", "attention"), tried[best], strict=True)
-                    return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}
+                    return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}, bits
         where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
         raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
 

@@ -205,7 +205,8 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     keys = moved(optional(matrix, given["W"], "W", None, len(tokens[0][0])), tokens)
     chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
     asserts = fields(a, "asserts", "v support p", "label_margin drop quadratic_drop path")
-    hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
+    hint = fields(w, "witness", "head_multipliers multipliers", "comparators bits")
+    refuse(hint["bits"] is not None and natural(hint["bits"], "witness.bits", 2) < 2, "witness.bits")
     refuse(asserts["path"] is None and hint["comparators"] is not None, "witness.comparators: without a path")
     ys = [scaled(y, rows) for y, rows in zip(labels, tokens, strict=True)]
     top = {i: ys[i][chosen[i]] for i in range(n)}

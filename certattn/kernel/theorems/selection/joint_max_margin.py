@@ -29,7 +29,7 @@ from itertools import pairwise
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
-from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
@@ -99,7 +99,7 @@ _COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION, rules=[some_of(OT
 COMPARATORS = Field("comparators", _COMPARED, "what minimisers are compared with", required=False)
 
 ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, QUADRATIC, PATH)
-WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS)
+WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS, BITS)
 
 
 # -- what is stated

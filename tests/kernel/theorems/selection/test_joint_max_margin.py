@@ -482,6 +482,15 @@ def test_minimisers_keep_every_bound(tmp_path: Path, tool: Tool) -> None:
     assert without >= 4
 
 
+def test_what_takes_more_bits_says_with_how_many_to_begin(tmp_path: Path, tool: Tool) -> None:
+    """With 64 bits a metric of step 8 is singular, and the first bounds are all there is."""
+    given = tool("bench.selection_joint").degenerate_instance(83)
+    assert made(given, tmp_path / "c.yaml", at=[("20", "30200")], loss="exponential") is not None
+    text = (tmp_path / "c.yaml").read_text()
+    assert "bits: 256" in text
+    assert check(text.replace("bits: 256", "bits: 64"), tmp_path).verdict is REJECTED
+
+
 def test_bounds_tend_to_one_along_the_diagonal(tmp_path: Path) -> None:
     """1 - cos(p, p_mm) like 1/R^2, and 1 - cos(v, v_mm) like 1/r^2, as the comparator is the best one."""
     tree = loads(first(cases.TIGHT), tmp_path / "c.yaml").plain
