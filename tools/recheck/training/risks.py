@@ -1,4 +1,4 @@
-"""Training: risks and their gradients, and descent on finite and infinite prompts."""
+"""Risks and their gradients, stored prompts, and descent on them and on infinite ones."""
 
 from __future__ import annotations
 
