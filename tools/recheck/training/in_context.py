@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from algebra import definite, pivots
+from algebra import definite, pivots, semidefinite
 from arrays import Matrix, matrix
+from decisions import same
 from fields import fields, refuse
 from intervals import I, iv, root, square
-from matrices import around, flat, frobenius, less_unit, matmul, scaled, trace, transposed
+from matrices import around, flat, frobenius, identity, less_unit, matmul, scaled, trace, transposed
 from outcomes import NotProved, Undecided
 from scalars import rational
 
@@ -24,7 +25,7 @@ class Task:
         self.exact = matrix(node, "covariance")
         self.d = len(self.exact)
         refuse(self.exact != transposed(self.exact), "given.covariance: not symmetric")
-        pivots(self.exact, None, "given.covariance")
+        self.inverse = pivots(self.exact, identity(self.d), "given.covariance")[1]
         self.S = [[iv(x) for x in row] for row in self.exact]
         self.S2 = [[iv(x) for x in row] for row in matmul(self.exact, self.exact)]
         self.most = -least_eigenvalue(scaled(-1, self.exact))
@@ -46,6 +47,16 @@ class Task:
         """R, which is not negative."""
         return iv(trace(around(self.error(at), self.S))) / 2
 
+    def exact_risk(self, at: Point) -> Fraction:
+        """R of an exact point."""
+        E = less_unit(scaled(at[1], matmul(self.exact, at[0])))
+        return Fraction(trace(around(E, self.exact))) / 2
+
+    def bayes(self, delta: Any, sign: int) -> Point:
+        """The zero of R with this |A|^2 - b^2 and sign of b."""
+        b = bayes(delta, frobenius(self.inverse)) * sign
+        return [[x / b for x in row] for row in self.inverse], b
+
     def gradient(self, at: Point) -> Point:
         """(b K, <A, K>)"""
         K = self.slope(at)
@@ -56,6 +67,25 @@ class Task:
         g, size = self.gradient(at), iv(step)
         A = [[iv(x) - size * y for x, y in zip(r, s, strict=True)] for r, s in zip(at[0], g[0], strict=True)]
         return A, iv(at[1]) - size * g[1]
+
+
+def bayes(delta: Any, t: Any) -> I:
+    """b > 0 with b^4 + delta b^2 = t: by the root of whichever sign does not cancel."""
+    r = root(delta * delta + 4 * t)
+    return root((r - delta) / 2 if iv(delta).a <= 0 else 2 * t / (r + delta))
+
+
+def shifted(node: Any, S: Matrix, bA: Matrix) -> None:
+    """Prove the risk that is stated over infinite prompts of other laws: tr(W F Q F')/2 with F = b T A - I."""
+    f, d = fields(node, "shift", "risk", "tokens query tasks"), len(S)
+    refuse(len(node) < 2, "shift: nothing is shifted")
+    laws = {"tokens": S, "query": S, "tasks": identity(d)}
+    for k in filter(lambda k: f[k] is not None, laws):
+        laws[k] = matrix(f[k], f"shift.{k}", d, d)
+        semidefinite(laws[k], f"shift.{k}")
+    F = less_unit(matmul(laws["tokens"], bA))
+    twice = frobenius(matmul(laws["tasks"], F), matmul(F, laws["query"]))
+    same(rational(f["risk"], "shift.risk") * 2, twice, "shift")
 
 
 def length(at: Point) -> I:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from decisions import at_most, below
-from fields import fields, refuse, witness_of
+from fields import fields, witness_of
 from intervals import I, clip, iv, largest, root, smallest, square
-from matrices import around, flat, frobenius, identity, matmul, scaled, trace, transposed
+from matrices import around, flat, frobenius, identity, matmul, trace, transposed
 from outcomes import NotProved
 from scalars import natural, positive, probability
 from training.in_context import Point, Task, least_eigenvalue, length
