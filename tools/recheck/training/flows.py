@@ -16,7 +16,7 @@ from intervals import I, clip, iv, largest, root, square
 from matrices import flat, frobenius, matmul
 from outcomes import Undecided
 from scalars import natural, positive, rational
-from training.in_context import Point, Task, apart, least_eigenvalue
+from training.in_context import Point, Task, apart
 from vectors import integers
 
 
@@ -48,7 +48,7 @@ class Flow:
         (self.S, self.unit) = integers(task.exact)
         self.S2 = matmul(self.S, self.S)
         self.cube = math.ceil(task.most**3 * 2**P)
-        self.least = iv(least_eigenvalue(task.S)) ** 3
+        self.least = iv(task.least) ** 3
         # once it is known to stay near its limit: the time, and R and the rate from there on
         self.settled: tuple[Fraction, I, I] | None = None
 
@@ -204,22 +204,18 @@ class Tube:
         return [x + share * (y - x) for x, y in zip(self.one, self.two, strict=True)]
 
     def watch(self, piece: Piece) -> None:
-        """|p - line| at many points, and between them by the largest speed."""
-        parts = intervals.P
-        low, high = self.at(piece.begin), self.at(piece.begin + piece.size)
-        speeds = [
-            sum((abs(x) * k for k, x in enumerate(column) if k > 1), start=0)
-            + magnitude(I(column[1], column[1]) - iv(y - x))
-            for column, x, y in zip(piece.columns, low, high, strict=True)
-        ]
-        slack = norm(speeds) // (2 * parts) + 1 + piece.off
-        for i in range(parts):
-            s, gaps = Fraction(2 * i + 1, 2 * parts), []
+        """|p - line| on a grid; between two of its points it is by h^2 max|p''|/8 larger than there at most."""
+        parts = intervals.P // 2
+        low, high = ([iv(x) for x in self.at(t)] for t in (piece.begin, piece.begin + piece.size))
+        bends = norm([sum(abs(x) * k * (k - 1) for k, x in enumerate(column)) for column in piece.columns])
+        slack = bends // (8 * parts * parts) + 1 + piece.off
+        for i in range(parts + 1):
+            gaps = []
             for column, x, y in zip(piece.columns, low, high, strict=True):
                 value = 0
                 for c in reversed(column):
-                    value = c + value * s.numerator // s.denominator
-                gaps.append(I(value, value + len(column)) - (x + s * (y - x)))
+                    value = c + value * i // parts
+                gaps.append(I(value, value + len(column)) - (x * (parts - i) + y * i) / parts)
             gap = root(sum(map(square, gaps), start=iv(0)))
             self.include(I(max(0, gap.a - piece.off), gap.b + slack))
 
@@ -235,11 +231,6 @@ class Tube:
     def include(self, distance: I) -> None:
         """One more of which the largest is meant."""
         self.found = largest([self.found, distance])
-
-
-def magnitude(x: I) -> int:
-    """The largest |x| times 2^P."""
-    return max(abs(x.a), abs(x.b))
 
 
 def flow_trajectory(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:

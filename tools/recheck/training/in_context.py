@@ -28,7 +28,7 @@ class Task:
         self.inverse = pivots(self.exact, identity(self.d), "given.covariance")[1]
         self.S = [[iv(x) for x in row] for row in self.exact]
         self.S2 = [[iv(x) for x in row] for row in matmul(self.exact, self.exact)]
-        self.most = -least_eigenvalue(scaled(-1, self.exact))
+        self.least, self.most = least_eigenvalue(self.exact), -least_eigenvalue(scaled(-1, self.exact))
 
     def point(self, node: Any, where: str, also: str = "") -> tuple[Matrix, Fraction]:
         """A and b, exactly."""
@@ -113,7 +113,7 @@ def float_definite(m: list[list[float]]) -> bool:
 
 def least_eigenvalue(m: list[list[Any]]) -> Fraction:
     """A lower bound b of the eigenvalues of a symmetric matrix: guessed by bisection in floats, and m - b I proved to
-    be positive definite."""
+    be positive definite. Of rational numbers one with a small denominator may be met exactly."""
     rough = [[iv(x).about() for x in row] for row in m]
     size = max(sum(map(abs, row)) for row in rough) or 1.0
     low, high = -2 * size, 2 * size
@@ -123,6 +123,15 @@ def least_eigenvalue(m: list[list[Any]]) -> Fraction:
             low = middle
         else:
             high = middle
+    if isinstance(m[0][0], Fraction | int):
+        bound = Fraction(low).limit_denominator(1000)
+        try:
+            semidefinite(less_unit(m, bound), "a bound of eigenvalues")
+        except NotProved:
+            pass
+        else:
+            if bound > low - size / 2**36:
+                return bound
     for bits in (46, 36, 20, 0):
         bound = Fraction(low) - Fraction(size) / 2**bits
         try:

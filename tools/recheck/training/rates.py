@@ -14,7 +14,7 @@ from matrices import frobenius, matmul, trace
 from outcomes import NotCovered, Undecided
 from scalars import natural, positive, rational
 from training.flows import Flow
-from training.in_context import Point, Task, apart, bayes, least_eigenvalue, length, shifted
+from training.in_context import Point, Task, apart, bayes, length, shifted
 
 LEVELS = 100
 
@@ -42,7 +42,7 @@ class Rate:
         self.t1, self.t4 = iv(trace(S)), root(iv(frobenius(S2)))
         self.t2 = root(iv(frobenius(inverse)))
         self.t5 = root(iv(frobenius(half, matmul(half, inverse))))
-        self.least, self.most = iv(least_eigenvalue(task.S)), iv(task.most)
+        self.least, self.most = iv(task.least), iv(task.most)
         self.spread = 2 * step * iv(risk) if step is not None else iv(0)
         self.delta = iv(delta)
 
