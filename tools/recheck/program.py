@@ -35,6 +35,7 @@ from prompts.observed import observed_prompt
 from prompts.operators import infinite_prompt_operator
 from prompts.propositions import proposition_3_1, proposition_3_4
 from prompts.tails import gradient_tail, output_tail, typical_prompt
+from selection.directions import selection_direction
 from selection.margins import max_margin, selection_on_a_head, token_optimality
 from selection.paths import joint_max_margin, regularization_path
 from spectrum.limit_laws import equivalent_law, not_marchenko_pastur, spectral_distance
@@ -54,7 +55,7 @@ CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (attention_error, cache_error, output_deviation, softmax_mean),
     (infinite_prompt_operator, output_mean_square, output_tail, gradient_mean_square, gradient_tail),
     (proposition_3_1, proposition_3_4, typical_prompt, observed_prompt),
-    (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),
+    (joint_max_margin, max_margin, regularization_path, selection_direction, selection_on_a_head, token_optimality),
     (descent_trajectory, flow_trajectory, full_batch_descent, held_out_risk, regression_risk, training_convergence),
     (theorem_4_3,),
     (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),
