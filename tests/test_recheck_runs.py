@@ -84,9 +84,7 @@ def hessian(A: np.ndarray[Any, Any], b: float, form: np.ndarray[Any, Any]) -> np
 
     t, units = np.append(A.ravel(), b), np.eye(n) * step
     first = np.array([(phi(t + u) - phi(t - u)) / (2 * step) for u in units])
-    second = np.array(
-        [[(phi(t + u + v) - phi(t + u) - phi(t + v) + phi(t)) / step**2 for v in units] for u in units]
-    )
+    second = np.array([[(phi(t + u + v) - phi(t + u) - phi(t + v) + phi(t)) / step**2 for v in units] for u in units])
     bend = np.einsum("ijk,kl,l->ij", second, form, phi(t))
     # second differences of a quadratic on the diagonal are those of u + u: the same formula
     return np.asarray(first @ form @ first.T + bend)

@@ -77,9 +77,11 @@ BROKEN: dict[str, tuple[str, Any, str, Callable[[Any], Any]]] = {
     "means of a class": ("gradient flow for quadratic losses", recheck.Tokens, "mean", HALF),
     "third moments of a class": ("gradient flow for convex losses", recheck.Tokens, "third", HALF),
     "constants of a law": (
-        "over tokens of a stated law", recheck.classes, "gaussian", lambda true: lambda cov: [x / 2 for x in true(cov)]),
+        "over tokens of a stated law", recheck.classes, "gaussian",
+        lambda true: lambda cov: [x / 2 for x in true(cov)]),
     "products of inputs": (
-        "equal scores, from every start", recheck.directions, "every_start", lambda true: lambda of, h, flow: recheck.iv(1)),
+        "equal scores, from every start", recheck.directions, "every_start",
+        lambda true: lambda of, h, flow: recheck.iv(1)),
 }  # fmt: skip
 
 

@@ -125,10 +125,15 @@ def theorem_4_3(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     given = fields(g, "given", "class loss start length", "time step steps")
     hint = witness_of(w, "pieces", "theta eta")
     tokens, query = tokens_of(given["class"]), given["class"]
-    refuse(("query_radius" in query) == ("query_sigma" in query), "class: query_radius, or query_dimension and query_sigma")
+    refuse(
+        ("query_radius" in query) == ("query_sigma" in query), "class: query_radius, or query_dimension and query_sigma"
+    )
     refuse(("query_dimension" in query) != ("query_sigma" in query), "class: query_dimension and query_sigma together")
     f = fields(given["loss"], "loss", "smoothness shape", "at_zero risk")
-    smooth, shape = positive(f["smoothness"], "loss.smoothness"), one_of(f["shape"], "loss.shape", "smooth", "convex", "quadratic")
+    smooth, shape = (
+        positive(f["smoothness"], "loss.smoothness"),
+        one_of(f["shape"], "loss.shape", "smooth", "convex", "quadratic"),
+    )
     refuse((f["at_zero"] is None) == (f["risk"] is None), "loss: at_zero or risk")
     size = rational(f["risk"] if f["at_zero"] is None else f["at_zero"], "loss")
     begin = fields(given["start"], "start", "U V")
@@ -136,13 +141,18 @@ def theorem_4_3(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     refuse(min(size, u0, v0) < 0, "given: a negative size")
     L, pieces = natural(given["length"], "length", 2), natural(hint["pieces"], "pieces", 1, 1000)
     flows = given["time"] is not None
-    refuse(flows == (given["step"] is not None) or (given["step"] is None) != (given["steps"] is None), "given: a time, or step and steps")
+    refuse(
+        flows == (given["step"] is not None) or (given["step"] is None) != (given["steps"] is None),
+        "given: a time, or step and steps",
+    )
     step = iv(0) if flows else iv(positive(given["step"], "step"))
     time = iv(positive(given["time"], "time")) if flows else step * natural(given["steps"], "steps", 1)
     goal = positive(fields(a, "asserts", "distance")["distance"], "distance")
     if "query_sigma" in query:
         raise NotCovered("sub-Gaussian queries")
-    refuse(hint["theta"] is not None or hint["eta"] is not None, "witness: theta and eta belong to sub-Gaussian queries")
+    refuse(
+        hint["theta"] is not None or hint["eta"] is not None, "witness: theta and eta belong to sub-Gaussian queries"
+    )
     r = iv(positive(query["query_radius"], "class.query_radius"))
 
     def scores(u: I) -> I:

@@ -12,7 +12,7 @@ import intervals
 from decisions import at_most, within
 from fields import fields, listed, optional, refuse, starting_bits
 from functions import exp
-from intervals import I, clip, iv, largest, root, square
+from intervals import I, clip, iv, largest, root, square, summed
 from matrices import flat, frobenius, matmul
 from outcomes import Undecided
 from scalars import natural, positive, rational
@@ -216,7 +216,7 @@ class Tube:
                 for c in reversed(column):
                     value = c + value * i // parts
                 gaps.append(I(value, value + len(column)) - (x * (parts - i) + y * i) / parts)
-            gap = root(sum(map(square, gaps), start=iv(0)))
+            gap = root(summed(map(square, gaps)))
             self.include(I(max(0, gap.a - piece.off), gap.b + slack))
 
     def rest(self, flow: Flow, since: Fraction) -> None:
@@ -226,7 +226,7 @@ class Tube:
         limit, off = flow.limit(), root(2 * risk / c) * exp(-c * (since - begin))
         for time in (since, self.end):
             gaps = [iv(x) - y for x, y in zip([*flat(limit[0]), limit[1]], self.at(time), strict=True)]
-            self.include(near(root(sum(map(square, gaps), start=iv(0))), off))
+            self.include(near(root(summed(map(square, gaps))), off))
 
     def include(self, distance: I) -> None:
         """One more of which the largest is meant."""

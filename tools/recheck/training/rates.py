@@ -9,8 +9,8 @@ import intervals
 from decisions import at_most, below, within
 from fields import fields, items, one_of, optional, refuse, witness_of
 from functions import exp, log
-from intervals import I, absolute, clip, falling, iv, largest, root, smallest, square
-from matrices import frobenius, matmul, trace
+from intervals import I, absolute, clip, falling, iv, largest, middle, root, smallest, square, summed
+from matrices import flat, frobenius, matmul, trace
 from outcomes import NotCovered, Undecided
 from scalars import natural, positive, rational
 from training.flows import Flow
@@ -122,8 +122,8 @@ class Descent:
             K = root(frobenius(self.task.slope(self.at))) + cube * (size * r + square(r) / 2)
             factor = largest([1 + self.step * K, self.step * (cube * square(size + r) + K) - 1])
             A, b = self.task.descended(self.at, self.step)
-            rounding = root(sum((square(x - mid(x)) for x in [*sum(A, []), b]), start=iv(0)))
-            self.at = [[mid(x) for x in row] for row in A], mid(b)
+            rounding = root(summed(square(x - middle(x)) for x in [*flat(A), b]))
+            self.at = [[middle(x) for x in row] for row in A], middle(b)
             self.radius = I(0, (r * factor + rounding).b)
             self.time += 1
 
@@ -141,11 +141,6 @@ class Descent:
         if b.a <= 0 <= b.b:
             raise Undecided("the sign of b")
         return 1 if b.a > 0 else -1
-
-
-def mid(x: I) -> I:
-    """The middle of an interval."""
-    return I((x.a + x.b) >> 1, (x.a + x.b) >> 1)
 
 
 def training_convergence(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -220,7 +215,7 @@ def invariant(run: Flow | Descent, start: Point) -> Any:
     if isinstance(run, Flow) or run.time == 0:
         return frobenius(start[0]) - start[1] ** 2
     A, b = run.box()
-    return sum((square(x) for row in A for x in row), start=iv(0)) - square(b)
+    return summed(map(square, flat(A))) - square(b)
 
 
 def small(value: I, logarithm: I, most: Fraction, what: str) -> None:

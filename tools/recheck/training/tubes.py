@@ -34,7 +34,12 @@ class Place:
         self.phi = root(2 * task.risk(at))
         self.grad = length(task.gradient(at))
         # E|grad loss|^2 with u = E x, tau = S A x: E (x'Px)(x'Qx) = tr PS tr QS + 2 tr PSQS
-        uu, tt, ut, one = matmul(transposed(E), E), matmul(transposed(SA), SA), matmul(transposed(E), SA), identity(task.d)
+        uu, tt, ut, one = (
+            matmul(transposed(E), E),
+            matmul(transposed(SA), SA),
+            matmul(transposed(E), SA),
+            identity(task.d),
+        )
         mixed = [[(x + y) / 2 for x, y in zip(r, s, strict=True)] for r, s in zip(ut, transposed(ut), strict=True)]
         SE = matmul(S, E)
 
@@ -75,7 +80,9 @@ class Place:
         """c |Phi'h|^2 + <Phi, Phi''(h, h)> as a matrix, h = (H, beta): Phi'h = beta FM + b S H F and
         <Phi, Phi''(h, h)> = 2 beta <H, K>."""
         S, S2, (A, b), d = self.task.S, self.task.S2, self.at, self.task.d
-        across = [c * b * x + y for x, y in zip(flat(matmul(S2, matmul(A, S))), flat(self.task.slope(self.at)), strict=True)]
+        across = [
+            c * b * x + y for x, y in zip(flat(matmul(S2, matmul(A, S))), flat(self.task.slope(self.at)), strict=True)
+        ]
         size = c * square(b)
         pairs = [(i, j) for i in range(d) for j in range(d)]
         rows = [[size * S2[i][k] * S[j][m] for k, m in pairs] for i, j in pairs]
