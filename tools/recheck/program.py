@@ -44,6 +44,7 @@ from spectrum.singular import linearization, singular_values
 from statements import digest
 from training.classes import theorem_4_3
 from training.flows import flow_trajectory
+from training.gaps import risk_gap
 from training.rates import training_convergence
 from training.risks import descent_trajectory, held_out_risk, regression_risk
 from training.tubes import full_batch_descent
@@ -57,7 +58,7 @@ CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (proposition_3_1, proposition_3_4, typical_prompt, observed_prompt),
     (joint_max_margin, max_margin, regularization_path, selection_direction, selection_on_a_head, token_optimality),
     (descent_trajectory, flow_trajectory, full_batch_descent, held_out_risk, regression_risk, training_convergence),
-    (theorem_4_3,),
+    (risk_gap, theorem_4_3),
     (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),
     (attention_spectrum, spectral_distance, universality_bound),
 )
