@@ -238,3 +238,31 @@ def test_theorem_a_is_kept_by_descent() -> None:
             assert np.linalg.norm(p) >= value(theory.later("norms", Fraction(k)))
             angle = 1 - p @ top / np.linalg.norm(p) / np.linalg.norm(top)
             assert angle <= value(theory.later("angles", Fraction(k)))
+
+
+def test_means_of_majorants_against_quadrature() -> None:
+    """E Q(r^2 c^2) c^(2k) of a table, of the logistic bound and of a power."""
+    r2, L, theta = Fraction(3, 2), 50, Fraction(1, 5)
+    table = [(Fraction(0), Fraction(1, 5)), (Fraction(1), Fraction(1, 4)), (Fraction(4), Fraction(2))]
+    top = mpmath.log(L - 1)
+
+    def lines(v: Any) -> Any:
+        return mpmath.mpf("0.2") + v / 20 if v < 1 else mpmath.mpf("0.25") + (v - 1) * 7 / 12 + max(v - 4, 0) / 3
+
+    def logistic(v: Any) -> Any:
+        return 1 / (1 + (L - 1) * mpmath.exp(-v)) if v < top else (v - top) / 4 + mpmath.mpf(1) / 2
+
+    def power(v: Any) -> Any:
+        return (mpmath.mpf(1) / 5) ** 0.2 * (mpmath.mpf(4) / 5) ** 0.8 * mpmath.exp(v / 5) / mpmath.mpf(L - 1) ** 0.2
+
+    bends = [0, *sorted([mpmath.sqrt(2 / mpmath.mpf(3)), mpmath.sqrt(8 / mpmath.mpf(3)), mpmath.sqrt(top / 1.5),
+                         1, 2, 2.5, 3, 4, 5, 6, 8, 14])]  # fmt: skip
+    for ours, f in (
+        (recheck.ramps(table, Fraction(11, 12), recheck.iv(r2)), lines),
+        (recheck.by_chords(L, recheck.iv(r2)), logistic),
+        (recheck.by_power(L, recheck.iv(r2), theta), power),
+    ):
+        for k, found in enumerate(ours):
+            true = 2 * mpmath.quad(lambda c, f=f, k=k: f(c * c * 1.5) * c ** (2 * k) * mpmath.npdf(c), bends)
+            assert found.a / 2**96 - 1e-12 <= true <= found.b / 2**96 + 1e-12
+            assert found.b - found.a <= 2**96 * 1e-3

@@ -248,7 +248,7 @@ def selection_direction(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     h = iv(eta / of.n)
     after = Fraction(0)
     if start is None:
-        if name != "every-start" or K or stated or asserts["rate"] is not None:
+        if name != "every-start" or K or stated or asserts["rate"] is not None or theorem["after"] is not None:
             raise NotProved("start: of every start nothing is said at a step")
         every_start(of, h, flow)
         return
