@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certattn._certificate import Certificate
-from certattn._inputs import doubts_when_made, inputs_of, prove, spelt_out, unknown
+from certattn._inputs import doubts_of, inputs_of, prove, spelt_out, unknown
 from certattn._notebook import register
 from certattn.kernel.decide.checker import CheckOptions
 from certattn.kernel.decide.floating_point import default_floating_point
@@ -252,7 +252,7 @@ def generate(claim: str, out: str | Path | None = None, **inputs: Any) -> Certif
             # A person has never heard of that file.
             raise MalformedError(Place(claim, 0, error.place.path), error.found, error.expected, error.hint) from None
         raise
-    for doubt in doubts_when_made(made, passed):
+    for doubt in doubts_of(claim, made, passed):
         warnings.warn(doubt, DoubtWarning, stacklevel=2)
     return made
 

@@ -122,19 +122,12 @@ def prove(claim: str, out: Path, inputs: Mapping[str, Any]) -> Certificate:
         raise MalformedError(error.place, error.found, error.expected, hint) from None
 
 
-def doubts_as_written(certificate: Certificate) -> Iterator[str]:
-    """Where a certificate says little, whoever made it: its array files, which may be any, are not opened."""
-    from certattn.provers.doubts import doubts, spread
-
-    yield from doubts([rule for rule in _COMMANDS[certificate.claim].doubts if rule is not spread], certificate)
-
-
-def doubts_when_made(certificate: Certificate, passed: Mapping[str, Any]) -> Iterator[str]:
-    """What a person should know who has made a certificate by these inputs."""
+def doubts_of(claim: str, certificate: Certificate, passed: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should know who has made a certificate by these inputs: where it says little."""
     from certattn.provers.doubts import doubts, scale_left_out
 
-    yield from doubts(_COMMANDS[certificate.claim].doubts, certificate)
-    if "scale" in _parameters(certificate.claim) and "scale" not in passed:
+    yield from doubts(_COMMANDS[claim].doubts, certificate)
+    if "scale" in _parameters(claim) and "scale" not in passed:
         yield from scale_left_out(certificate, default=passed.get("given") is None, said="scale='{}', or scale=1")
 
 

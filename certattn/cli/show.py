@@ -64,8 +64,6 @@ def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
 
         click.echo(as_latex(loaded, statement))
     else:
-        from certattn._inputs import doubts_as_written
-
         count = len(list(theorem.obligations(theorem.read(loaded))))
         rows = [
             ("claim", f"{theorem.name}: {theorem.title}"),
@@ -73,7 +71,6 @@ def show(certificate: str, form: str, root: Path | None, **limits: Any) -> None:
             ("formula", statement.latex),
             ("to prove", f"{count} obligation{'s' if count != 1 else ''}; `certattn check` proves or refutes them"),
             ("statement", loaded.digest),
-            *(("note", doubt) for doubt in doubts_as_written(loaded)),
             *((f"({on_one_line(key)})", text) for key, text in loaded.provenance.items()),
         ]
         click.echo("\n".join(_row(label, text) for label, text in rows))

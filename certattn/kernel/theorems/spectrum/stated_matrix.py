@@ -295,11 +295,12 @@ def spectrum_of(dense: Dense, hint: Hint | None, rank: int) -> Spectrum:
     """The spectrum of a matrix of at most so large a rank; factors are computed where there is no hint."""
     from certattn.fast import singular_values
     from certattn.fast.balls import rounded
+    from certattn.fast.factors import FloatFactors
 
     factors = None
     if hint is not None:
         left, right = in_doubles([hint.left, hint.right], lambda *sides: sides)
-        factors = singular_values.FloatFactors(left, rounded(hint.values)[0], right)
+        factors = FloatFactors(left, rounded(hint.values)[0], right)
     return Spectrum(singular_values.enclose(dense, factors, rank), singular_values.energy(dense))
 
 
