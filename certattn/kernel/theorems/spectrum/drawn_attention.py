@@ -59,7 +59,7 @@ def divergence_variance(scores: ScoreMatrix) -> arb:
     base = arb(1 - 2 * b)
     second = scores.power(1 - 2 * b)
     first_log = second * x * 3 / 2 / base
-    second_log = second * (x * x * 9 / 4 * arb(fmpq(p + 2, p)) / (base * base) + x / base)
+    second_log = second * ((x + arb(2 * b)) * x * 9 / 4 / (base * base) + x / base)
     square = second_log - 2 * first_log + second + x - 1
     # Of two queries and one key, from E e^a e'^c = ((1 - (a^2 - a) b) (1 - (c^2 - c) b) - (a c b)^2)^(-p/2).
     both, of_both, slope = scores.power(1 - b * b), arb(1 - b * b), arb(b + 2 * b * b)
