@@ -128,10 +128,10 @@ def _drawn(
             "probability": format_rational(chance),
             "second": at_most(norm, digits),
             "stable_rank": at_most(square, digits),
-            "entropy": {"at_least": format_rational(round_down(lower_rational(entropy), digits))},
         }
-        if entropy <= 0:
-            del drawn["entropy"]
+        # An entropy is never negative.
+        if (entropy > 0) is True:
+            drawn["entropy"] = {"at_least": format_rational(round_down(lower_rational(entropy), digits))}
         if top:
             masses = [(count, (square * count / scores.d).sqrt()) for count in top]
             drawn["top"] = [{"count": str(count), **at_most(mass, digits)} for count, mass in masses]
