@@ -246,6 +246,7 @@ def test_names_that_tell_which_side_is_stronger_are_bounds_in_every_claim_that_h
             "attention-spectrum",
             "full-batch-descent",
             "gradient-tail",
+            "normalizer-bound",
             "output-tail",
             "stochastic-descent",
             "typical-prompt",

@@ -129,6 +129,7 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             within(value, *bounds(present(f), kind), f"{kind} {2 * k}")
 
     def variance() -> I:
+        """Of m_2(T)."""
         below(12 * x, p, "variance.finite")
         return energy_variance(x, p, d)
 
