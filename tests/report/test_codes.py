@@ -218,6 +218,12 @@ def test_a_name_without_its_claim_has_all_meanings() -> None:
     assert [each.group for each in look_up("refuted")] == ["verdict", "result of an obligation"]
 
 
+@pytest.mark.parametrize("typed", ["softmax-mean/top", "softmax-mean/top[0]"])
+def test_the_first_words_of_an_obligation_have_all_that_goes_on(typed: str) -> None:
+    codes = ["softmax-mean/top[i].at_least[i]", "softmax-mean/top[i].at_most[i]"]
+    assert [each.code for each in look_up(typed)] == codes
+
+
 @pytest.mark.parametrize(
     ("typed", "nearest"),
     [
