@@ -1,12 +1,12 @@
 """Whether a theorem may hold of some chosen tokens at a point of descent, or later: what doubles say beforehand.
 
 Exact max-margin points and enclosed conditions are dear where there are many tokens. From the conditions of theorems D
-and T these follow, whatever numbers a certificate would state: with q the minimiser across p_mm and rho_t = r_t / w,
+and T these follow, whatever numbers a certificate would state, with rho_t = r_t / w:
 
     P(p) < a,     P (1/(c_i g_i) + sum_t rho_t) < 1 for every input i with good tokens,
-    sum over bad t of c_i |g_t| b_t rho_t < Xi,     rho_t >= exp(-delta_t <p, u> - <z_t^, q> + zeta'_t |y'|) / w,
+    sum over bad t of c_i |g_t| b_t rho_t < Xi,     rho_t >= exp(-delta_t <p, u> - <z_t^, p^>) / w,
 
-as kappa_t >= c_i |g_t| / w and |y'| is at most rho in theorem T, or B in theorem D. Theorem A has no bad tokens at all.
+as kappa_t >= c_i |g_t| / w and r_t bounds what the token weighs at p itself. Theorem A has no bad tokens at all.
 Where doubles show that one fails by far, nothing else is computed. What is wrong here costs a certificate, and proves
 nothing.
 """
@@ -118,14 +118,10 @@ class Prospect:
         near = np.flatnonzero((self.gaps > 0) & (self.slacks < _TIGHT))
         rows, bad = self._across(near), self._across(self.bad)
         logs, aside = np.log((self.slopes * self.gaps)[near]), point - distance * self.direction
-        q = minimiser_across(rows, logs).nearest(aside)
-        exponents = logs - rows @ q
+        exponents = logs - rows @ minimiser_across(rows, logs).nearest(aside)
         log_weight = float(exponents.max() + np.log(np.exp(exponents - exponents.max()).sum()))
-        # zeta'_t |y'|: what a bad token is ahead by where descent is off q. Nothing of it is beside L.
-        axes = np.linalg.svd(rows, full_matrices=False)[2]
-        widths = np.linalg.norm(bad @ axes.T, axis=1) * np.linalg.norm(axes @ (aside - q))
         slacks = self.slacks[self.bad] * self.margin
-        return np.asarray(np.exp(np.clip(widths - slacks * distance - bad @ q - log_weight, -_LARGE, _LARGE)))
+        return np.asarray(np.exp(np.clip(-slacks * distance - bad @ aside - log_weight, -_LARGE, _LARGE)))
 
     def _across(self, pairs: Array) -> Array:
         """The z_j^ of these pairs."""
