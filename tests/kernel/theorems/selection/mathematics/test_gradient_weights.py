@@ -114,7 +114,7 @@ def test_lemma_3_holds_at_random_points(far: bool) -> None:
                 for t in at.bad:
                     assert abs(at.omega[t]) / at.W <= float(near.kappas[t]) * at.r[t] * (1 + ROUNDING)
                 rising += any(k.selection.gaps[t] > 0 for t in at.bad)
-                assert at.F <= float(near.excess(arb(at.P))) * (1 + ROUNDING)
+                assert float(near.excess(arb(at.P))) * (1 + ROUNDING) >= at.F
                 assert at.least_weight >= float(near.least_weight(arb(at.P))) * (1 - ROUNDING)
                 assert at.V @ at.u >= float(k.margin) - ROUNDING
                 assert float(k.concentration) * math.exp(-float(k.margin) * at.x) <= at.P * (1 + ROUNDING)
