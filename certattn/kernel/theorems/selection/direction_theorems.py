@@ -364,8 +364,8 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
 
 def _read_tube(values: Values, start: Start, selection: Selection, rule: Rule) -> TubeTrial:
     values[REFERENCE].require_length(selection.tokens.dimension, "a key")
-    numbers = (values[field] for field in (RADIUS, ASIDE, CURVATURE))
-    return TubeTrial(values[REFERENCE].load(), *numbers, values.get(FAR))
+    reference = values[REFERENCE].load()
+    return TubeTrial(reference, values[RADIUS], values[ASIDE], values[CURVATURE], values.get(FAR))
 
 
 def _apply_tube(now: Situated, trial: TubeTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
