@@ -32,7 +32,7 @@ def find_tube(constants: SelectionConstants, rule: Rule, start: list[arb]) -> Tu
     tried = None
     for far in (None, *dict.fromkeys((_farthest_that_counts(constants, start), fmpq(0)))):
         if far is None or any(constants.solution.slacks[j] > far for j in constants.good):
-            tried = tried or _within(constants, rule, start, far)
+            tried = tried or _within(constants.within(far), rule, start)
     return tried
 
 
@@ -44,14 +44,14 @@ def _farthest_that_counts(constants: SelectionConstants, start: list[arb]) -> fm
     return round_up(max(slacks, default=fmpq(0)), _DIGITS)
 
 
-def _within(constants: SelectionConstants, rule: Rule, start: list[arb], far: fmpq | None) -> TubeTrial | None:
-    """The same with this `far`."""
+def _within(constants: SelectionConstants, rule: Rule, start: list[arb]) -> TubeTrial | None:
+    """The same with the `far` of these constants."""
     reference, curvature = reference_point(constants, start)
     if curvature < float(_LEAST):
         return None
     flat = curvature == float("inf")
     mu = fmpq(1) if flat else round_down(fmpq(*curvature.as_integer_ratio()) * _SAFE, _DIGITS)
-    trial = TubeTrial(reference, fmpq(0), _LEAST, mu, far)
+    trial = TubeTrial(reference, fmpq(0), _LEAST, mu, constants.far)
     proof = TubeConvergence(constants, rule, start, trial)
     if not proof.inside.is_finite() or not proof.outside.is_finite() or (proof.definite > 0) is not True:
         return None

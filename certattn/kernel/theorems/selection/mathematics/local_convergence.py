@@ -172,14 +172,10 @@ class NearbyWeights:
     def excess(self, level: arb) -> arb:
         """A bound of F where P(p) is at most `level`: Q (1 + Q/2 max_i M0_i / c_i^2) with Q = P (1 + the sum of c_i g_t
         r_t / w over those t with g_t > 0), over inputs with tokens of a smaller score."""
-        k, total = self.constants, level
-        inputs = set(k.smallest_gaps)
-        for t, reach in self.reaches.items():
-            gap = k.selection.gaps[t]
-            if gap > 0:
-                inputs.add(k.input_of[t])
-                total += level * k.slopes[k.input_of[t]] * gap * (reach / k.concentration)
-        bend = largest(k.bends[i] / k.slopes[i] ** 2 for i in sorted(inputs))
+        k, rising = self.constants, [t for t in self.reaches if self.constants.selection.gaps[t] > 0]
+        inputs = dict.fromkeys([*k.smallest_gaps, *(k.input_of[t] for t in rising)])
+        parts = (k.slopes[k.input_of[t]] * k.selection.gaps[t] * self.reaches[t] / k.concentration for t in rising)
+        total, bend = level * (1 + sum(parts, arb(0))), largest(k.bends[i] / k.slopes[i] ** 2 for i in inputs)
         return total * (1 + total * bend / 2)
 
 

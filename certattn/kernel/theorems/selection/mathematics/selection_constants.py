@@ -49,7 +49,7 @@ class SelectionConstants:
     """
 
     def __init__(self, selection: Selection, loss: Loss, solution: MaxMargin, far: fmpq | None = None) -> None:
-        self.selection, self.loss, self.solution = selection, loss, solution
+        self.selection, self.loss, self.solution, self.far = selection, loss, solution, far
         gaps, hulls = selection.gaps, {i: selection.tokens.scores_of(i) for i in selection.pairs_of}
         self.good = tuple(j for j in selection.good if far is None or solution.slacks[j] <= far)
         among = set(self.good)
@@ -89,16 +89,8 @@ class SelectionConstants:
     # -- for local convergence
 
     def within(self, far: fmpq | None) -> SelectionConstants:
-        """The same with this `far`, made once."""
-        if far is None:
-            return self
-        if far not in self._within:
-            self._within[far] = SelectionConstants(self.selection, self.loss, self.solution, far)
-        return self._within[far]
-
-    @cached_property
-    def _within(self) -> dict[fmpq, SelectionConstants]:
-        return {}
+        """The same with this `far`."""
+        return self if far == self.far else SelectionConstants(self.selection, self.loss, self.solution, far)
 
     @cached_property
     def across(self) -> ExactMatrix:
