@@ -78,7 +78,7 @@ def test_a_theorem_holds_only_where_doubles_say_that_one_may() -> None:
         with working_precision(64):
             constants = SelectionConstants(selection, LOGISTIC, solution)
             rule = Rule(GRADIENT, fmpq(1), selection.tokens.count)
-            for distance in (1, 8, 64):
+            for distance in (0, 1, 8, 64):
                 point = distance * found.solution + 0.3 * rng.standard_normal(len(found.solution))
                 start = [arb(x) for x in point]
                 trial = find_trial(constants, rule, start)
@@ -86,7 +86,7 @@ def test_a_theorem_holds_only_where_doubles_say_that_one_may() -> None:
                 assert found.may_hold(point) or not holds
                 held, dismissed = held + holds, dismissed + (not found.may_hold(point))
     assert held > 10
-    assert dismissed > 10
+    assert dismissed > 5
 
 
 def test_without_bad_tokens_another_theorem_may_hold_anywhere() -> None:
