@@ -1,8 +1,9 @@
 """Which tests run, and fixtures for every one.
 
-A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these
-runs, drawn by the date; `--one-in N` draws one in N, but leaves out no page and nothing of the gallery, which go stale
-with any change. `--all` runs all, `--seed` repeats a draw, and a test that is named (`file.py::test`) runs anyway.
+A test that is marked `heavy` takes a second or more and shows what others show too, on more examples. One in twenty of
+these runs, drawn by the date; `--one-in N` draws one in N, but leaves out nothing that is compared with files of the
+repository, which go stale with any change. `--all` runs all, `--seed` repeats a draw, and a test that is named
+(`file.py::test`) runs anyway.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from certattn.coq.coqc import Coq, find_coq
 ROOT = Path(__file__).resolve().parent.parent
 ONE_IN = 20
 # What is compared with files of the repository; left out only where little is run.
-STORED = ("tests/test_docs.py::", "tests/test_gallery.py::")
+STORED = (
+    "tests/test_docs.py::", "tests/test_gallery.py::", "tests/test_figures.py::", "tests/statements/test_trust.py::",
+    "tests/report/test_codes.py::",
+)  # fmt: skip
 # Of the heavy tests those that take tens of seconds, by how their names begin: they come first, or one process would
 # still be at one of them when the others have nothing left.
 LONGEST = (

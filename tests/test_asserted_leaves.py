@@ -83,7 +83,9 @@ PLANTED: dict[str, tuple[Callable[[fmpq], fmpq], set[str]]] = {
 def test_a_bound_that_is_ignored_is_found(
     ignored: str, asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = [source for source in of_claim(sources, BOUND) if source.name.endswith("cool-1000.yaml")]
+    chosen = [
+        source for source in of_claim(sources, BOUND) if source.name.endswith(("cool-1000.yaml", "drawn-1000.yaml"))
+    ]
     assert asserted.errors(asserted.whole(chosen, None, 1), [BOUND]) == []
     other, ways = PLANTED[ignored]
     monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(other))
@@ -152,7 +154,9 @@ def test_exceptions_that_are_not_needed_are_errors(
 def test_an_exception_for_some_certificates_does_not_excuse_a_number_that_is_ignored_in_all(
     asserted: ModuleType, sources: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = [source for source in of_claim(sources, BOUND) if source.name.endswith("cool-1000.yaml")]
+    chosen = [
+        source for source in of_claim(sources, BOUND) if source.name.endswith(("cool-1000.yaml", "drawn-1000.yaml"))
+    ]
     monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(lambda bound: fmpq(1)))
     rows = asserted.whole(chosen, None, 1)
     unused = [f"{BOUND}: distance.at_most: no leaf of it is used to both sides"]
@@ -251,7 +255,7 @@ def test_the_script_prints_a_table_and_what_is_wrong(
     assert asserted.main(["--sample", "--claim", BOUND]) == 0
     printed = capsys.readouterr()
     assert re.search(r"^normalizer-bound +distance.at_most +1 +2 +0 +0 +0 +distance$", printed.out, re.MULTILINE)
-    assert "2 leaves of 2 paths: 4 changes that 2 kinds of obligations show, 0 refused" in printed.out
+    assert "8 leaves of 8 paths: 15 changes that 6 kinds of obligations show, 0 refused" in printed.out
     assert printed.err == ""
     monkeypatch.setitem(CLAIMS._loaded, BOUND, forgetful(lambda bound: fmpq(1000)))
     assert asserted.main(["--sample", "--claim", BOUND]) == 1

@@ -17,7 +17,7 @@ from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.given.bounds import AT_LEAST, AT_MOST
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.theorems.spectrum import universality_bound as universality
-from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, MEAN_SQUARE, THEOREM
+from certattn.kernel.theorems.spectrum.normalizer_bound import DISTANCE, DRAWN, MEAN_SQUARE, THEOREM
 from certattn.kernel.theorems.spectrum.score_matrix import CUT, MOST, THETA, ScoreMatrix, score_matrix
 from certattn.kernel.theorems.spectrum.typical_queries import FIELDS
 
@@ -66,6 +66,8 @@ def normalizer_bound_instance(certificate: Certificate, *, fast: bool) -> Instan
     """The inequality of the bound. Raises NotExportableError."""
     stated = THEOREM.read(certificate)
     scores, asserts = score_matrix(stated.given), stated.asserts
+    if DRAWN in asserts:
+        raise NotExportableError("what a drawn matrix is like has no form in Coq here; what the normaliser changes has")
     precision = _precision(THEOREM.obligations(stated), scores.d)
     numbers = _Numbers(precision, **_sizes(scores), theta=stated.hint[THETA], cut=stated.hint[CUT])
     _finite(numbers, 12)

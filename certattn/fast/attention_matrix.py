@@ -38,6 +38,8 @@ from certattn.kernel.mathematics.reals import Real
 _BLOCK = 2**19
 # Entries are looked at as multiples of 2^-q up to this q: two of them fill a double.
 _FINEST_GRID = 26
+# Integers of so many bits have room in 64, with their sign.
+_INTEGER_BITS = 62
 # More than raised weights can change in a row: they and the true ones are below 2^-998 of the largest.
 RAISED = 2.0**-900
 
@@ -126,18 +128,17 @@ def sums_are_exact(queries: Floats, keys: Floats) -> bool:
 
 
 def coarsest_grid(matrix: Floats) -> int | None:
-    """The least q >= 0 with all entries multiples of 2^-q; None if that is more than 26."""
-    grid = _FINEST_GRID
-    if not _on_grid(matrix, grid):
+    """The least q >= 0 with all entries multiples of 2^-q; None if that is more than 26, or for entries of 2^36."""
+    # Written so that a NaN is none.
+    if not float(np.abs(matrix).max()) < 2.0 ** (_INTEGER_BITS - _FINEST_GRID):
         return None
-    while grid > 0 and _on_grid(matrix, grid - 1):
-        grid -= 1
-    return grid
-
-
-def _on_grid(matrix: Floats, grid: int) -> bool:
-    scaled = np.ldexp(matrix, grid)
-    return bool((np.floor(scaled) == scaled).all())
+    scaled = matrix * 2.0**_FINEST_GRID
+    if not bool((np.floor(scaled) == scaled).all()):
+        return None
+    # Of integers the last bit that any of them has: negative ones have the same as without their sign.
+    bits = int(np.bitwise_or.reduce(scaled.astype(np.int64), axis=None))
+    last = (bits & -bits).bit_length() - 1
+    return max(0, _FINEST_GRID - last) if bits else 0
 
 
 def _rows(

@@ -1,16 +1,16 @@
-"""Singular values of matrices of doubles: factors by LAPACK, and bounds that hold for any factors. Docs: binary64.md.
+"""Singular values of matrices of doubles: bounds that hold for any factors. Docs: binary64.md.
 
-What `numpy.linalg.svd` returns is a hint like any other: `singular_values.SingularValues` says what is proved of it.
+What `certattn.fast.factors` finds is a hint like any other: `singular_values.SingularValues` says what is proved of it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, fmpz, fmpz_mat
 
+from certattn.fast.factors import FloatFactors, lapack, quick_factors
 from certattn.fast.rows import Dense, computed_squares, frobenius_bound
 from certattn.fast.units import LARGEST, UNDERFLOW, UNIT, UP, Floats, gamma, require_sound_arithmetic
 from certattn.kernel.errors import RefusedError
@@ -21,15 +21,6 @@ _PLACES = 60
 _QUIETLY = np.errstate(all="ignore")
 
 
-@dataclass(frozen=True)
-class FloatFactors:
-    """U (m x r), s (r) and V (n x r), not trusted."""
-
-    left: Floats
-    values: Floats
-    right: Floats
-
-
 @_QUIETLY
 def enclose(matrix: Dense, hint: FloatFactors | None, rank: int) -> SingularValues:
     """The singular values of M in Arb balls; factors are computed where there is no hint.
@@ -38,7 +29,7 @@ def enclose(matrix: Dense, hint: FloatFactors | None, rank: int) -> SingularValu
     """
     require_sound_arithmetic()
     exponent, scaled = _scaled(matrix)
-    found = _lapack(scaled.values) if hint is None else _in_units(hint, exponent)
+    found = quick_factors(scaled.values) if hint is None else _in_units(hint, exponent)
     _require_order(found, scaled.values.shape)
     left, right = (arb(off_identity(side)) for side in (found.left, found.right))
     off = residual(scaled, found.left, found.values, found.right)
@@ -66,7 +57,7 @@ def lapack_factors(matrix: FixedPoint) -> Factors | None:
     drop = max(0, max(abs(entry).bit_length() for entry in flat) - 1000)
     values = np.array([float(int(entry >> drop)) for entry in flat], np.float64).reshape(matrix.shape)
     try:
-        found = _lapack(values)
+        found = lapack(values)
     except RefusedError:
         return None
     left, right = (_integers(side) for side in (found.left, found.right))
@@ -92,14 +83,6 @@ def _scaled(matrix: Dense) -> tuple[int, Dense]:
 def _in_units(hint: FloatFactors, exponent: int) -> FloatFactors:
     """A hint for M, for 2^-e M: what it rounds makes it another hint."""
     return FloatFactors(hint.left, np.ldexp(hint.values, -exponent), hint.right)
-
-
-def _lapack(values: Floats) -> FloatFactors:
-    try:
-        left, found, right = np.linalg.svd(values, full_matrices=False)
-    except np.linalg.LinAlgError:
-        raise RefusedError("a matrix for which LAPACK finds no singular values") from None
-    return FloatFactors(left, found, right.T)
 
 
 def _require_order(hint: FloatFactors, shape: tuple[int, int]) -> None:

@@ -8,7 +8,7 @@ and kernel. Nothing here knows the library that reads command lines: `certattn.c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -113,7 +113,7 @@ class Option:
 
 
 # Where a certificate says little, in sentences.
-Rule = Callable[[Certificate], Iterator[str]]
+Rule = Callable[[Certificate], Iterable[str]]
 
 
 class DoubtWarning(UserWarning):

@@ -21,6 +21,7 @@ from certattn.kernel.document.quoting import quote
 from certattn.kernel.document.tree import Node
 from certattn.kernel.errors import CertattnError
 from certattn.kernel.limits import DEFAULT_LIMITS
+from certattn.kernel.theorems import CHAPTER_OF
 
 SAME, STRONGER, WEAKER, DIFFERENT = "same", "stronger", "weaker", "different"
 _SAID = {
@@ -30,11 +31,16 @@ _SAID = {
     DIFFERENT: "another statement",
 }
 # Fields of `asserts` that are bounds in whatever claim has them: with less of these a statement says more, and with
-# more of those. What is `exceeded` with a probability of at most so much is exceeded by less no more rarely.
-LESS: Final = frozenset({"at_most", "relative_at_most", "probability", "exceeds"})
+# more of those. What is `exceeded` with a probability of at most so much is exceeded by less no more rarely, and so is
+# a `deviation`.
+LESS: Final = frozenset({"at_most", "relative_at_most", "probability", "exceeds", "within", "deviation"})
 MORE: Final = frozenset({"at_least", "at_least_everywhere"})
+# Where a field of these is none: the smallest size with something within a distance is another one for each distance.
+_NO_BOUND: Final = frozenset({("finite-moments", "within")})
 # Of what is given, a length from which on all lengths are meant.
-_ONWARDS: Final = "given.length.at_least"
+_ONWARDS: Final = frozenset({("attention-spectrum", "given.from")}) | {
+    (claim, "given.length.at_least") for claim in CHAPTER_OF
+}
 # And what many are meant by: more of them with a larger number. A law of queries may have a radius too, but not there.
 _MANY: Final = {
     "output-tail": frozenset({"given.queries.radius"}),
@@ -194,9 +200,9 @@ def _entries(node: Node, certificate: Certificate) -> list[fmpq]:
 
 def _direction(old: Node, new: Node, claim: str) -> str:
     """Whether a bound became stronger or weaker; "" where that is not known."""
-    bound = _section(new.path) == "asserts" and new.key in LESS | MORE
-    many = new.path in _MANY.get(claim, ())
-    if not (bound or many) and new.path != _ONWARDS:
+    bound = _section(new.path) == "asserts" and new.key in LESS | MORE and (claim, new.key) not in _NO_BOUND
+    many, onwards = new.path in _MANY.get(claim, ()), (claim, new.path) in _ONWARDS
+    if not (bound or many or onwards):
         return ""
     try:
         one, other = _numbers(old), _numbers(new)
@@ -209,7 +215,7 @@ def _direction(old: Node, new: Node, claim: str) -> str:
     larger = all(bool(y >= x) for x, y in zip(one, other, strict=True))
     if smaller is larger:
         return ""
-    return STRONGER if smaller is (new.key in LESS or new.path == _ONWARDS) else WEAKER
+    return STRONGER if smaller is (new.key in LESS or onwards) else WEAKER
 
 
 def _numbers(node: Node) -> list[fmpq]:

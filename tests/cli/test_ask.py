@@ -88,6 +88,8 @@ FIRST = {
     "regularization path in the l1 norm": ["regularization-path"],
     "basin of attraction": ["selection-basins"],
     "which start ends where": ["selection-basins"],
+    "singular values of random attention and the quarter circle": ["attention-spectrum"],
+    "is random attention a quarter circle": ["attention-spectrum"],
 }
 
 

@@ -24,8 +24,13 @@ def given(third: list[list[str]], **others: object) -> dict[str, object]:
     return {"tokens": tokens, "labels": ["1", "-1", "1"], "indices": ["1", "1", "1"], **others}
 
 
-# (1, 1) is tight at v = (0, 1), and no multipliers of v have it: (0, 1) is v by itself.
+# (1, 1) is tight at v = (0, 1) without a multiplier, as (0, 1) is v by itself. DUPLICATE has that twice, of which each
+# can have a multiplier, so that only (1, 1) has none.
 DEGENERATE = {"tokens": [[["0", "0"], ["0", "1"]], [["0", "0"], ["1", "1"]]], "indices": ["1", "1"]}
+DUPLICATE = {
+    "tokens": [[["0", "0"], ["0", "1"]], [["0", "0"], ["1", "1"]], [["0", "0"], ["0", "1"]]],
+    "indices": ["1", "1", "1"],
+}
 NOT_TIGHT = [["0", "0"], ["1/2", "3/2"]]
 
 
@@ -56,13 +61,14 @@ def test_heads_of_huge_norm_have_bounds(size: str, tmp_path: Path) -> None:
             [["0", "0"], ["1", "1"]], [["2", "2"], ["1", "-1"]], [["3/2", "0"], ["1/2", "3/2"]]]),
          [], "no p selects these tokens"),
         (given([["-1", "1"], ["1/2", "1"]]), [("40", "40")], "token 0 of input 2"),
-        (DEGENERATE, [("40", "40")], "positive at the inputs 1"),
+        ({**DEGENERATE, "tokens": [[["0", "2"], ["0", "1"]], [["0", "0"], ["1", "1"]]], "W": [["1", "0"], ["0", "-1"]]},
+         [("40", "40")], "attending to token 0 of input 0 may leave"),
         (given(NOT_TIGHT), [("1/100", "40")], "r is small"),
         (given([["1", "1"], ["1/2", "5/2"]]), [("40", "40")], "another token of input 2"),
         ({"tokens": [[["1", "1"]], [["0", "0"], ["1", "3"]]], "indices": ["0", "1"]}, [],
          "only their chosen token"),
     ],
-    ids=["labels", "p", "condition", "degenerate", "small", "outside", "one token"],
+    ids=["labels", "p", "condition", "no multiplier", "small", "outside", "one token"],
 )  # fmt: skip
 def test_the_condition_that_fails_is_named(
     data: dict[str, object], at: list[tuple[str, str]], words: str, tmp_path: Path
@@ -76,8 +82,19 @@ def test_the_condition_that_fails_is_named(
 
 def test_without_norms_a_failing_condition_is_left_out(tmp_path: Path) -> None:
     out = tmp_path / "c.yaml"
-    made = certattn.generate("joint-max-margin", out, given=DEGENERATE)
+    made = certattn.generate("joint-max-margin", out, given=given([["-1", "1"], ["1/2", "1"]]))
     assert "drop" not in made.plain["asserts"]
+    assert certattn.check(out).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize(("data", "drop", "nu"), [(DEGENERATE, "1", "0.277"), (DUPLICATE, "0.5", "0.179")])
+def test_support_inputs_that_can_have_no_multiplier_have_a_drop_with_squares(
+    data: dict[str, object], drop: str, nu: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "c.yaml"
+    made: Any = certattn.generate("joint-max-margin", out, given=data, at=[("40", "80")]).plain
+    assert made["asserts"]["drop"] == drop
+    assert made["asserts"]["quadratic_drop"] == {"inputs": ["1"], "nu": nu}
     assert certattn.check(out).verdict is Verdict.VERIFIED
 
 

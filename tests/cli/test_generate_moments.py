@@ -98,6 +98,38 @@ def test_the_normaliser(certattn_run: Run, folder: Path) -> None:
     assert asserts == {"mean_square": {"at_most": "0.0001428"}, "distance": {"at_most": "0.01195"}}
 
 
+def test_one_drawn_matrix(certattn_run: Run, folder: Path) -> None:
+    size = ("--beta", "1/2", "--d", "1000")
+    done = certattn_run("generate", "normalizer-bound", *size, "--probability", "0.01", "--top", "8", "-o", "n.yaml")
+    drawn = _made(done, folder / "n.yaml")["drawn"]
+    assert list(drawn) == ["probability", "second", "stable_rank", "entropy", "top"]
+    assert [item["count"] for item in drawn["top"]] == ["8"]
+    # A rarer failure takes weaker bounds, and more digits sharper ones.
+    done = certattn_run("generate", "normalizer-bound", *size, "--probability", "1e-6", "--digits", "6", "-o", "r.yaml")
+    rare = _made(done, folder / "r.yaml")["drawn"]
+    assert "top" not in rare
+    assert float(rare["entropy"]["at_least"]) < float(drawn["entropy"]["at_least"])
+    for name in ("second", "stable_rank"):
+        assert float(rare[name]["at_most"]) > float(drawn[name]["at_most"])
+
+
+def test_an_entropy_below_0_is_left_out(certattn_run: Run, folder: Path) -> None:
+    sizes = ("--beta", "1", "--d", "75", "--probability", "0.9")
+    done = certattn_run("generate", "normalizer-bound", *sizes, "-o", "n.yaml")
+    assert list(_made(done, folder / "n.yaml")["drawn"]) == ["probability", "second", "stable_rank"]
+
+
+def test_drawn_matrices_that_are_refused(certattn_run: Run) -> None:
+    few = ("--beta", "1", "--d", "20", "--probability", "0.01", "-o", "n.yaml")
+    assert "normalisers may be low more often" in certattn_run("generate", "normalizer-bound", *few).err
+    alone = ("--beta", "1/2", "--d", "100", "--top", "3", "-o", "n.yaml")
+    assert "top without a probability" in certattn_run("generate", "normalizer-bound", *alone).err
+    many = ("--beta", "1/2", "--d", "1000", "--probability", "0.01", "--top", "1001", "-o", "n.yaml")
+    assert "at most d = 1000 weights" in certattn_run("generate", "normalizer-bound", *many).err
+    one = ("--beta", "1/2", "--d", "1000", "--probability", "1", "-o", "n.yaml")
+    assert "0 and below 1" in certattn_run("generate", "normalizer-bound", *one).err
+
+
 def test_a_normaliser_without_a_finite_bound(certattn_run: Run) -> None:
     done = certattn_run("generate", "normalizer-bound", "--beta", "3", "--d", "100", "-o", "n.yaml")
     assert "p = 100 is at most 12 beta^2" in done.err

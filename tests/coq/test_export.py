@@ -246,6 +246,12 @@ def test_every_module_of_the_library_is_used() -> None:
     assert used == {path.stem for path in LIBRARY}
 
 
+def test_what_a_drawn_matrix_is_like_has_no_form_there() -> None:
+    drawn = certattn.load(GALLERY / "spectrum/normalizer-bound/drawn-1000.yaml")
+    with pytest.raises(NotExportableError, match="what a drawn matrix is like"):
+        instance_of(drawn, fast=False)
+
+
 def test_exporters_are_claims() -> None:
     assert set(EXPORTERS) <= set(certattn.CLAIMS)
 

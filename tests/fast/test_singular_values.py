@@ -10,8 +10,8 @@ from flint import arb, arb_mat, fmpq
 
 from certattn.fast import attention_matrix, exponential, rows, singular_values
 from certattn.fast import attention_matrix as tested
+from certattn.fast.factors import FloatFactors
 from certattn.fast.rows import Dense
-from certattn.fast.singular_values import FloatFactors
 from certattn.kernel.errors import RefusedError
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics.balls import working_precision
@@ -229,6 +229,14 @@ def test_exact_sums_are_seen() -> None:
     assert tested.coarsest_grid(np.array([[3.0, -4.0]])) == 0
     assert tested.coarsest_grid(np.array([[3.0, 0.375]])) == 3
     assert tested.coarsest_grid(np.array([[1 / 3]])) is None
+    assert tested.coarsest_grid(np.zeros((2, 3))) == 0
+    for bits in (*range(27), 30):
+        for entry in (2.0**-bits, -3 * 2.0**-bits):
+            found = tested.coarsest_grid(np.array([[1.0, -8.0, entry, 0.0]]))
+            assert found == (bits if bits <= 26 else None)
+    # Integers of more bits than there is room for.
+    for large in (2.0**35, 2.0**36, 2.0**60, 2.0**1000, np.inf, np.nan):
+        assert tested.coarsest_grid(np.array([[-large, 0.5]])) == (1 if large < 2.0**36 else None)
     assert tested.sums_are_exact(fine, fine)
     assert not tested.sums_are_exact(fine, rng.standard_normal((4, 6)))
     # Products beyond 2^53 steps of their grid.

@@ -120,6 +120,7 @@ def test_sorts_know_whose_obligations_theirs_are(some_reports: list[Report]) -> 
     assert wrong == set()
 
 
+@pytest.mark.heavy
 def test_what_check_tells_to_explain_can_be_explained(some_reports: list[Report]) -> None:
     told = {code: report for report in some_reports if (code := code_to_explain(report))}
     assert len(told) > len(CLAIMS)
@@ -215,6 +216,12 @@ def test_a_name_without_its_claim_has_all_meanings() -> None:
     assert {each.code for each in look_up("probability")} == {f"{claim}/probability" for claim in claims}
     assert len(look_up("at_most[7]")) == 4
     assert [each.group for each in look_up("refuted")] == ["verdict", "result of an obligation"]
+
+
+@pytest.mark.parametrize("typed", ["softmax-mean/top", "softmax-mean/top[0]"])
+def test_the_first_words_of_an_obligation_have_all_that_goes_on(typed: str) -> None:
+    codes = ["softmax-mean/top[i].at_least[i]", "softmax-mean/top[i].at_most[i]"]
+    assert [each.code for each in look_up(typed)] == codes
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,15 @@ def _names(kinds: Iterable[Kind[Any]]) -> Iterator[str]:
         ("prompts/proposition-3-1/class.yaml", ("    sigma: 1", "    sigma: 2"), "different"),
         ("prompts/output-tail/gaussian-ball.yaml", ("radius: 1", "radius: 1/3"), "weaker"),
         ("prompts/output-tail/gaussian-ball.yaml", ("radius: 1", "radius: 3/2"), "stronger"),
+        ("spectrum/attention-spectrum/cool-10000.yaml", ("from: 10000", "from: 9000"), "stronger"),
+        ("spectrum/attention-spectrum/cool-10000.yaml", ("from: 10000", "from: 11000"), "weaker"),
+        ("spectrum/attention-spectrum/cool-10000.yaml", ("within: ", "within: 1"), "weaker"),
+        ("spectrum/attention-spectrum/cool-10000.yaml", ("eta: 1", "eta: 2"), "different"),
+        ("selection/max-margin/layer1-head9.yaml", ("within: ", "within: 1"), "weaker"),
+        ("spectrum/universality-bound/queries-3.yaml", ("deviation: 0.94", "deviation: 0.9"), "stronger"),
+        ("spectrum/universality-bound/queries-3.yaml", ("deviation: 0.94", "deviation: 1"), "weaker"),
+        ("spectrum/finite-moments/smallest-8.yaml", ("within: 0.05", "within: 0.04"), "different"),
+        ("spectrum/finite-moments/smallest-8.yaml", ("from: 140", "from: 130"), "different"),
     ],
 )
 def test_what_is_about_more_says_more(path: str, change: tuple[str, str], statement: str) -> None:
@@ -229,10 +238,15 @@ def test_names_that_tell_which_side_is_stronger_are_bounds_in_every_claim_that_h
         "relative_at_most": {"output-deviation"},
         "at_least_everywhere": {"cache-error"},
         "exceeds": {"output-tail", "gradient-tail", "typical-prompt"},
+        # Of the first two, a record with bounds.
+        "deviation": {"cache-error", "output-deviation", "universality-bound"},
+        # Of finite-moments it is no bound, and `diff` knows that.
+        "within": {"attention-spectrum", "finite-moments", "max-margin"},
         "probability": {
             "attention-spectrum",
             "full-batch-descent",
             "gradient-tail",
+            "normalizer-bound",
             "output-tail",
             "stochastic-descent",
             "typical-prompt",

@@ -1,6 +1,7 @@
 """Measure how sharp the bounds of `joint-max-margin` are: certified 1 - cos against that of a computed minimiser.
 
-    python tools/bench/selection_joint.py                    the gallery's examples, and 12 random instances
+    python tools/bench/selection_joint.py                    the gallery's examples, 12 random instances and 12 of
+                                                             which some support inputs have no multiplier
     python tools/bench/selection_joint.py --instances 40
 
 The minimiser solves the conditions of Karush, Kuhn and Tucker to 40 digits by Newton's method with numerical
@@ -14,7 +15,7 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -55,6 +56,26 @@ def random_instance(seed: int) -> dict[str, Any]:
         rows[0] = [2 * x + label * draw.uniform(1, 2) * w for x, w in zip(rows[0], way, strict=True)]
         found.append([[f"{x:.2f}" for x in row] for row in rows])
     return {"tokens": found, "labels": [str(y) for y in labels], "indices": ["0"] * inputs}
+
+
+def degenerate_instance(seed: int) -> dict[str, Any]:
+    """Labelled chosen tokens (1, b), (1, -c b) and one or two (1, b') on one side of these, so that v_mm is the first
+    axis and the last ones are tight without multipliers. And sometimes an input that is not tight."""
+    draw = random.Random(seed)
+    dimension, tokens, extra = draw.choice([3, 4]), draw.choice([2, 3]), draw.choice([1, 2])
+    point = lambda size: [Fraction(round(draw.gauss(0, size) * 100), 100) for _ in range(dimension - 1)]  # noqa: E731
+    first, factor = point(1), Fraction(draw.choice([1, 2, 3]), 2)
+    chosen = [[Fraction(1), *first], [Fraction(1), *(-factor * x for x in first)]]
+    for _ in range(extra):
+        other = point(1)
+        side = 1 if first[0] * other[1] > first[1] * other[0] else -1
+        chosen.append([Fraction(1), *(side * x for x in other)])
+    chosen += [[Fraction(2), *point(1)]] if draw.choice([True, False]) else []
+    labels, found = [draw.choice([1, -1]) for _ in chosen], []
+    for label, row in zip(labels, chosen, strict=True):
+        others = [[Fraction(round(draw.gauss(0, 0.3) * 100), 100), *point(0.3)] for _ in range(tokens - 1)]
+        found.append([[str(x) for x in each] for each in ([label * x for x in row], *others)])
+    return {"tokens": found, "labels": [str(y) for y in labels], "indices": ["0"] * len(chosen)}
 
 
 class Loss:
@@ -158,19 +179,21 @@ def gallery_rows() -> Iterator[Row]:
         yield from rows_of(name, each["given"], [tuple(pair) for pair in each["at"]], each.get("loss", "logistic"))
 
 
-def random_rows(instances: int) -> Iterator[Row]:
+def random_rows(
+    instances: int, name: str = "random", instance: Callable[[int], dict[str, Any]] = random_instance
+) -> Iterator[Row]:
     """At norms that are these numbers over the margins Gamma and Xi, both losses in turn."""
     found, seed = 0, 0
     while found < instances:
         seed += 1
-        given = random_instance(seed)
+        given = instance(seed)
         try:
             plain: Any = certattn.generate("joint-max-margin", Path(tempfile.mkdtemp()) / "c.yaml", given=given).plain
             if "drop" not in plain["asserts"]:
                 continue
             sizes = [float(np.linalg.norm([float(Fraction(x)) for x in plain["asserts"][n]])) for n in ("v", "p")]
             at = [tuple(f"{size * x:.3g}" for x in sizes) for size in SIZES]
-            rows = list(rows_of(f"random {seed}", given, at, ("logistic", "exponential")[seed % 2]))
+            rows = list(rows_of(f"{name} {seed}", given, at, ("logistic", "exponential")[seed % 2]))
         except certattn.CertattnError:
             continue  # not separable, or no bound at these norms
         found += 1
@@ -196,8 +219,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--instances", type=int, default=12, help="how many random ones")
     arguments = parser.parse_args()
-    for title, rows in (("gallery", list(gallery_rows())), ("random", list(random_rows(arguments.instances)))):
-        print(f"{title}:", *lines(rows), sep="\n")
+    every = {
+        "gallery": gallery_rows(),
+        "random": random_rows(arguments.instances),
+        "degenerate": random_rows(arguments.instances, "degenerate", degenerate_instance),
+    }
+    for title, rows in every.items():
+        print(f"{title}:", *lines(list(rows)), sep="\n")
     return 0
 
 

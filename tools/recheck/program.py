@@ -35,13 +35,19 @@ from prompts.observed import observed_prompt
 from prompts.operators import infinite_prompt_operator
 from prompts.propositions import proposition_3_1, proposition_3_4
 from prompts.tails import gradient_tail, output_tail, typical_prompt
+from selection.directions import selection_direction
 from selection.margins import max_margin, selection_on_a_head, token_optimality
 from selection.paths import joint_max_margin, regularization_path
 from spectrum.limit_laws import equivalent_law, not_marchenko_pastur, spectral_distance
 from spectrum.random_matrices import attention_spectrum, finite_moments, normalizer_bound, universality_bound
 from spectrum.singular import linearization, singular_values
 from statements import digest
-from training import descent_trajectory, held_out_risk, regression_risk
+from training.classes import theorem_4_3
+from training.flows import flow_trajectory
+from training.gaps import risk_gap
+from training.rates import training_convergence
+from training.risks import descent_trajectory, held_out_risk, regression_risk
+from training.tubes import full_batch_descent
 
 Claim = Callable[[dict[str, Any], dict[str, Any], Any], None]
 # the functions of the claims, by chapters: arithmetic, attention, prompts, selection, training, spectrum
@@ -50,8 +56,9 @@ CHAPTERS: tuple[tuple[Claim, ...], ...] = (
     (attention_error, cache_error, output_deviation, softmax_mean),
     (infinite_prompt_operator, output_mean_square, output_tail, gradient_mean_square, gradient_tail),
     (proposition_3_1, proposition_3_4, typical_prompt, observed_prompt),
-    (joint_max_margin, max_margin, regularization_path, selection_on_a_head, token_optimality),
-    (descent_trajectory, held_out_risk, regression_risk),
+    (joint_max_margin, max_margin, regularization_path, selection_direction, selection_on_a_head, token_optimality),
+    (descent_trajectory, flow_trajectory, full_batch_descent, held_out_risk, regression_risk, training_convergence),
+    (risk_gap, theorem_4_3),
     (equivalent_law, finite_moments, linearization, normalizer_bound, not_marchenko_pastur, singular_values),
     (attention_spectrum, spectral_distance, universality_bound),
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
+from tools.truth.drawn_attention import bounded, judge_drawn, rare_row
 from tools.truth.judgement import Comparison, Judgement, Truth, judge_one
 from tools.truth.reading import (
     Table,
@@ -34,7 +35,7 @@ _ORDER = (Truth.FALSE, Truth.EQUAL, Truth.OPEN, Truth.TRUE)
 def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgement:
     """True or open."""
     scores = read_scores(given)
-    require_record(asserts, "asserts", set(), {"mean_square", "distance"})
+    require_record(asserts, "asserts", set(), {"mean_square", "distance", "drawn"})
     require(len(asserts) > 0, "nothing is stated")
     require_record(witness, "witness", {"theta", "cut"})
     theta, cut = read_theta(witness), read_cut(witness)
@@ -48,6 +49,8 @@ def judge_normaliser(given: Any, asserts: Any, witness: Any, folder: Path) -> Ju
                 found.append(bounded(name, bound, most))
             else:
                 found.append(Judgement(Truth.OPEN, 0.0, name, provable=False))
+    if "drawn" in asserts:
+        found += judge_drawn(scores, asserts["drawn"], theta, cut)
     return together(found)
 
 
@@ -118,17 +121,11 @@ def _mean_square_weighted(scores: Scores, c: mpf) -> mpf:
     return _mean(scores, c) / (1 - 2 * c / scores.p)
 
 
-def _long(scores: Scores, cut: Fraction) -> mpf:
-    c = to_real(cut)
-    return (c * mp.exp(1 - c)) ** (mpf(scores.p) / 2)
-
-
 def normaliser(scores: Scores, theta: Fraction, cut: Fraction) -> mpf:
     x, d, t = to_real(scores.beta) ** 2, scores.d, to_real(theta)
     variance = _mean(scores, 2 * x) - 2 * _mean(scores, x) + 1
     fourth = _mean(scores, 6 * x) - 4 * _mean(scores, 3 * x) + 6 * _mean(scores, x) - 3
-    rare = mp.exp(-d * t**2 / 2 / mp.exp(to_real(cut) * x)) + _long(scores, cut)
-    return ((d - 1) * variance + fourth) / mpf(d) ** 2 / (1 - t) ** 2 + (d - 1) * rare
+    return ((d - 1) * variance + fourth) / mpf(d) ** 2 / (1 - t) ** 2 + (d - 1) * rare_row(scores, theta, cut)
 
 
 def linearisation(scores: Scores) -> mpf:
@@ -272,14 +269,6 @@ def _concentration(stated: Any, d: int, eta: Fraction, factor: int) -> Judgement
     require_record(stated, "concentration", {"deviation", "at_most"})
     deviation, most = read_positive(stated["deviation"]), read_number(stated["at_most"])
     return bounded("concentration", lambda: 2 * mp.exp(-factor * d * (to_real(eta) * to_real(deviation)) ** 2), most)
-
-
-def bounded(name: str, bound: Callable[[], mpf], most: Fraction) -> Judgement:
-    """True where the bound is at most the stated number; else the theorem does not say so."""
-    found = judge_one(Comparison(name, bound, most))
-    if found.truth is Truth.FALSE:
-        return Judgement(Truth.OPEN, 0.0, name, provable=False)
-    return found
 
 
 def together(found: list[Judgement]) -> Judgement:

@@ -8,6 +8,7 @@ breaks a bound; it is shown where the proof of the claim's page, in mpmath with 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -72,13 +73,15 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
     """The truth of the statement, and whether the witness shows it."""
     known = _read_given(given, folder)
     n, d, k = len(known.inputs), len(known.inputs[0][0]), len(known.W)
-    require_record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "path"})
+    require_record(asserts, "asserts", {"v", "support", "p"}, {"label_margin", "drop", "quadratic_drop", "path"})
     v, p = read_vector(asserts["v"], folder), read_vector(asserts["p"], folder)
     require(len(v) == d and len(p) == k, "v like a token and p like a key")
     support = read_counts(asserts["support"])
     require(support == sorted(set(support)) and support[-1] < n, "support inputs in order")
     low, high = _margins(asserts.get("label_margin"))
     drop = read_positive(asserts["drop"]) if "drop" in asserts else None
+    slow, nu_slow = _read_quadratic(asserts.get("quadratic_drop"), support)
+    fast = [i for i in support if i not in slow]
     path = _read_path(asserts.get("path"))
     mu, lam, comparators = _read_witness(witness, known, len(path[1]) if path else 0, folder)
     levels = [Fraction(i in support) for i, _ in known.pairs()]
@@ -96,15 +99,20 @@ def judge_joint(given: Any, asserts: Any, witness: Any, folder: Path) -> Judgeme
         return Judgement(Truth.FALSE, 1.0, "label_margin")
     shown = _is_shown(known.rows, ones, v, mu) and any(p) and _is_shown(gaps, levels, p, lam)
     slack = 1.0
-    if drop is not None or path:
-        shown = shown and all(mu.get(i, 0) > 0 for i in support)
-        larger = _larger_margin(known, support, drop or Fraction(0), 1 / float(dot(v, v)) ** 0.5)
-        if drop is not None and larger:
+    gamma = 1 / float(dot(v, v)) ** 0.5
+    if drop is not None:
+        shown = shown and bool(fast) and all(mu.get(i, 0) > 0 for i in fast)
+        if larger := _larger_margin(known, fast or support, lambda off: float(drop) * off, gamma):
             return Judgement(Truth.FALSE, larger, "drop")
-    if shown and (drop is not None or path):
+    if slow and (larger := _larger_margin(known, slow, lambda off: float(nu_slow) * off**2, gamma)):
+        return Judgement(Truth.FALSE, larger, "quadratic_drop")
+    if shown and (drop is not None or slow or path):
         with mp.workdps(_DIGITS):
             nu = _drop(known, v, mu)
             slack = min(slack, float(nu - to_real(drop) if drop is not None else nu))
+            if slow and nu > 0:
+                least = min([nu, *(_quadratic(known, v, i, nu) for i in slow if i not in mu)])
+                slack = min(slack, float(least - to_real(nu_slow)))
     for entry, stated in enumerate(path[1] if path else []):
         assert path is not None
         if wrong := _broken(known, path[0], stated, v, p, support, comparators.get(entry, {})):
@@ -149,6 +157,15 @@ def _margins(node: Any) -> tuple[Fraction | None, Fraction | None]:
 _NORMS, _BOUNDS = ("head_norm", "attention_norm"), ("head_cosine", "attention_cosine", "mass")
 
 
+def _read_quadratic(node: Any, support: list[int]) -> tuple[list[int], Fraction]:
+    if node is None:
+        return [], Fraction(0)
+    require_record(node, "quadratic_drop", {"inputs", "nu"})
+    inputs = read_counts(node["inputs"])
+    require(inputs == sorted(set(inputs)) and set(inputs) <= set(support), "support inputs in order")
+    return inputs, read_positive(node["nu"])
+
+
 def _read_path(node: Any) -> tuple[str, list[dict[str, Fraction]]] | None:
     if node is None:
         return None
@@ -169,7 +186,8 @@ Multipliers = dict[int, Fraction]
 def _read_witness(
     node: Any, known: _Given, entries: int, folder: Path
 ) -> tuple[Multipliers, Multipliers, dict[int, dict[str, list[Fraction]]]]:
-    require_record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators"})
+    require_record(node, "witness", {"head_multipliers", "multipliers"}, {"comparators", "bits"})
+    require("bits" not in node or read_count(node["bits"], 2) >= 2, "bits")
     mu: Multipliers = {}
     lam: Multipliers = {}
     pairs = known.pairs()
@@ -236,17 +254,23 @@ def _largest_margin(points: Array) -> float:
     return float(np.linalg.norm(weights / weights.sum() @ points))
 
 
-def _larger_margin(known: _Given, support: list[int], drop: Fraction, gamma: float) -> float:
-    """By how much some attention has a larger label margin than is stated, if any is found; else 0."""
+def _larger_margin(known: _Given, support: list[int], drop: Callable[[float], float], gamma: float) -> float:
+    """By how much some attention has a larger label margin than is stated, if any is found; else 0. The largest weight
+    that one of these inputs puts on other tokens than the chosen one takes this off gamma."""
     inputs = [y * np.array(X, dtype=float) for X, y in zip(known.inputs, known.labels, strict=True)]
     draw, worst = np.random.default_rng(0), 0.0
     corners = list(itertools.islice(itertools.product(*[range(len(X)) for X in inputs]), 300))
     trials = [[np.eye(len(X))[t] for X, t in zip(inputs, corner, strict=True)] for corner in corners]
     trials += [[draw.dirichlet(np.full(len(X), 0.5)) for X in inputs] for _ in range(40)]
+    # One input alone, by a little: the least that costs anything to second order.
+    ones = [np.eye(len(X))[a] for X, a in zip(inputs, known.indices, strict=True)]
+    for i, t, x in itertools.product(support, range(max(map(len, inputs))), (0.05, 0.3)):
+        if t < len(inputs[i]):
+            trials.append([*ones[:i], (1 - x) * ones[i] + x * np.eye(len(inputs[i]))[t], *ones[i + 1 :]])
     for weights in trials:
         off = max(1 - weights[i][known.indices[i]] for i in support)
         margin = _largest_margin(np.array([s @ X for s, X in zip(weights, inputs, strict=True)]))
-        worst = max(worst, margin - gamma + float(drop) * off)
+        worst = max(worst, margin - gamma + drop(off))
     return worst if worst > 1e-6 else 0.0
 
 
@@ -332,6 +356,22 @@ def _drop(known: _Given, v: list[Fraction], mu: Multipliers) -> mpf:
     return gamma - mp.sqrt(to_real(largest))
 
 
+def _quadratic(known: _Given, v: list[Fraction], i: int, nu: mpf) -> mpf:
+    """nu' for a tight input without multiplier."""
+    gamma, y = 1 / _norm(_reals(v)), known.labels[i]
+    centre = [x / dot(v, v) for x in v]
+    off = [[y * a - b for a, b in zip(x, centre, strict=True)] for x in known.inputs[i]]
+    others = [row for t, row in enumerate(off) if t != known.indices[i]]
+    if not others:
+        return nu
+    if not any(any(row) for row in off):
+        return mpf(0)
+    h = max(mpf(0), -max(to_real(dot(v, row)) for row in others) * gamma)
+    rho = max(_norm(_reals(row)) for row in off)
+    tau = min(gamma * h / rho**2, nu / (h + rho + nu))
+    return tau * h - (tau * rho) ** 2 / (2 * gamma)
+
+
 def _path_slack(
     known: _Given,
     loss: str,
@@ -395,21 +435,33 @@ class _Proof:
         moved = mp.fsum(
             m * self.off * max([_norm(self._gap(i, t)) for t in self._others(i)], default=0) for i, m in self.mu.items()
         )
-        first = 1 - (lost + moved) / self.gamma
-        self.good = first > 0 and all(self._least(first, self._gap(i, t)) > 0 for i in self.mu for t in self._others(i))
-        self.cosine = 1 - lost / self.gamma if self.good else first
+        self.cosine = 1 - (lost + moved) / self.gamma
+        for _ in range(8):
+            if self.cosine > 0:
+                floors = [m * max([mpf(0), *(-g for g in self._gaps(i))]) for i, m in self.mu.items()]
+                self.cosine = max(self.cosine, 1 - (lost + self.off * mp.fsum(floors)) / self.gamma)
+        self.good = self.cosine > 0 and all(g > 0 for i in self.mu for g in self._gaps(i))
         pairs = known.pairs()
         self.outside = sorted({pairs[j][0] for j in self.lam} - set(self.mu)) if self.cosine > 0 else []
-        required = self.gamma - self.log_e0 / self.r
         self.rooms, self.penalty = [], mpf(0)
+        self.within = _reals([sum((m for j, m in self.lam.items() if pairs[j][0] in self.mu), Fraction(0))])[0]
+        self.tight = [i for i, row in enumerate(known.rows) if dot(row, solutions[0]) == 1]
         for i in self.outside:
-            others = max(-self._least(self.cosine, self._minus(self.X[i][t])) for t in self._others(i))
-            chosen = -self._least(self.cosine, self._minus(self.X[i][known.indices[i]]))
-            self.rooms.append(required - others)
-            if required > others:
-                share = (required - others) / (chosen - others)
+            room, share = self._room(i)
+            self.rooms.append(room)
+            if room > 0:
                 weight = sum((m for j, m in self.lam.items() if pairs[j][0] == i), Fraction(0))
                 self.penalty += _reals([weight])[0] * mp.log(share / (1 - share))
+
+    def _room(self, i: int) -> tuple[mpf, mpf]:
+        """By how much the margin of an input exceeds other scores, and the weight that the chosen token then has."""
+        required = self.gamma - self.log_e0 / self.r
+        others = max(-self._least(self.cosine, self._minus(self.X[i][t])) for t in self._others(i))
+        chosen = -self._least(self.cosine, self._minus(self.X[i][self.known.indices[i]]))
+        return required - others, (required - others) / (chosen - others) if required > others else mpf(0)
+
+    def _gaps(self, i: int) -> list[mpf]:
+        return [self._least(self.cosine, self._gap(i, t)) for t in self._others(i)]
 
     @staticmethod
     def _dot(a: list[mpf], b: list[mpf]) -> mpf:
@@ -507,23 +559,24 @@ class _Proof:
             for j, m in self.lam.items():
                 i, t = pairs[j]
                 if i in self.mu:
-                    share = _reals([m])[0] * self.xi**2
+                    share = _reals([m])[0] / self.within
                     shares[i] = shares.get(i, mpf(0)) + share
                     found += share * mp.log(self.r * self._least(self.cosine, self._gap(i, t)) / share)
             logarithms.append(found - self._tilt(shares))
-        return (max(logarithms) / self.xi + self.xi * self.penalty) / self.R
+        return (max(logarithms) * self.within + self.penalty) * self.xi / self.R
 
     def mass(self) -> mpf:
-        bounds = [self.off]
+        rest = max([1 - self._room(i)[1] for i in self.tight if i not in self.mu and self._others(i)], default=mpf(0))
+        bounds = [max(rest, self.off)]
         if self.good:
             compared, largest = self._compared(), mpf(0)
             for i in self.mu:
                 if self._others(i):
                     least = min(self.r * self._least(self.cosine, self._gap(i, t)) for t in self._others(i))
                     largest = max(largest, mp.exp(self._tilt({i: mpf(1)}) + self._correction) * compared / least)
-            bounds.append(largest)
+            bounds.append(max(rest, largest))
             near = self._near()
-            bounds += [max(near.e[i] for i in self.mu)] if near else []
+            bounds += [max(near.e[i] for i in self.tight)] if near else []
         return 1 - min(bounds)
 
 

@@ -31,6 +31,7 @@ _EXPONENT_DIGITS = 6
 _SURD = re.compile(r"(1/)?sqrt\(([^()]*)\)", re.ASCII)
 
 RATIONAL_FORMS = "an exact number: integer, p/q, decimal such as 0.1 or 2.5e-3, or hex float such as 0x1.8p-3"
+_SURD_HINT = "write 2/sqrt(3) as sqrt(4/3); instead of a minus sign, change the signs of what it multiplies"
 REAL_FORMS = RATIONAL_FORMS + ", or sqrt(p/q) or 1/sqrt(p/q)"
 # What counts something fits into 64 bits, with its sign: 18 digits always do.
 MOST_COUNT = 10**18 - 1
@@ -69,6 +70,8 @@ def parse_rational(text: str, limits: Limits) -> fmpq:
 def parse_real(text: str, limits: Limits) -> Real:
     """Like `parse_rational`, and the square roots `sqrt(r)` and `1/sqrt(r)`, r > 0."""
     match = _SURD.fullmatch(text)
+    if match is None and "sqrt(" in text:
+        raise NumberError(quote(text), _SURD_HINT)
     if match is None:
         return parse_rational(text, limits)
     radicand = parse_rational(match[2], limits)

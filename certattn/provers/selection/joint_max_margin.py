@@ -111,14 +111,18 @@ def generate(
         problem.require_condition()
         entries: list[Plain] = []
         comparators: list[Plain] = []
+        # With fewer some step may be left out, and a smaller bound be all that is found.
+        most = _BITS[0]
         for k, pair in enumerate(norms):
-            entry, stated = problem.bounds(loss, pair)
+            entry, stated, bits = problem.bounds(loss, pair)
+            most = max(most, bits)
             entries.append(entry)
             if stated:
                 comparators.append({"entry": str(k), **stated})
         asserts["path"] = {"loss": loss, "at": entries}
         if comparators:
             witness["comparators"] = comparators
+        witness["bits"] = str(most)
     return draft.write(asserts, witness)
 
 
@@ -129,7 +133,7 @@ class _Solved:
         self.given = given
         basic = hard_margin(given.labelled, self._head_multipliers(given))
         self.offset = offset(basic)
-        full = full_multipliers(basic, list(self.offset[1])) if self.offset is not None else None
+        full = full_multipliers(basic, self.offset[1]) if self.offset is not None else None
         solution = hard_margin(given.labelled, full or basic.multipliers)
         self.head = LabelMargin(given.rows, given.selection, solution)
         self.support = solution.tight
@@ -164,7 +168,7 @@ class _Solved:
         }
 
     def label_margin(self) -> dict[str, Plain]:
-        """Bounds on Gamma, and nu where it is positive."""
+        """Bounds on Gamma, and nu where it is positive; with squares for support inputs that have no multiplier."""
         margin = self.head.solution.margin()
         found: dict[str, Plain] = {
             "label_margin": {
@@ -172,8 +176,13 @@ class _Solved:
                 "at_most": format_rational(round_up(upper_rational(margin), _MARGIN_DIGITS)),
             }
         }
-        if self.head.support == self.support and (self.head.drop() > 0) is True:
-            found["drop"] = format_rational(round_down(lower_rational(self.head.drop()), _FEW_DIGITS))
+        slow = [i for i in self.support if i not in self.head.weights]
+        drop, quadratic = self.head.drop(), self.head.quadratic_drop(slow)
+        if (drop > 0) is True and (quadratic > 0) is True:
+            found["drop"] = format_rational(round_down(lower_rational(drop), _FEW_DIGITS))
+            if slow:
+                nu = format_rational(round_down(lower_rational(quadratic), _FEW_DIGITS))
+                found["quadratic_drop"] = {"inputs": [str(i) for i in slow], "nu": nu}
         return found
 
     def witness(self) -> dict[str, Plain]:
@@ -187,12 +196,6 @@ class _Solved:
 
     def require_condition(self) -> None:
         """Raises NotProvedError where the label-margin condition is not proved."""
-        if self.head.support != self.support:
-            missing = ", ".join(str(i) for i in self.support if i not in self.head.support)
-            raise NotProvedError(
-                f"the label-margin condition fails: no multipliers of v were found that are positive at the inputs "
-                f"{missing}, though their constraints are tight; expected data without such a degeneracy"
-            )
         with working_precision(_BITS[0]):
             if (self.head.drop() > 0) is True:
                 return
@@ -201,7 +204,7 @@ class _Solved:
         choice, _ = self.head.nearest_choice
         others = [
             f"token {t} of input {i}"
-            for i, t in zip(self.support, choice, strict=True)
+            for i, t in zip(self.head.support, choice, strict=True)
             if t != self.given.selection.indices[i]
         ]
         raise NotProvedError(
@@ -209,8 +212,8 @@ class _Solved:
             "may leave as large a label margin as the chosen tokens do"
         )
 
-    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain]]:
-        """What is proved at these norms, and the comparators that differ from r u and R p_mm/|p_mm|."""
+    def bounds(self, loss: str, norms: tuple[fmpq, fmpq]) -> tuple[dict[str, Plain], dict[str, Plain], int]:
+        """What is proved at these norms, comparators that differ from r u and R p_mm/|p_mm|, and with how many bits."""
         tried = [*self._minimisers(loss, norms), *itertools.product(self._heads(norms[0]), self._attentions(norms[1]))]
         reason = ""
         for bits in _BITS:
@@ -221,7 +224,7 @@ class _Solved:
                 entry = {} if reason else _entry(norms, paths[best])
                 if len(entry) == _COMPLETE:
                     stated = zip(("head", "attention"), tried[best], strict=True)
-                    return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}
+                    return entry, {name: texts(row.row(0)) for name, row in stated if row is not None}, bits
         where = f"at r = {describe(norms[0])}, R = {describe(norms[1])}"
         raise NotProvedError(f"{where}: {reason or 'no bound of the angle of p and p_mm is proved'}")
 
@@ -269,7 +272,7 @@ def _shortfall(path: JointPath) -> str:
         return f"a bound of the cosine of v and v_mm is {path.cosine.str(3)}; r is small, or R is"
     for i in path.outside:
         if (path.room(i) > 0) is not True:
-            return f"another token of input {i}, which is outside the support, may have a margin as large as Gamma"
+            return f"another token of input {i}, which v needs no multiplier of, may have a margin as large as Gamma"
     return ""
 
 

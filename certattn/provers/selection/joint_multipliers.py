@@ -7,7 +7,7 @@ the largest entropy, up to a factor, and r u + q the head that the loss prefers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from certattn.provers.selection.quadratic_program import NotSeparableError, max_
 Array = np.ndarray[Any, Any]
 
 _STEPS = 200
-# Where the spread of the exponents grows beyond this, some weight tends to 0: no minimum is attained.
-_SPREAD = 60.0
+# Where the spread of the exponents grows beyond this, some weight tends to 0: no minimum is attained. Steps go on to
+# a little more, so that such a weight is told from one that is only small.
+_SPREAD, _MORE = 20.0, 25.0
 _DIGITS = 12
 
 
@@ -31,9 +32,22 @@ def floats(matrix: ExactMatrix) -> Array:
     return np.array([[as_float(x) for x in row] for row in matrix.to_rows()])
 
 
-def offset(solution: MaxMargin) -> tuple[Array, Array] | None:
-    """q, and the weights of the tight rows, which sum to 1; None where there is no such q."""
-    rows = floats(solution.rows.take_rows(solution.tight))
+def offset(solution: MaxMargin) -> tuple[Array, dict[int, float]] | None:
+    """q, and the weights of the tight rows, which sum to 1. Where no q attains the minimum, as some row has no weight
+    in it, that of the others; None where steps do not end."""
+    tight = list(solution.tight)
+    while tight:
+        q, exponents = _least(solution, tight)
+        if np.ptp(exponents) <= _SPREAD:
+            return q, dict(zip(tight, map(float, _weights(exponents)), strict=True))
+        # The products of the other rows with q grow without bound.
+        tight = [row for row, x in zip(tight, exponents, strict=True) if x <= exponents.min() + _SPREAD]
+    return None
+
+
+def _least(solution: MaxMargin, tight: Sequence[int]) -> tuple[Array, Array]:
+    """q, and the exponents <b_i, q> of these rows."""
+    rows = floats(solution.rows.take_rows(tight))
     v = floats(solution.solution)[0]
     across = rows - np.outer(rows @ v, v) / (v @ v)
     scale = max(float(np.abs(across).max()), 1e-300)
@@ -47,9 +61,9 @@ def offset(solution: MaxMargin) -> tuple[Array, Array] | None:
         step = -np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0]
         size = float(np.abs(scaled @ step).max())
         q = q + step * min(1.0, 1.0 / size if size > 0 else 1.0)
-        if np.ptp(scaled @ q) > _SPREAD:
-            return None
-    return q / scale, _weights(scaled @ q)
+        if np.ptp(scaled @ q) > _MORE:
+            break
+    return q / scale, scaled @ q
 
 
 def _weights(exponents: Array) -> Array:
@@ -58,16 +72,12 @@ def _weights(exponents: Array) -> Array:
     return found
 
 
-def full_multipliers(solution: MaxMargin, weights: Sequence[float]) -> dict[int, fmpq] | None:
-    """Multipliers of the same point near these weights of its tight rows, all positive; None where none are found."""
-    tight = list(solution.tight)
+def full_multipliers(solution: MaxMargin, weights: Mapping[int, float]) -> dict[int, fmpq] | None:
+    """Multipliers of the same point near these weights of tight rows, all positive; None where none are found."""
     total = solution.norm_squared
-    order = [tight[k] for k in np.argsort(-np.asarray(weights), kind="stable")]
-    basis = independent_rows(solution.rows, order)
-    near = {
-        row: fmpq(round(weight * 10**_DIGITS), 10**_DIGITS) * total for row, weight in zip(tight, weights, strict=True)
-    }
-    rest = [row for row in tight if row not in basis]
+    basis = independent_rows(solution.rows, sorted(weights, key=lambda row: -weights[row]))
+    near = {row: fmpq(round(weight * 10**_DIGITS), 10**_DIGITS) * total for row, weight in weights.items()}
+    rest = [row for row in weights if row not in basis]
     target = solution.solution
     for row in rest:
         target = target - solution.rows.take_rows([row]).scaled(near[row])

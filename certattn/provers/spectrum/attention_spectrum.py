@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from flint import arb, fmpq
 
@@ -27,10 +26,11 @@ from certattn.kernel.theorems.spectrum.drawn_spectrum import (
 from certattn.kernel.theorems.spectrum.equivalent_formulas import LARGEST_BETA, LawNumbers
 from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries
 from certattn.provers.commands import Command, Option, Whole
-from certattn.provers.exact_inputs import Number, exact_rational, positive
+from certattn.provers.exact_inputs import Number, positive
 from certattn.provers.output import Draft, require_place
-from certattn.provers.rounding import as_float, lower_rational, midpoint, round_down, round_up, upper_rational
+from certattn.provers.rounding import lower_rational, midpoint, round_down, round_up, upper_rational
 from certattn.provers.spectrum.score_matrices import SCORE_OPTIONS
+from certattn.statements.spectrum.attention_spectrum import trivial
 
 ETAS = ("1/4", "1", "4")
 PROBABILITY = "0.01"
@@ -323,18 +323,6 @@ def _least(excess: Callable[[fmpq], arb]) -> fmpq:
     return round_up(high, 2 * _PARAMETER_DIGITS)
 
 
-def _trivial(certificate: Certificate) -> Iterator[str]:
-    """Bounds that hold of any matrix: transforms lie between 0 and 1/eta."""
-    plain: Any = certificate.plain
-    for index, item in enumerate(plain["asserts"]["transform"]):
-        eta, most = exact_rational(item["eta"], "eta"), exact_rational(item["within"], "within")
-        if most * eta >= 1:
-            yield (
-                f"transform[{index}].within is {as_float(most):.3g}, at least 1/eta, which holds of any matrix: it "
-                "says nothing"
-            )
-
-
 COMMAND = Command(
     *SCORE_OPTIONS,
     Option("--from", "The least number of tokens; found with --within or --apart by default.", Whole(2), sets="from_"),
@@ -343,5 +331,5 @@ COMMAND = Command(
     Option("--apart", "State how far every quarter circle law is, too.", bool),
     Option("--probability", "The probability with which something of it may fail."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    doubts=[_trivial],
+    doubts=[lambda certificate: trivial(THEOREM.read(certificate))],
 )

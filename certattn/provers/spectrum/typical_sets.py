@@ -8,13 +8,15 @@ from typing import TypeVar
 
 from flint import arb, fmpq
 
+from certattn.kernel.errors import NotProvedError
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.reals import describe
 from certattn.kernel.theorems.spectrum.gaussian_equivalence import (
     equivalence_bound,
     normalizer_bound,
 )
 from certattn.kernel.theorems.spectrum.score_matrix import ScoreMatrix
-from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries
+from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries, long_query
 from certattn.provers.rounding import round_up, upper_rational
 
 T = TypeVar("T")
@@ -31,6 +33,23 @@ def best_normaliser(scores: ScoreMatrix) -> tuple[fmpq, fmpq]:
     """theta and cut with about the smallest `normalizer_bound`."""
     pairs = [(theta, cut) for cut in _CUTS for theta in _THETAS]
     return _smallest(pairs, lambda pair: normalizer_bound(scores, *pair))
+
+
+def likely_normalisers(scores: ScoreMatrix, chance: fmpq) -> tuple[fmpq, fmpq]:
+    """About the smallest theta, and a cut: normalisers are low with at most this probability. Raises NotProvedError."""
+    found = []
+    with working_precision(_BITS):
+        for cut in _CUTS:
+            rest = arb(chance) / scores.d - long_query(fmpq(scores.p), cut)
+            if (rest > 0) is True:
+                theta = (-2 * rest.log() * arb(cut * scores.beta2).exp() / scores.d).sqrt()
+                found.append((round_up(upper_rational(theta), 3), cut))
+    if not found or min(found)[0] >= 1:
+        raise NotProvedError(
+            f"for {scores.d} tokens normalisers may be low more often than {describe(chance)}; expected more tokens, a "
+            "larger probability or a smaller beta"
+        )
+    return min(found)
 
 
 def best_equivalence(scores: ScoreMatrix, eta: fmpq) -> tuple[fmpq, TypicalQueries]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from certattn.provers.output import Draft
 from certattn.provers.rounding import round_up, upper_rational
 from certattn.provers.spectrum.score_matrices import around, at_most, enclosed
 from certattn.provers.spectrum.typical_sets import best_equivalence
+from certattn.statements.spectrum.universality_bound import trivial
 
 DIGITS = 4
 PROBABILITY = "0.01"
@@ -150,19 +150,9 @@ def _concentration(d: int, eta: fmpq, chance: fmpq, given_queries: bool) -> Plai
     return {"deviation": format_rational(x), **at_most(bound, 2)}
 
 
-def _trivial(certificate: Certificate) -> Iterator[str]:
-    """Bounds that hold of any matrix: what is compared lies between 0 and 1/eta, and a probability below 1."""
-    plain: Any = certificate.plain
-    eta = exact_rational(plain["given"]["eta"], "eta")
-    for name, found in plain["asserts"].items():
-        largest = 1 if name == "concentration" else 1 / eta
-        if name != "linearisation" and exact_rational(found["at_most"], name) >= largest:
-            yield f"{name}.at_most is at least {largest}, which holds of any matrix: it says nothing"
-
-
 COMMAND = Command(
     Argument("TASK", Yaml("given")),
     Option("--probability", "The probability of the stated deviation from the mean."),
     Option("--digits", "Digits of bounds.", Whole(1, 12)),
-    doubts=[_trivial],
+    doubts=[lambda certificate: trivial(THEOREM.read(certificate))],
 )

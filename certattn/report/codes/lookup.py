@@ -48,13 +48,15 @@ def codes() -> Iterator[str]:
 def look_up(code: str) -> list[Explanation]:
     """What a code stands for: more than one where it has several meanings. Raises UsageError, with what is nearest.
 
-    An obligation may be given with or without its claim, and its indices with any number or none.
+    An obligation may be given with or without its claim, its indices with any number or none, and with its claim only
+    the first words of its name: `softmax-mean/top` has those of all bounds of `top`.
     """
     found = [each for group in general().values() for each in group if each.code == code]
     claim, _, name = code.rpartition(SEPARATOR)
     for each in [claim] if claim else CLAIMS:
-        entry = entries(each).get(plain(name)) if each in CLAIMS else None
-        found += [explained(each, entry)] if entry is not None else []
+        known, wanted = entries(each) if each in CLAIMS else {}, plain(name)
+        below = [other for other in known if claim and other.startswith(f"{wanted}.")]
+        found += [explained(each, known[entry]) for entry in ([wanted] if wanted in known else below)]
     if not found:
         raise UsageError(f"there is no code {code!r}; {_nearest(code)}")
     return found

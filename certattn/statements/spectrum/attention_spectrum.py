@@ -65,4 +65,14 @@ def sentence(stated: Sections, name: str) -> str:
     return _SENTENCES.get(name, "|s_M - s_mu| <= bound <= within")
 
 
-WORDING = Wording[Sections](statement, sentence)
+def trivial(stated: Sections) -> list[str]:
+    """Bounds that hold of any matrix: transforms lie between 0 and 1/eta."""
+    return [
+        f"transform[{index}].within is {describe(item[WITHIN])}, at least 1/eta, which holds of any matrix: it says "
+        "nothing"
+        for index, item in enumerate(stated.asserts.items(TRANSFORM))
+        if (item[WITHIN] * item[ETA] >= 1) is True
+    ]
+
+
+WORDING = Wording[Sections](statement, sentence, lambda stated, answers: trivial(stated))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flint import fmpq
+
 from certattn.kernel.decide.theorem import Sections
 from certattn.kernel.document.schema import Values
 from certattn.kernel.mathematics.reals import describe
@@ -94,4 +96,14 @@ def _words(given: Values, asserts: Values) -> str:
     return head + "; ".join(found)
 
 
-WORDING = Wording[Sections](statement, sentence)
+def trivial(stated: Sections) -> list[str]:
+    """Bounds that hold of any matrix: what is compared lies between 0 and 1/eta, and a probability below 1."""
+    most = {UNIVERSALITY: 1 / stated.given[ETA], EQUIVALENCE: 1 / stated.given[ETA], CONCENTRATION: fmpq(1)}
+    return [
+        f"{field.name}.at_most is at least {describe(largest)}, which holds of any matrix: it says nothing"
+        for field, largest in most.items()
+        if field in stated.asserts and (stated.asserts[field][MOST] >= largest) is True
+    ]
+
+
+WORDING = Wording[Sections](statement, sentence, lambda stated, answers: trivial(stated))

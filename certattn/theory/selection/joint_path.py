@@ -54,6 +54,25 @@ def _check_pairs(kernel: Kernel) -> Iterator[Check]:
     yield equal("2 Gamma h - |x - x'|^2 over 2 Gamma", expression(found.drop_by_pairs()), pair * size / 2)
 
 
+def check_second_order(kernel: Kernel) -> Iterator[Check]:
+    """The combination of Gamma u with one input whose weight x on other tokens leads away from it; and with the mean of
+    inputs that attend to other tokens, whose norm is at most Gamma - nu."""
+    gamma, h, rho, nu, x, tau = (positive_symbol(name) for name in ("Gamma", "h", "rho", "nu", "x", "tau"))
+    u, other, theta = sympy.Matrix([1, 0]), sympy.Matrix(vector("d", 2)), real("theta")
+    mixed = (1 - theta) * gamma * u + theta * (gamma * u - other)
+    square = gamma**2 - 2 * theta * gamma * u.dot(other) + theta**2 * other.dot(other)
+    yield equal("the square of the combination", sympy.expand(mixed.dot(mixed)), sympy.expand(square))
+    taken = tau * h - tau**2 * rho**2 / (2 * gamma)
+    least = (gamma**2 - 2 * tau * x * gamma * (x * h) + (tau * x) ** 2 * rho**2).expand()
+    yield equal("with theta = tau x, <u, d> = x h and |d| = rho", least, (gamma**2 - 2 * gamma * taken * x**2).expand())
+    share = sympy.Min(gamma * h / rho**2, nu / (h + rho + nu))
+    found = expression(kernel.joint_path.second_order(*map(_number, (gamma, h, rho, nu))))
+    yield equal("what the kernel takes off", found, taken.subs(tau, share))
+    largest = nu / (h + rho + nu)
+    far = (1 - largest) * (gamma - nu) + largest * (gamma + rho)
+    yield equal("with the largest tau other choices lose tau h", sympy.together(gamma - far), largest * h)
+
+
 def check_exponentials(kernel: Kernel) -> Iterator[Check]:
     """sum_i e^{-y_i} for both losses, from their sum."""
     bounds, losses = kernel.joint_path, kernel.losses

@@ -283,6 +283,16 @@ def test_refused_roots(name: str) -> None:
         parse_real(text, DEFAULT_LIMITS)
 
 
+@pytest.mark.parametrize("text", ["-1/sqrt(32)", "2/sqrt(32)"])
+def test_what_stands_about_a_root_has_another_form(text: str) -> None:
+    with pytest.raises(NumberError) as caught:
+        parse_real(text, DEFAULT_LIMITS)
+    assert (
+        caught.value.hint
+        == "write 2/sqrt(3) as sqrt(4/3); instead of a minus sign, change the signs of what it multiplies"
+    )
+
+
 def test_the_root_of_a_number_that_is_not_positive_is_called_so() -> None:
     with pytest.raises(NumberError, match=re.escape("'sqrt(-2)', the root of a number that is not positive")):
         parse_real("sqrt(-2)", DEFAULT_LIMITS)

@@ -14,7 +14,7 @@ ITEM = r"\certifieditem"
 
 def read_number(latex: str) -> Real:
     """The number that is typeset. Raises NumberError for anything else."""
-    text = re.sub(r"\\certifiedcode\{([^{}]*)\}", r"\1", latex.replace(r"\allowbreak{}", "").replace("$", ""))
+    text = _uncoded(latex.replace(r"\allowbreak{}", "").replace("$", ""))
     text = re.sub(r"\\cdot 10\^\{(-?\d+)\}", r"e\1", text)
     return parse_real(re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", text), DEFAULT_LIMITS)
 
@@ -27,8 +27,12 @@ def read_value(latex: str) -> list[Real | str]:
         try:
             found.append(read_number(text))
         except NumberError:
-            found.append(unescaped(text))
+            found.append(unescaped(_uncoded(text)))
     return found
+
+
+def _uncoded(latex: str) -> str:
+    return re.sub(r"\\certifiedcode\{([^{}]*)\}", r"\1", latex)
 
 
 def rows(latex: str, title: str) -> dict[str, str]:

@@ -20,10 +20,10 @@ from outcomes import NotCovered, NotProved, Rejected
 from prompts.gaussians import RANDOM, gaussian_queries, reweighted, split, tilt_of
 from prompts.ranges import starts_of, worst
 from prompts.tails import Tails, lengths
-from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import positive, probability, rational
 from softmax import bilinear, scale_of
 from vectors import dot, norm2, plus
+from weight_means import FiniteMeans, collisions, exactly, logistic
 
 
 def over_queries(given: dict[str, Any], law: Law, L: int, low: Any, high: Any) -> None:

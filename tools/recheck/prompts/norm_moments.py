@@ -18,9 +18,9 @@ from algebra import convolve
 from arrays import Matrix, Vector
 from fields import fields, one_of, refuse
 from matrices import around, combined, matmul, times, trace, transposed
-from prompts.weight_means import collisions
 from scalars import natural
 from vectors import dot
+from weight_means import collisions
 
 Monomial = tuple[tuple[int, int], ...]
 

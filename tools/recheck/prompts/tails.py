@@ -22,10 +22,10 @@ from prompts.gaussians import RANDOM, tilt_of
 from prompts.inversions import positive_part, wave_of
 from prompts.norm_moments import Split, covariance_moment, mean_moment, order_of
 from prompts.ranges import starts_of, worst
-from prompts.weight_means import FiniteMeans, collisions, exactly, logistic
 from scalars import natural, positive, probability, rational
 from softmax import Prompt, length_of, means, scale_iv
 from vectors import dot, minus, norm2, plus
+from weight_means import FiniteMeans, collisions, exactly, logistic
 
 
 def gaussians(law: Law) -> Iterator[tuple[Fraction, Vector, Matrix]]:

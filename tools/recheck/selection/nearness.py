@@ -124,7 +124,8 @@ class Near:
         self.e, self.change, self.cost = [iv(0) for _ in self.n], [iv(0) for _ in self.n], {}
         for i in (i for i in self.n if self.g[i]):
             self.e[i] = iv(1)
-            if self.good(i):
+            # More than that bounds no weight, and has no exponential here.
+            if self.good(i) and total.a < intervals.P << intervals.P:
                 power = exp(self.gamma[i] + self.far_top[i])
                 rise = power * total if self.loss == "exponential" else (exp(total) - 1) * (1 + power)
                 self.cost[i] = log(1 + rise)

@@ -204,8 +204,9 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     tokens = inputs_of(given, "tokens")
     keys = moved(optional(matrix, given["W"], "W", None, len(tokens[0][0])), tokens)
     chosen, n = indices_of(given["indices"], "indices", tokens), len(tokens)
-    asserts = fields(a, "asserts", "v support p", "label_margin drop path")
-    hint = fields(w, "witness", "head_multipliers multipliers", "comparators")
+    asserts = fields(a, "asserts", "v support p", "label_margin drop quadratic_drop path")
+    hint = fields(w, "witness", "head_multipliers multipliers", "comparators bits")
+    refuse(hint["bits"] is not None and natural(hint["bits"], "witness.bits", 2) < 2, "witness.bits")
     refuse(asserts["path"] is None and hint["comparators"] is not None, "witness.comparators: without a path")
     ys = [scaled(y, rows) for y, rows in zip(labels, tokens, strict=True)]
     top = {i: ys[i][chosen[i]] for i in range(n)}
@@ -228,29 +229,49 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     of_input = lambda i: sum((x for j, x in lam.items() if j[0] == i), start=Fraction(0))  # noqa: E731
     p, _ = shortest(z, {j: int(j[0] in S) for j in z}, lam, "p")
     same(vector(asserts["p"], "asserts.p"), p, "p.solution")
-    if asserts["drop"] is None and asserts["path"] is None:
+    if asserts["drop"] is None and asserts["quadratic_drop"] is None and asserts["path"] is None:
         return
-    same(set(mu), set(S), "drop.multipliers")
+    slow, nu_slow = list[int](), None
+    if asserts["quadratic_drop"] is not None:
+        f = fields(asserts["quadratic_drop"], "quadratic_drop", "inputs nu")
+        slow = [natural(x, "quadratic_drop") for x in listed(f["inputs"], "quadratic_drop.inputs")]
+        refuse(slow != sorted(set(slow) & set(S)), "quadratic_drop.inputs: not support inputs in order")
+        nu_slow = positive(f["nu"], "quadratic_drop.nu")
+    if asserts["drop"] is not None:
+        fast = [i for i in S if i not in slow]
+        below(0, min((mu.get(i, Fraction(0)) for i in fast), default=Fraction(0)), "drop.multipliers")
+    # The support inputs with a multiplier: S+ of the page.
+    M = sorted(mu)
     share = {i: x / sum(mu.values()) for i, x in mu.items()}
     gamma, p2 = 1 / root(v2), norm2(p)
     lead = {j: minus(top[j[0]], ys[j[0]][j[1]]) for j in z}
     inner = {i: [t for t in range(len(ys[i])) if t != chosen[i]] for i in range(n)}
-    if math.prod(len(ys[i]) for i in S) <= 10_000:
+    if math.prod(len(ys[i]) for i in M) <= 10_000:
         worst = Fraction(-1)
-        for choice in product(*(range(len(ys[i])) for i in S)):
-            if any(t != chosen[i] for i, t in zip(S, choice, strict=True)):
-                picked = transposed([ys[i][t] for i, t in zip(S, choice, strict=True)])
-                worst = max(worst, norm2(times(picked, [share[i] for i in S])))
+        for choice in product(*(range(len(ys[i])) for i in M)):
+            if any(t != chosen[i] for i, t in zip(M, choice, strict=True)):
+                picked = transposed([ys[i][t] for i, t in zip(M, choice, strict=True)])
+                worst = max(worst, norm2(times(picked, [share[i] for i in M])))
         if worst < 0:
             raise NotCovered("support inputs of one token each")
         nu = gamma - root(worst)
     else:
-        cost = {i: min(2 * dot(v, lead[i, t]) / v2 - norm2(lead[i, t]) for t in inner[i]) for i in S if inner[i]}
+        cost = {i: min(2 * dot(v, lead[i, t]) / v2 - norm2(lead[i, t]) for t in inner[i]) for i in M if inner[i]}
         below(0, min(cost.values()), "drop")
         nu = min(share[i] * x for i, x in cost.items()) / (2 * gamma)
     if asserts["drop"] is not None:
         at_most(positive(asserts["drop"], "asserts.drop"), nu, "drop")
     below(0, nu, "drop")
+    if nu_slow is not None:
+        middle = [x / v2 for x in v]
+        for i in (i for i in slow if i not in mu and inner[i]):
+            off = [minus(row, middle) for row in ys[i]]
+            h = gamma * max(Fraction(0), min(-dot(v, off[t]) for t in inner[i]))
+            rho = root(max(norm2(row) for row in off))
+            below(0, rho, "quadratic_drop")
+            tau = smallest([gamma * h / square(rho), nu / (h + rho + nu)])
+            at_most(nu_slow, tau * h - square(tau * rho) / (2 * gamma), "quadratic_drop")
+        at_most(nu_slow, nu, "quadratic_drop")
     if asserts["path"] is None:
         return
     path = fields(asserts["path"], "path", "loss at")
@@ -285,7 +306,7 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         K = log_e0 - entropy(list(share.values()))
         e = largest([K / (r * nu), iv(0)])
         below(e, 1, f"path[{k}].unattended")
-        Z = summed(share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in S if inner[i])
+        Z = summed(share[i] * root(max(norm2(lead[i, t]) for t in inner[i])) for i in M if inner[i])
         c = 1 - (K / r + e * Z) / gamma
         below(0, c, f"path[{k}].alignment")  # of this c or the next one: with c <= 0 nothing is selected
 
@@ -300,12 +321,14 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             """An upper bound of <v, b>."""
             return -least([-x for x in b], c)
 
-        selected = all(least(lead[i, t], c).a > 0 for i in S for t in inner[i])
-        if selected:
-            c = 1 - largest([K, iv(0)]) / (r * gamma)
+        for _ in range(8):
+            spent = {i: largest([iv(0), *(-least(lead[i, t], c) for t in inner[i])]) for i in M}
+            freed = summed(share[i] * e * x / r for i, x in spent.items())
+            c = largest([c, 1 - (largest([K, iv(0)]) / r + freed) / gamma])
+        selected = all(least(lead[i, t], c).a > 0 for i in M for t in inner[i])
         near, far = None, None
         if selected:
-            floors = [0 if i in S else largest([0, *(-least(lead[i, t], c) for t in inner[i])]) for i in range(n)]
+            floors = [0 if i in mu else largest([0, *(-least(lead[i, t], c) for t in inner[i])]) for i in range(n)]
             pairs = Pairs(
                 [top[i] for i in range(n)],
                 [[lead[i, t] for t in inner[i]] for i in range(n)],
@@ -321,7 +344,8 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         if "head_cosine" in stated:
             found = None if near is None else cosine(hv, v, near.D)
             at_most(stated["head_cosine"], c if found is None else largest([c, found]), f"path[{k}].head_cosine")
-        hat_l = {j: x / p2 for j, x in lam.items() if j[0] in S}
+        within = sum((of_input(i) for i in M), start=Fraction(0))
+        hat_l = {j: x / within for j, x in lam.items() if j[0] in mu}
         chi = iv(0) if loss == "exponential" else E
         lower = {j: least(x, c) for j, x in lead.items()}
 
@@ -339,36 +363,43 @@ def joint_max_margin(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
             for i in range(n):
                 b = times(transposed([lead[i, t] for t in inner[i]]), [soft[i][t] for t in inner[i]])
                 grown[i] = exp(largest([most(b, c), iv(0)])) - 1 if b else iv(0)
-            loss_sum = E * largest([grown[i] for i in S])
-            for i in (i for i in range(n) if i not in S):
+            loss_sum = E * largest([grown[i] for i in M])
+            for i in (i for i in range(n) if i not in mu):
                 if all(lower[i, t].a > 0 for t in inner[i]):
                     loss_sum += exp(-least(top[i], c)) * grown[i]
                 else:
                     loss_sum += exp(-least(mixed[i], c))
             log_a = log(loss_sum) + r * gamma
+        tops = {i: [most(ys[i][t], c) / r for t in inner[i]] for i in range(n) if i not in mu}
+
+        def kept(i: int, required: I = gamma - log_e0 / r, c: I = c, tops: Any = tops, r: Fraction = r) -> I:
+            """The least weight of the chosen token of an input outside S+ whose other tokens have too small scores."""
+            tau = largest(tops[i])
+            return (required - tau) / (most(top[i], c) / r - tau)
+
         if "attention_cosine" in stated:
             B = iv(0)
-            tight = log_e0 / r
-            for i in {j[0] for j in lam if j[0] not in S}:
-                sigma, tau = most(top[i], c) / r, largest([most(ys[i][t], c) / r for t in inner[i]])
-                below(tau, gamma - tight, f"path[{k}].outside")
-                part = (gamma - tight - tau) / (sigma - tau)
-                B -= of_input(i) * log(part / (1 - part))
+            for i in {j[0] for j in lam if j[0] not in mu}:
+                below(largest(tops[i]), gamma - log_e0 / r, f"path[{k}].outside")
+                B -= of_input(i) * log(kept(i) / (1 - kept(i)))
             beta = log(1 / e - 1) if e.a > 0 else None
             if selected:
-                total = log(1 - e) - chi - log_a - above({i: of_input(i) / p2 for i in S})
+                total = log(1 - e) - chi - log_a - (above({i: of_input(i) / within for i in M}) if within else 0)
                 total += summed(x * log(lower[j] / x) for j, x in hat_l.items())
                 beta = total if beta is None or total.a > beta.a else beta
-            angles = [] if beta is None else [(beta * root(p2) - B / root(p2)) / R]
+            angles = [] if beta is None else [(beta * within - B) / root(p2) / R]
             found = None if far is None else cosine(hp, p, far)
             angles += [] if found is None else [found]
             if not angles:
                 raise Undecided("the attention off the chosen tokens")
             at_most(stated["attention_cosine"], largest(angles), f"path[{k}].attention_cosine")
         if "mass" in stated:
-            lack = e
+            rest = [iv(0)]
+            for i in (i for i in S if i not in mu and inner[i]):
+                rest.append(1 - kept(i) if (gamma - log_e0 / r - largest(tops[i])).a > 0 else iv(1))
+            lack = largest([e, *rest])
             if near is not None:
-                nearest = {i: smallest([lower[i, t] for t in inner[i]]) for i in S if inner[i]}
+                nearest = {i: smallest([lower[i, t] for t in inner[i]]) for i in M if inner[i]}
                 each = [exp(log_a + chi + above({i: Fraction(1)}) - log(x)) for i, x in nearest.items()]
-                lack = smallest([e, largest(each), largest([near.e[i] for i in S])])
+                lack = smallest([lack, largest([*each, *rest]), largest([near.e[i] for i in S])])
             at_most(stated["mass"], 1 - lack, f"path[{k}].mass")

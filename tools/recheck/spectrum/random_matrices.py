@@ -15,10 +15,10 @@ from arrays import Matrix, matrix
 from decisions import at_most, below, bounded, bounds, capped, same, within
 from fields import fields, items, listed, numbers, one_of, present, refuse, some, witness_of
 from functions import exp, log, power, zero
-from intervals import I, absolute, iv, largest, root, square, summed
+from intervals import I, absolute, iv, largest, root, smallest, square, summed
 from matrices import less_unit, scaled, times
 from outcomes import Rejected
-from scalars import natural, positive, rational
+from scalars import natural, positive, probability, rational
 from vectors import dot, integers
 
 
@@ -118,14 +118,12 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         """Whether E m_2k(T) is finite."""
         return p > 2 * k * (2 * k - 1) * x
 
-    def entry(n: int) -> I:
-        """E t^n for one entry, t = e - 1."""
-        return summed(math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1))
-
     for kind in ("moments", "ratios", "entry_parts"):
         for k, f in orders(asserts[kind], kind):
             below(2 * k * (2 * k - 1) * x, p, f"{kind}: E m_{2 * k} is finite")
-            value = entry(2 * k) * Fraction(1, d ** (k - 1)) if kind == "entry_parts" else expected_moment(k, x, p, d)
+            value = (
+                entry(2 * k, x, p) * Fraction(1, d ** (k - 1)) if kind == "entry_parts" else expected_moment(k, x, p, d)
+            )
             value = value if kind == "moments" else value / limit_moment(k, x, lam, m2)
             del f["order"]
             within(value, *bounds(present(f), kind), f"{kind} {2 * k}")
@@ -133,12 +131,7 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     def variance() -> I:
         """Of m_2(T)."""
         below(12 * x, p, "variance.finite")
-        u = x / p  # entries of one row share the query, those of one column the key: r and c are E t^2 t'^2
-        r = phi(4, x, p) - 2 * phi(2, x, p) + 1
-        c = power((1 - 6 * u) * (1 + 2 * u), Fraction(-p, 2)) - 4 * power(1 - 2 * u - 4 * u * u, Fraction(-p, 2))
-        c += 4 * power(1 - u * u, Fraction(-p, 2)) + 2 * phi(2, x, p) - 3
-        mean = square(phi(2, x, p) - 1)
-        return (entry(4) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
+        return energy_variance(x, p, d)
 
     bounded(asserts, "variance", variance)
     for node in items(asserts["infinite"], "infinite"):
@@ -158,6 +151,21 @@ def finite_moments(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         below(lower, upper, "thresholds")
 
 
+def entry(n: int, x: Fraction, p: int) -> I:
+    """E t^n for one entry, t = e - 1."""
+    return summed(math.comb(n, i) * (-1) ** (n - i) * phi(i * (i - 1), x, p) for i in range(n + 1))
+
+
+def energy_variance(x: Fraction, p: int, d: int) -> I:
+    """Of m_2(T), for p > 12x."""
+    u = x / p  # entries of one row share the query, those of one column the key: r and c are E t^2 t'^2
+    r = phi(4, x, p) - 2 * phi(2, x, p) + 1
+    c = power((1 - 6 * u) * (1 + 2 * u), Fraction(-p, 2)) - 4 * power(1 - 2 * u - 4 * u * u, Fraction(-p, 2))
+    c += 4 * power(1 - u * u, Fraction(-p, 2)) + 2 * phi(2, x, p) - 3
+    mean = square(phi(2, x, p) - 1)
+    return (entry(4, x, p) - mean) / d**2 + (r + c - 2 * mean) * Fraction(d - 1, d * d)
+
+
 def phi(n: int, x: Fraction, p: int) -> I:
     """(1 - n x/p)^(-p/2), the mean of e^(n x |q|^2/2p) over q of N(0, I_p)."""
     return power(1 - n * x / p, Fraction(-p, 2)) if n else iv(1)
@@ -167,19 +175,72 @@ def normaliser(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I
     """The bound of E W_2^2 of docs/claims/spectrum/normalizer-bound.md."""
     refuse(not 0 < theta < 1 or cut <= 1, "witness: 0 < theta < 1 and cut > 1")
     below(12 * x, p, "finite")
-    fourth = phi(12, x, p) - 4 * phi(6, x, p) + 6 * phi(2, x, p) - 3
-    typical = ((phi(4, x, p) - 2 * phi(2, x, p) + 1) * (d - 1) + fourth) / ((1 - theta) * d) ** 2
-    low = exp(-exp(-cut * x) * (d * theta**2 / 2)) + exp((log(cut) + 1 - cut) * Fraction(p, 2))
-    return typical + low * (d - 1)
+    typical = ((phi(4, x, p) - 2 * phi(2, x, p) + 1) * (d - 1) + fourth(x, p)) / ((1 - theta) * d) ** 2
+    return typical + low_row(x, d, p, theta, cut) * (d - 1)
+
+
+def fourth(x: Fraction, p: int) -> I:
+    """E t^4."""
+    return phi(12, x, p) - 4 * phi(6, x, p) + 6 * phi(2, x, p) - 3
+
+
+def low_row(x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> I:
+    """The probability that a row has a low normaliser, or a long query."""
+    return exp(-exp(-cut * x) * (d * theta**2 / 2)) + exp((log(cut) + 1 - cut) * Fraction(p, 2))
 
 
 def normalizer_bound(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
     """docs/claims/spectrum/normalizer-bound.md"""
     x, _, d, p = random_size(fields(g, "given", "beta lambda d"))
-    asserts = some(a, "asserts", "mean_square distance")
-    bound = normaliser(x, d, p, *numbers(w, "witness", "theta cut"))
+    asserts = some(a, "asserts", "mean_square distance drawn")
+    theta, cut = numbers(w, "witness", "theta cut")
+    bound = normaliser(x, d, p, theta, cut)
     capped(asserts, "mean_square", lambda: bound)
     capped(asserts, "distance", lambda: root(bound))
+    if asserts["drawn"] is not None:
+        drawn(some(asserts["drawn"], "drawn", "second stable_rank entropy top", "probability"), x, d, p, theta, cut)
+
+
+def drawn(f: dict[str, Any], x: Fraction, d: int, p: int, theta: Fraction, cut: Fraction) -> None:
+    """What a drawn matrix is like: the section of that page about it."""
+    chance, rest = probability(f["probability"], "drawn.probability"), 1 - theta
+    failing = low_row(x, d, p, theta, cut) * d
+    squares = []
+    if f["stable_rank"] is not None:
+        squares += numbers(f["stable_rank"], "drawn.stable_rank", "at_most")
+    for item in items(f["top"], "drawn.top"):
+        each = fields(item, "drawn.top", "count at_most")
+        count = natural(each["count"], "drawn.top.count", 1, d)
+        squares.append(positive(each["at_most"], "drawn.top.at_most") ** 2 * d / count)
+    if squares:
+        room = rest**2 * (min(squares) - 1) - (phi(2, x, p) - 1)
+        below(0, room, "drawn: E m_2(T)")
+        spread = energy_variance(x, p, d)
+        failing += spread / (spread + square(room))
+    if f["entropy"] is not None:
+        (least,) = numbers(f["entropy"], "drawn.entropy", "at_least")
+        room = (log(Fraction(d)) - least) * rest - x / 2
+        below(0, room, "drawn: beta^2 / 2")
+        spread = divergence_variance(x, p, d)
+        failing += spread / (spread + square(room))
+    if f["second"] is not None:
+        node = fields(f["second"], "drawn.second", "at_most")
+        unit = (positive(node["at_most"], "drawn.second.at_most") * rest) ** 2 * d
+        finite = [k for k in (2, 3, 4) if p > 2 * k * (2 * k - 1) * x]
+        failing += smallest([iv(1), *(expected_moment(k, x, p, d) * (d / unit**k) for k in finite)])
+    at_most(failing, chance, "drawn.probability")
+
+
+def divergence_variance(x: Fraction, p: int, d: int) -> I:
+    """Of the mean of f(e) = e log e - e + 1 over all entries; u = x/p, h = p/2."""
+    u, h = x / p, Fraction(p, 2)
+    g, s = 1 - 2 * u, 1 - u * u
+    # by a at 2: (1 - (a^2 - a) u)^-h and its two derivatives; by a and c at 1: their product less (a c u)^2
+    one = power(g, -h) * (1 - 2 * (h * 3 * u / g) + h * (h + 1) * 9 * u * u / g**2 + h * 2 * u / g) + x - 1
+    v = u + 2 * u * u
+    two = power(s, -h) * (1 - 2 * (h * v / s) + h * (h + 1) * v * v / s**2 + h * 3 * u * u / s) + x - 1
+    mean = (x / 2) ** 2
+    return (one - mean) / d**2 + (x * u / 2 + two - mean) * Fraction(d - 1, d * d)
 
 
 def norm_of(m: Matrix) -> Fraction:

@@ -10,7 +10,9 @@ A certificate asserts v_mm, S and p_mm exactly, and any of
 
     label_margin   bounds on Gamma = 1 / |v_mm|
     drop           nu, so that for all weights s_it >= 0 with sum_t s_it = 1
-                   max_{|v| <= 1} min_i Y_i <v, sum_t s_it x_it> <= Gamma - nu max_{i in S} (1 - s_{i alpha_i})
+                   max_{|v| <= 1} min_i Y_i <v, sum_t s_it x_it> <= Gamma - nu max_i (1 - s_{i alpha_i})
+                   over i in S, but those of quadratic_drop
+    quadratic_drop support inputs, and nu', so that the same is <= Gamma - nu' max_i (1 - s_{i alpha_i})^2 over these
     path           at stated r and R, for every minimiser (v, p) of sum_i l(Y_i <v, X_i'softmax(X_i W'p)>) over
                    |v| <= r, |p| <= R: bounds on the angles of v and v_mm, of p and p_mm, and on the softmax weights
 
@@ -27,7 +29,7 @@ from itertools import pairwise
 from flint import arb, fmpq
 
 from certattn.kernel.decide.obligation import Obligation, Part, Relation, Shared
-from certattn.kernel.decide.theorem import Theorem
+from certattn.kernel.decide.theorem import BITS, Theorem
 from certattn.kernel.document.certificate import Certificate
 from certattn.kernel.document.matrices import MatrixInput, Vector
 from certattn.kernel.document.schema import Choice, Count, Field, Listing, Rational, Record, Values, some_of
@@ -67,6 +69,10 @@ AT_MOST = Field("at_most", Rational(minimum=0), "Gamma is at most this", require
 _GAMMA = Record(AT_LEAST, AT_MOST, rules=[some_of(AT_LEAST, AT_MOST)])
 LABEL_MARGIN = Field("label_margin", _GAMMA, "bounds on Gamma = 1/|v_mm|", required=False)
 DROP = Field("drop", Rational(above=0), "nu of the label-margin condition, > 0", required=False)
+SLOW = Field("inputs", Listing(Count(0)), "support inputs, of which `drop` then says nothing, in order")
+NU = Field("nu", Rational(above=0), "nu' of the condition with squares, > 0")
+_SLOW = Record(SLOW, NU)
+QUADRATIC = Field("quadratic_drop", _SLOW, "the label-margin condition with squares, for some support inputs", False)
 
 HEAD_NORM = Field("head_norm", Rational(above=0), "r: the loss is minimised over |v| <= r")
 ATTENTION_NORM = Field("attention_norm", Rational(above=0), "R: and over |p| <= R")
@@ -92,8 +98,8 @@ OTHER_ATTENTION = Field("attention", Vector(), "a p of norm R or less; R p_mm/|p
 _COMPARED = Listing(Record(ENTRY, OTHER_HEAD, OTHER_ATTENTION, rules=[some_of(OTHER_HEAD, OTHER_ATTENTION)]))
 COMPARATORS = Field("comparators", _COMPARED, "what minimisers are compared with", required=False)
 
-ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, PATH)
-WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS)
+ASSERTS = Record(HEAD, SUPPORT, ATTENTION, LABEL_MARGIN, DROP, QUADRATIC, PATH)
+WITNESS = Record(HEAD_MULTIPLIERS, MULTIPLIERS, COMPARATORS, BITS)
 
 
 # -- what is stated
@@ -136,6 +142,7 @@ class JointSolution:
     p: ExactMatrix
     label_margin: Values | None
     drop: fmpq | None
+    quadratic: tuple[list[int], fmpq] | None
     path: list[StatedPath]
     head: LabelMargin
     attention: MaxMargin
@@ -148,16 +155,17 @@ def read(certificate: Certificate) -> JointSolution:
     selection, support = given.selection, asserts[SUPPORT]
     count, dimensions = selection.tokens.count, (given.stated.rows.columns, selection.tokens.dimension)
     v, p = _loaded(asserts[HEAD], dimensions, 0), _loaded(asserts[ATTENTION], dimensions, 1)
-    if max(support) >= count:
-        raise asserts.node(SUPPORT).malformed(f"inputs below {count}, counted from 0", f"{max(support)}")
-    if any(a >= b for a, b in pairwise(support)):
-        raise asserts.node(SUPPORT).malformed("every input once, in order", ", ".join(map(str, support)))
+    _require_some(range(count), f"inputs below {count}, counted from 0", asserts, SUPPORT)
+    quadratic, slow = None, asserts.get(QUADRATIC)
+    if slow is not None:
+        _require_some(support, "support inputs", slow, SLOW)
+        quadratic = slow[SLOW], slow[NU]
     head = {i: values[MULTIPLIER] for i, values in _by_number(witness[HEAD_MULTIPLIERS], INPUT, count).items()}
     labels = LabelMargin(given.rows, selection, hard_margin(given.labelled, head))
     multipliers, levels = read_multipliers(witness[MULTIPLIERS], selection), given.levels(support)
     attention = MaxMargin(selection.differences, multipliers, levels)
     path, bounds = _read_path(asserts.get(PATH), witness, dimensions), asserts.get(LABEL_MARGIN)
-    return JointSolution(given, v, support, p, bounds, asserts.get(DROP), path, labels, attention)
+    return JointSolution(given, v, support, p, bounds, asserts.get(DROP), quadratic, path, labels, attention)
 
 
 def read_given(values: Values) -> LabelledInputs:
@@ -171,6 +179,15 @@ def _loaded(stated: MatrixInput, dimensions: tuple[int, int], which: int) -> Exa
     """A head, or attention, of the dimension of tokens, or of keys."""
     stated.require_length(dimensions[which], ("a token", "a key")[which])
     return stated.load()
+
+
+def _require_some(known: Collection[int], what: str, values: Values, field: Field[list[int]]) -> None:
+    """A list of some of the known inputs, in order."""
+    found = values[field]
+    if others := [i for i in found if i not in known]:
+        raise values.node(field).malformed(what, ", ".join(map(str, others)))
+    if any(a >= b for a, b in pairwise(found)):
+        raise values.node(field).malformed("every input once, in order", ", ".join(map(str, found)))
 
 
 def _by_number(records: list[Values], field: Field[int], count: int) -> dict[int, Values]:
@@ -215,16 +232,23 @@ _PART = Part.WITNESS
 def obligations(stated: JointSolution) -> Iterator[Obligation]:
     solutions = [*_head(stated), *_attention(stated)]
     yield from solutions
-    if stated.drop is None and not stated.path:
+    if stated.drop is None and stated.quadratic is None and not stated.path:
         return
-    # The label-margin condition, for the support inputs: each needs a multiplier.
-    multipliers, needs = stated.head.solution.multipliers, ("drop.multipliers",)
-    least = min(multipliers.get(i, _ZERO) for i in stated.support)
-    yield Obligation("drop.multipliers", least, ">", _ZERO, _PART, [each.name for each in solutions])
+    needs = [each.name for each in solutions]
+    if stated.drop is not None:
+        # It is about inputs with a multiplier, and says so of all support inputs that are not listed.
+        multipliers, slow = stated.head.solution.multipliers, stated.quadratic[0] if stated.quadratic else ()
+        least = min((multipliers.get(i, _ZERO) for i in stated.support if i not in slow), default=_ZERO)
+        yield Obligation("drop.multipliers", least, ">", _ZERO, _PART, needs)
+        needs = ["drop.multipliers"]
     relation: Relation = ">" if stated.drop is None else ">="
     yield Obligation("drop", stated.head.drop, relation, stated.drop or _ZERO, _PART, needs)
+    if stated.quadratic is not None:
+        inputs, nu = stated.quadratic
+        found = lambda: stated.head.quadratic_drop(inputs)  # noqa: E731
+        yield Obligation("quadratic_drop", found, ">=", nu, _PART, ("drop",))
     for k, path in enumerate(stated.path):
-        yield from _at_norms(f"path[{k}]", stated, path, needs)
+        yield from _at_norms(f"path[{k}]", stated, path, ("drop",))
 
 
 def _head(stated: JointSolution) -> Iterator[Obligation]:
@@ -256,9 +280,9 @@ def _at_norms(prefix: str, stated: JointSolution, at: StatedPath, needs: Sequenc
             yield Obligation(f"{prefix}.comparator_{what}", row.inner(row), "<=", norm * norm, _PART, needs)
     yield Obligation(f"{prefix}.unattended", lambda: path().unattended, "<", fmpq(1), _PART, needs)
     yield Obligation(f"{prefix}.alignment", lambda: path().cosine, ">", _ZERO, _PART, needs)
-    # Whether pairs of other than support inputs have multipliers.
+    # Whether pairs of inputs without a multiplier of v have multipliers of p.
     pairs, multipliers = stated.given.selection.pairs, stated.attention.multipliers
-    outside = any(pairs[j].input not in stated.support for j in multipliers)
+    outside = any(pairs[j].input not in stated.head.weights for j in multipliers)
     if outside and ATTENTION_COSINE.name in at.bounds:
         yield Obligation(f"{prefix}.outside", lambda: path().least_room(), ">", _ZERO, _PART, needs)
     for field, bound in _BOUNDS.items():

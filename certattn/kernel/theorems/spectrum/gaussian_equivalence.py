@@ -26,8 +26,13 @@ from certattn.kernel.theorems.spectrum.typical_queries import TypicalQueries, lo
 def normalizer_bound(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
     """(1/d) E |sqrt(d) (A - 11'/d) - T Pi|_F^2 is at most this, for p > 12 beta^2, 0 < theta < 1, cut > 1."""
     typical = normalizer_square(scores) / arb(1 - theta) ** 2
+    return typical + low_normaliser(scores, theta, cut) * (scores.d - 1)
+
+
+def low_normaliser(scores: ScoreMatrix, theta: fmpq, cut: fmpq) -> arb:
+    """P(mean(e) <= 1 - theta in a row, or its query is not typical) is at most this, for 0 < theta < 1, cut > 1."""
     low_mean = (arb(-theta * theta * scores.d) / 2 * (arb(-cut * scores.beta2)).exp()).exp()
-    return typical + (low_mean + long_query(fmpq(scores.p), cut)) * (scores.d - 1)
+    return low_mean + long_query(fmpq(scores.p), cut)
 
 
 def normalizer_square(scores: ScoreMatrix) -> arb:

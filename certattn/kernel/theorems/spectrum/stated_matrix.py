@@ -36,6 +36,7 @@ T = TypeVar("T")
 _SMALL = 24
 # Larger ones have factors of LAPACK's, which more bits than these make no better.
 _LARGE_BITS = 64
+_SHARP_BITS = 32
 # A matrix of attention of so many tokens has 2 GiB.
 MOST_TOKENS = 2**14
 
@@ -121,8 +122,11 @@ class StatedMatrix(ABC):
         return norm * norm
 
     def spectrum(self, bits: int) -> Spectrum:
-        """Enclosures at the working precision, which is `bits`; of a large matrix the same from 64 bits on."""
-        return self._spectra(self.own_bits(bits))
+        """Enclosures at the working precision, which is `bits`; of a large matrix mostly the same from 64 bits on."""
+        found = self._spectra(self.own_bits(bits))
+        # Factors of doubles leave far less than this: else it is the entries that take more bits, of huge scores.
+        sharp = found.singular.residual < found.singular.centre(1) * arb(2) ** -_SHARP_BITS
+        return found if sharp is True else self._spectra(bits)
 
     def own_bits(self, bits: int) -> int:
         """The precision beyond which nothing gets better, or `bits`."""
@@ -295,11 +299,12 @@ def spectrum_of(dense: Dense, hint: Hint | None, rank: int) -> Spectrum:
     """The spectrum of a matrix of at most so large a rank; factors are computed where there is no hint."""
     from certattn.fast import singular_values
     from certattn.fast.balls import rounded
+    from certattn.fast.factors import FloatFactors
 
     factors = None
     if hint is not None:
         left, right = in_doubles([hint.left, hint.right], lambda *sides: sides)
-        factors = singular_values.FloatFactors(left, rounded(hint.values)[0], right)
+        factors = FloatFactors(left, rounded(hint.values)[0], right)
     return Spectrum(singular_values.enclose(dense, factors, rank), singular_values.energy(dense))
 
 

@@ -117,6 +117,7 @@ def _holds(proof: TubeConvergence) -> bool:
 
 
 @pytest.mark.parametrize("demoted", [False, True], ids=["all good tokens", "all but neighbours demoted"])
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [GRADIENT, NORMALISED, FLOW])
 def test_descents_stay_in_their_tubes(kind: str, demoted: bool) -> None:
     """For 400 steps after points of random instances at which the theorem holds; the flow by short steps."""

@@ -65,6 +65,16 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
             assert piece in text, text
 
 
+def test_a_bound_of_any_matrix_is_said_to_say_nothing(tmp_path: Path) -> None:
+    text = next(cases.DRAWN.cases()).text
+    assert check(text, tmp_path).findings == ()
+    report = check(text.replace("within: 0.001166", "within: 0.25"), tmp_path)
+    assert report.verdict is Verdict.VERIFIED
+    assert report.findings == (
+        "transform[1].within is 0.25, at least 1/eta, which holds of any matrix: it says nothing",
+    )
+
+
 def test_what_is_not_typical_is_never_asked_for_bounds(tmp_path: Path) -> None:
     """theta = 1 divides by 0, and a negative share has no root: neither is computed."""
     text = next(cases.DRAWN.cases()).text
@@ -128,6 +138,7 @@ def largest(values: Any) -> float:
     return float(np.quantile(np.abs(values), 0.99))
 
 
+@pytest.mark.heavy
 def test_every_step_is_within_its_bound(simulated: Simulated, drawn: Draw) -> None:
     given_T, given_Y = simulated.scores.mean(1), simulated.equivalent.mean(1)
     with working_precision(BITS):

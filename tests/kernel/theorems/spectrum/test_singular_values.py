@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 from corpus import ACCEPT, INCONCLUSIVE, MALFORMED, REFUTED, REJECTED, Cases, check
-from flint import arb
+from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
 
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics import attention_matrix as in_arb
 from certattn.kernel.mathematics import singular_values as exact
 from certattn.kernel.mathematics.balls import working_precision
+from certattn.kernel.mathematics.exact_matrix import ExactMatrix
 from certattn.kernel.theorems.spectrum import singular_values, stated_matrix
+from certattn.kernel.theorems.spectrum.stated_matrix import SoftmaxMatrix
 from certattn.statements.reports import Report
 
 cases = Cases("singular_cases", "causal_spectrum_cases")
@@ -360,3 +362,36 @@ def test_too_many_tokens_are_refused_before_room_is_made_for_them(tmp_path: Path
     report = stated(tmp_path, given, "norm: {at_most: 1}")
     assert report.verdict is MALFORMED
     assert "at most 16384 tokens" in report.reason
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A matrix as the kernel reads it: integers times 2^-10."""
+
+    entries: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.entries.shape
+        return rows, columns
+
+    def load(self) -> ExactMatrix:
+        return ExactMatrix.dyadic(*self.shape, [int(entry) for entry in self.entries.ravel()], -10)
+
+
+@pytest.mark.parametrize("tokens", [24, 30])
+def test_more_bits_win_back_what_huge_scores_take(tokens: int) -> None:
+    """Scores of 10^20 are known to no digit after the point at 64 bits: no weight is enclosed there."""
+    rng = np.random.default_rng(0)
+    queries, keys = (Rows(np.rint(rng.normal(size=(tokens, 4)) * 1024)) for _ in range(2))
+    matrix = SoftmaxMatrix(queries, keys, fmpq(10**20), True, False)  # type: ignore[arg-type]
+    with working_precision(64):
+        assert matrix.spectrum(64).singular.value(1).is_finite() is not True
+    with working_precision(128):
+        sharp = matrix.spectrum(128).singular
+        assert float(sharp.radius(1)) < 1e-12
+        # Every row has one weight of 1.
+        weights = np.zeros((tokens, tokens))
+        weights[np.arange(tokens), (queries.entries @ keys.entries.T).argmax(axis=1)] = 1
+        true = np.linalg.svd(np.sqrt(tokens) * (weights - 1 / tokens), compute_uv=False)
+        assert abs(float(sharp.value(1)) - true[0]) < 1e-9

@@ -1,33 +1,35 @@
 """The head of joint training, what attending to others costs, and the joint regularisation path at stated norms.
 
 Inputs X_i with rows x_it, labels Y_i = 1 or -1, chosen tokens alpha_i. v_mm is the shortest v with
-Y_i <v, x_{i alpha_i}> >= 1 for all i; Gamma = 1 / |v_mm| is the label margin and u = Gamma v_mm. With the multipliers
-mu_i of v_mm, which are positive on the support inputs S only, and mu^_i = mu_i / sum mu,
+Y_i <v, x_{i alpha_i}> >= 1 for all i, with equality for the support inputs S; Gamma = 1 / |v_mm| is the label margin
+and u = Gamma v_mm. S+ are the support inputs with a multiplier mu_i > 0 of v_mm; with mu^_i = mu_i / sum mu,
 
     sum_i mu^_i Y_i x_{i alpha_i} = Gamma u.
 
-Attention with weights s_it yields r_i = sum_t s_it x_it. For e = max_{i in S} (1 - s_{i alpha_i}),
+Attention with weights s_it yields r_i = sum_t s_it x_it. For e = max_{i in S+} (1 - s_{i alpha_i}),
 
     max_{|v| <= 1} min_i Y_i <v, r_i>  <=  |sum_i mu^_i Y_i r_i|  <=  Gamma - nu e.
 
 The middle is a convex function of the weights; so is its sum with nu e, and it has its largest value where every input
-of S attends to one token. This gives nu by enumeration; where that is too long, single pairs give a smaller one.
+of S+ attends to one token. This gives nu by enumeration; where that is too long, single pairs give a smaller one. What
+the other inputs of S attend to costs nothing to first order, but nu' (1 - s_{i alpha_i})^2.
 
 The path at norms r and R: what every minimiser (v, p) has in common.
 
 (v, p) minimises sum_i l(y_i), y_i = Y_i <v, X_i'softmax(X_i W'p)>, over |v| <= r and |p| <= R, for the logistic or the
-exponential loss. With these u, Gamma, mu^, S and nu, the pairs' z_j = W (x_{i alpha_i} - x_it)
+exponential loss. With these u, Gamma, mu^, S, S+ and nu, the pairs' z_j = W (x_{i alpha_i} - x_it)
 and h_j, and p_mm = sum_j lambda_j z_j the shortest p with <z_j, p> >= 1 for pairs of S and >= 0 for the others,
 Xi = 1 / |p_mm|:
 
     1. sum_i e^{-y_i} <= E by the loss of a comparator; so sum_i mu^_i y_i >= r Gamma - K, K = log E0 - H(mu^).
-    2. Each input of S has 1 - s_{i alpha_i} <= e = K / (r nu).
-    3. <v, u> >= r c with c = 1 - (K/r + e Z) / Gamma; and c = 1 - K / (r Gamma) where that makes all g_j > 0.
-    4. |p| cos(p, p_mm) >= (1/Xi) log(1/e - 1) - Xi B, and the same with a logarithm from the comparison of p with
-       other attention under the same v; B is for multipliers of pairs outside S.
+    2. Each input of S+ has 1 - s_{i alpha_i} <= e = K / (r nu).
+    3. <v, u> >= r c with c = 1 - (K/r + e Z) / Gamma. This bounds the g_j from below, which gives a better c, and so
+       on; c = 1 - K / (r Gamma) where it makes all g_j of S+ positive.
+    4. |p| cos(p, p_mm) >= Xi (L log(1/e - 1) - B), and the same with a logarithm from the comparison of p with other
+       attention under the same v; L is the sum of the lambda_j of S+, and B is for the other pairs.
     5-8. (v, p) is near a comparator that nearly is a minimiser: near_comparators.py.
 
-Weights mu^_i stand on the support inputs, E bounds sum_i e^{-y_i} at a minimiser, E0 = e^{r Gamma} E.
+Weights mu^_i stand on S+, E bounds sum_i e^{-y_i} at a minimiser, E0 = e^{r Gamma} E.
 The page of the claim `joint-max-margin` has the proofs. Nothing here decides.
 Ataee Tarzanagh, Li, Zhang and Oymak 2023, the section on joint convergence.
 """
@@ -52,14 +54,16 @@ _ZERO, _ONE = arb(0), arb(1)
 Compared = tuple[ExactMatrix | None, ExactMatrix | None]
 # So many choices of one token for every support input are enumerated.
 MOST_CHOICES = 10_000
+# So often c is improved by itself.
+ROUNDS = 8
 
 
 class LabelMargin:
     """The head of `solution`, which is a solution where its conditions are proved; `rows` hold the Y_i x_it.
 
-    Attributes: `support` are the inputs with a multiplier, S, and `weights` their mu^_i; by pair, `differences` are the
-    Y_i (x_{i alpha_i} - x_it), `gaps` their products with v_mm, which times Gamma are the h_j, and `distances` their
-    squared norms.
+    Attributes: `support` are the inputs with a multiplier, S+, and `weights` their mu^_i; by pair, `differences` are
+    the Y_i (x_{i alpha_i} - x_it), `gaps` their products with v_mm, which times Gamma are the h_j, and `distances`
+    their squared norms.
     """
 
     def __init__(self, rows: ExactMatrix, selection: Selection, solution: MaxMargin) -> None:
@@ -104,7 +108,7 @@ class LabelMargin:
         return self.solution.margin() - arb(self.nearest_choice[1]).sqrt()
 
     def drop_by_pairs(self) -> arb:
-        """The same from single pairs: min over S of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2) / (2 Gamma).
+        """The same from single pairs: min over S+ of mu^_i min_t (2 Gamma h_it - |x_{i alpha_i} - x_it|^2) / (2 Gamma).
 
         Gamma^2 - |Gamma u - q|^2 = 2 Gamma <u, q> - |q|^2 >= sum_i mu^_i sum_t s_it (2 Gamma h_it - |..|^2)
         for q = sum_i mu^_i Y_i (x_{i alpha_i} - r_i), as squares are convex; and Gamma + |Gamma u - q| <= 2 Gamma. An
@@ -115,6 +119,24 @@ class LabelMargin:
         several = [(weight, pairs_of[i]) for i, weight in self.weights.items() if i in pairs_of]
         least = min(weight * min(kept[j] for j in positions) for weight, positions in several)
         return least / (2 * self.solution.margin())
+
+    def quadratic_drop(self, inputs: Iterable[int]) -> arb:
+        """A number nu' so that max_{|v| <= 1} min_k Y_k <v, r_k> <= Gamma - nu' (1 - s_{i alpha_i})^2 for each of these
+        tight inputs, if it and nu = `drop` are positive.
+
+        Inputs of S+ have nu itself, and those of one token have 1 - s = 0.
+        """
+        nu, margin, v = self.drop(), self.solution.margin(), self.solution.solution
+        least = nu
+        for i in inputs:
+            if i not in self.weights and i in self.selection.pairs_of:
+                # No h where another token scores as much as the chosen one: 0 proves nothing.
+                gap = max(fmpq(0), min(self.gaps[j] for j in self.selection.pairs_of[i]))
+                rows = [self.rows.take_rows([row]) for row in self.selection.tokens.rows_of(i)]
+                # |Gamma u - y|^2 = Gamma^2 (1 - 2 <v_mm, y>) + |y|^2.
+                squares = [margin * margin * (1 - 2 * y.inner(v)) + y.inner(y) for y in rows]
+                least = least.min(second_order(margin, margin * gap, reduce(arb.max, squares).sqrt(), nu))
+        return least
 
 
 # -- formulas
@@ -162,6 +184,17 @@ def tilt(share: Mapping[int, fmpq], weights: Mapping[int, fmpq], log_e0: arb) ->
     return (theta - 1) * (log_e0 - entropy(rest))
 
 
+def second_order(gamma: arb, least: arb, farthest: arb, nu: arb) -> arb:
+    """A bound of what a weight x on other tokens of a tight input without multiplier takes off Gamma, over x^2.
+
+    `least` is h = min_t <u, Gamma u - Y_i x_it> >= 0 over them, `farthest` rho = max_t |Gamma u - Y_i x_it| over all
+    tokens. With tau = min(Gamma h / rho^2, nu / (h + rho + nu)) the combination of sum_k mu^_k Y_k r_k with Y_i r_i,
+    which has the weight tau x, has a norm of at most Gamma - (tau h - tau^2 rho^2 / (2 Gamma)) x^2.
+    """
+    share = (gamma * least / (farthest * farthest)).min(nu / (least + farthest + nu))
+    return share * least - share * share * farthest * farthest / (2 * gamma)
+
+
 def first_alignment(gamma: arb, lost: arb, moved: arb) -> arb:
     """c with <v, u> >= r c where <v, Gamma u - q> >= r (Gamma - lost) and |q| <= moved, |v| <= r."""
     return 1 - (lost + moved) / gamma
@@ -201,10 +234,10 @@ class JointPath:
 
     `compared` are a head and attention within these norms; r u and R Xi p_mm where they are None.
 
-    Attributes: `lost` is K / r; `unattended` e, a bound of 1 - s_{i alpha_i} for the inputs of S; `selected` says
-    whether at every minimiser the chosen tokens of S are proved to have the largest scores; `cosine` is c: <v, u> >=
-    r c, and of the angle of v and v_mm, where it is positive; `outside` are the inputs outside S whose pairs have
-    multipliers.
+    Attributes: `lost` is K / r; `unattended` e, a bound of 1 - s_{i alpha_i} for the inputs of S+; `selected` says
+    whether at every minimiser the chosen tokens of S+ are proved to have the largest scores; `cosine` is c: <v, u> >=
+    r c, and of the angle of v and v_mm, where it is positive; `outside` are the inputs outside S+ whose pairs have
+    multipliers, and `within` is L.
     """
 
     def __init__(
@@ -250,20 +283,27 @@ class JointPath:
         # Step 3, with the lengths of the parts of x_{i alpha_i} - x_it orthogonal to u, by pair.
         squared, gaps = head.solution.norm_squared, zip(head.gaps, head.distances, strict=True)
         self.across = [arb(distance - gap * gap / squared).nonnegative_part().sqrt() for gap, distance in gaps]
-        moved = arb(0)
-        for i, weight in head.weights.items():
-            longest = max((head.distances[j] for j in self._pairs(i)), default=fmpq(0))
-            moved += weight * self.unattended * arb(longest).sqrt()
-        first = arb(first_alignment(self.gamma, self.lost, moved))
-        self.selected = (first > 0) is True and all(self._is_good(i, first) for i in head.support)
-        self.cosine = first_alignment(self.gamma, self.lost, arb(0)) if self.selected else first
+        longest = lambda i: arb(max((head.distances[j] for j in self._pairs(i)), default=fmpq(0))).sqrt()  # noqa: E731
+        self.cosine = self._aligned(longest)
+        for _ in range(ROUNDS):
+            # What is known of v bounds what attention to other tokens can do for it.
+            if (self.cosine > 0) is True:
+                self.cosine = self.cosine.max(self._aligned(lambda i: self._floor(i) / self.r))
+        self.selected = (self.cosine > 0) is True and all(self._is_good(i, self.cosine) for i in head.support)
         # For step 4.
-        inputs = {self.selection.pairs[j].input for j, value in attention.multipliers.items() if value != 0}
-        self.outside = sorted(inputs - set(head.support))
+        weights = {j: value for j, value in attention.multipliers.items() if value != 0}
+        inputs = {j: self.selection.pairs[j].input for j in weights}
+        self.outside = sorted(set(inputs.values()) - set(head.support))
+        self.within = sum((value for j, value in weights.items() if inputs[j] in head.weights), fmpq(0))
 
     def _pairs(self, i: int) -> list[int]:
         """The positions of the pairs of an input."""
         return self.selection.pairs_of.get(i, [])
+
+    def _aligned(self, most: Callable[[int], arb]) -> arb:
+        """c, where attention to other tokens adds at most e times `most` to the margin of an input of S+, over r."""
+        moved = sum((weight * self.unattended * most(i) for i, weight in self.head.weights.items()), _ZERO)
+        return arb(first_alignment(self.gamma, self.lost, moved))
 
     def _least_gap(self, cosine: arb, j: int) -> arb:
         """A lower bound of g_j / r where <v, u> >= r * cosine."""
@@ -281,7 +321,7 @@ class JointPath:
         return self.required - self._other_scores(i)
 
     def least_room(self) -> arb:
-        """How far other tokens alone leave inputs outside the support short of their margin, over r."""
+        """How far other tokens alone leave inputs outside S+ short of their margin, over r."""
         return reduce(arb.min, [self.room(i) for i in self.outside])
 
     def _greatest_score(self, row: int) -> arb:
@@ -299,13 +339,17 @@ class JointPath:
         return reduce(arb.max, [self._greatest_score(row) for row in rows])
 
     def _cosine_of(self, logarithm: arb) -> arb:
-        """With -B: sum over the pairs outside S of lambda_j times a lower bound of <z_j, p>."""
-        penalty = arb(0)
+        """From a lower bound of the mean of the <z_j, p> over the pairs of S+, with -B: the sum over the other pairs of
+        lambda_j times a lower bound of <z_j, p>."""
+        total = self.within * logarithm
         for i in self.outside:
-            share = least_share(self.required, self._other_scores(i), self._greatest_score(self.selection.rows[i]))
             weight = sum((self.attention.multipliers.get(j, fmpq(0)) for j in self._pairs(i)), fmpq(0))
-            penalty += weight * log_odds(share)
-        return (logarithm / self.xi + self.xi * penalty) / self.R
+            total += weight * log_odds(self._least_share(i))
+        return self.xi * total / self.R
+
+    def _least_share(self, i: int) -> arb:
+        """The least weight of the chosen token of an input that has `room`."""
+        return least_share(self.required, self._other_scores(i), self._greatest_score(self.selection.rows[i]))
 
     def _excess(self, i: int) -> arb:
         """A bound of e^{-gamma_i} times this: how much larger the loss of input i is under the comparator's attention
@@ -317,7 +361,7 @@ class JointPath:
         return raised(self.r * largest)
 
     def _comparison(self) -> arb:
-        """A bound, times e^{-r Gamma}, of sum over S of l(y_i) - l(gamma_i) at a minimiser; where `selected`."""
+        """A bound, times e^{-r Gamma}, of sum over S+ of l(y_i) - l(gamma_i) at a minimiser; where `selected`."""
         excess = reduce(arb.max, [self._excess(i) for i in self.head.support], arb(0))
         total = self.log_e0.exp() * excess
         for i, chosen in enumerate(self.selection.rows):
@@ -328,7 +372,7 @@ class JointPath:
         return total
 
     def _compared_unattended(self) -> arb:
-        """A second bound of 1 - s_{i alpha_i} for the inputs of S; where `selected`."""
+        """A second bound of 1 - s_{i alpha_i} for the inputs of S+; where `selected`."""
         largest, comparison = arb(0), self._comparison()
         for i in self.head.support:
             if self._pairs(i):
@@ -339,13 +383,14 @@ class JointPath:
 
     def _compared_cosine(self) -> arb:
         """The bound of step 4 from the comparison of p with the comparator's attention; where `selected`."""
-        pairs, squared = self.selection.pairs, self.attention.norm_squared
+        pairs = self.selection.pairs
         by_input: dict[int, fmpq] = {}
         logarithm = (1 - self.unattended).log() - self.correction - self._comparison().log()
         for j, value in self.attention.multipliers.items():
-            # The lambda^_j = lambda_j / |p_mm|^2 of the pairs of S sum to 1.
-            i, share = pairs[j].input, value / squared
+            i = pairs[j].input
             if i in self.head.weights and value > 0:
+                # The lambda^_j of the pairs of S+ sum to 1.
+                share = value / self.within
                 by_input[i] = by_input.get(i, fmpq(0)) + share
                 logarithm += share * (self.r * self._least_gap(self.cosine, j) / share).log()
         return self._cosine_of(logarithm - tilt(by_input, self.head.weights, self.log_e0))
@@ -371,10 +416,8 @@ class JointPath:
         )
 
     def _floor(self, i: int) -> arb:
-        """Attention to other tokens raises the margin of input i by no more than this, at a minimiser; 0 for S where
-        `selected`."""
-        least = [] if i in self.head.weights else [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)]
-        return -reduce(arb.min, least, _ZERO)
+        """Attention to other tokens raises the margin of input i by no more than this, at a minimiser."""
+        return -reduce(arb.min, [self.r * self._least_gap(self.cosine, j) for j in self._pairs(i)], _ZERO)
 
     def _near_cosine(self, which: int, distance: arb) -> list[arb]:
         """The least cosine with v_mm, or p_mm, of what is so near to the comparator; none where it is too far."""
@@ -389,8 +432,8 @@ class JointPath:
         return _best([self.cosine, *near], arb.max)
 
     def attention_cosine(self) -> arb:
-        """The largest of the bounds that are proved, the first from the attention that S spends on other tokens; finite
-        where one of them is."""
+        """The largest of the bounds that are proved, the first from the attention that S+ spends on other tokens;
+        finite where one of them is."""
         bounds = [self._cosine_of(log_odds(1 - self.unattended))]
         if self.selected:
             bounds.append(self._compared_cosine())
@@ -400,9 +443,12 @@ class JointPath:
 
     def mass(self) -> arb:
         """A lower bound of the softmax weight of the chosen token of every input of S."""
-        bounds = [self.unattended]
+        tight = [i for i in self.head.solution.tight if self._pairs(i)]
+        others = [i for i in tight if i not in self.head.weights]
+        rest = _greatest(1 - self._least_share(i) if (self.room(i) > 0) is True else _ONE for i in others)
+        bounds = [rest.max(self.unattended)]
         if self.near is not None:
-            bounds += [self._compared_unattended(), _greatest(self.near.unattended[i] for i in self.head.support)]
+            bounds += [rest.max(self._compared_unattended()), _greatest(self.near.unattended[i] for i in tight)]
         return 1 - _best(bounds, arb.min)
 
 

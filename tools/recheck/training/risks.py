@@ -1,4 +1,4 @@
-"""Training: risks and their gradients, and descent on finite and infinite prompts."""
+"""Risks and their gradients, stored prompts, and descent on them and on infinite ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from algebra import pivots, semidefinite
+from algebra import pivots
 from arrays import Matrix, matrix, vector
 from decisions import at_most, average_wealth, bounds, close, same, within
 from fields import fields, items, listed, one_of, optional, refuse, some, starting_bits, witness_of
@@ -18,6 +18,7 @@ from matrices import around, combined, flat, frobenius, identity, less_unit, mat
 from outcomes import NotCovered, Rejected
 from scalars import natural, positive, probability, rational
 from softmax import means
+from training.in_context import bayes, shifted
 from vectors import dot, integers, minus, products
 
 
@@ -69,15 +70,7 @@ def regression_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
         for x, y in zip(flat(inverse), flat(matrix(f["A"], "endpoint.A", d, d)), strict=True):
             close(x / end, y, radius, "endpoint.A")
     if asserts["shift"] is not None:
-        f = fields(asserts["shift"], "shift", "risk", "tokens query tasks")
-        refuse(len(asserts["shift"]) < 2, "shift: nothing is shifted")
-        laws = {"tokens": S, "query": S, "tasks": identity(d)}
-        for k in filter(lambda k: f[k] is not None, laws):
-            laws[k] = matrix(f[k], f"shift.{k}", d, d)
-            semidefinite(laws[k], f"shift.{k}")
-        F = less_unit(scaled(b, matmul(laws["tokens"], A)))
-        twice = frobenius(matmul(laws["tasks"], F), matmul(F, laws["query"]))
-        same(rational(f["risk"], "shift.risk") * 2, twice, "shift")
+        shifted(asserts["shift"], S, scaled(b, A))
 
 
 def held_out_risk(g: dict[str, Any], a: dict[str, Any], w: Any) -> None:
@@ -123,12 +116,6 @@ def prompt_lengths(node: Any, tokens: int, n: int) -> list[int]:
     lengths = [natural(x, "lengths", 1) for x in listed(node, "lengths")]
     refuse(len(lengths) != n or sum(lengths) != tokens, "given.lengths: they do not fit")
     return lengths
-
-
-def bayes(delta: Any, t: Any) -> I:
-    """b > 0 with b^4 + delta b^2 = t: by the root of whichever sign does not cancel."""
-    r = root(delta * delta + 4 * t)
-    return root((r - delta) / 2 if iv(delta).a <= 0 else 2 * t / (r + delta))
 
 
 Weights = tuple[list[list[Any]], list[list[Any]]]
