@@ -85,8 +85,10 @@ class Local:
         self.delta = {j: self.Xi * _number(self.slack[j]) for j in data.pairs}
         self.zp = {j: self.across(data.z[j]) for j in data.pairs}
         self.zeta = {j: mp.sqrt(_number(_dot(self.zp[j], self.zp[j]))) for j in data.pairs}
-        self.G = [j for j in data.pairs if data.g[j] > 0]
-        self.B = [j for j in data.pairs if data.g[j] <= 0]
+        far = tree["witness"]["theorem"].get("far")
+        self.G = [j for j in data.pairs if data.g[j] > 0 and (far is None or self.slack[j] <= _fraction(far))]
+        # Those that score no less than the chosen ones, and those that are demoted.
+        self.B = [j for j in data.pairs if j not in self.G]
         chosen = [data.scores[i][data.alpha[i]] for i in range(data.n)]
         self.c = [data.slope(x) for x in chosen]
         self.M1 = [data.slope(min(row)) for row in data.scores]
@@ -112,25 +114,33 @@ class Local:
     def lemma_3(self, P: mpf, r: dict[tuple[int, int], mpf]) -> None:
         """Sets factors, theta_+-, kappa, d and e."""
         R = [sum((r[t] / self.w for t in self.B if t[0] == i), mpf(0)) for i in range(self.data.n)]
-        Rg = [
-            sum((abs(_number(self.data.g[t])) * r[t] / self.w for t in self.B if t[0] == i), mpf(0))
+        gap = {t: _number(self.data.g[t]) for t in self.B}
+        below = [
+            sum((-gap[t] * r[t] / self.w for t in self.B if t[0] == i and gap[t] < 0), mpf(0))
             for i in range(self.data.n)
         ]
+        above = [
+            sum((gap[t] * r[t] / self.w for t in self.B if t[0] == i and gap[t] > 0), mpf(0))
+            for i in range(self.data.n)
+        ]
+        # Of each input how far the mean gap may be above 0 and below it.
+        top = [P * above[i] + (P / self.c[i] if i in self.gmin else 0) for i in range(self.data.n)]
+        bottom = [P * below[i] for i in range(self.data.n)]
         self.factors, high, low = [], [], []
         for i, g in self.gmin.items():
             one = 1 - P * (1 / (self.c[i] * g) + R[i])
-            two = 1 - P / (self.c[i] * g)
-            three = 1 - self.M0[i] * P * Rg[i] / self.c[i]
+            two = 1 - top[i] / g
+            three = 1 - self.M0[i] * bottom[i] / self.c[i]
             self.factors += [one, two, three]
             low.append(one * min(two, three))
-            high += [1 + self.M0[i] * P / self.c[i] ** 2, 1 + P * Rg[i] / g]
+            high += [1 + self.M0[i] * top[i] / self.c[i], 1 + bottom[i] / g]
         self.high, self.low = max(high), min(low)
         self.kappa = {}
         for t in self.B:
-            i, size = t[0], abs(_number(self.data.g[t]))
-            top = P / self.c[i] if i in self.gmin else mpf(0)
-            slope = min(self.M1[i], self.c[i] + self.M0[i] * top)
-            self.kappa[t] = slope * max(size + top, P * Rg[i]) / (self.low * self.w)
+            i = t[0]
+            slope = min(self.M1[i], self.c[i] + self.M0[i] * top[i])
+            apart = max(abs(gap[t] - top[i]), abs(gap[t] + bottom[i]))
+            self.kappa[t] = slope * apart / (self.low * self.w)
         self.d = (self.high / self.low - 1) / 4 * self.Dg
         self.e = sum(
             (self.kappa[t] * mp.sqrt(_number(_dot(self.data.z[t], self.data.z[t]))) * r[t] for t in self.B), mpf(0)
@@ -157,7 +167,7 @@ def conditions(tree: Any, point: list[mpf] | None = None) -> dict[str, Condition
     """The conditions of the certificate's theorem at p(K) = `point`, or on its cone; by the kernel's names."""
     with mp.workdps(DIGITS):
         data = Local(tree)
-        slacks = [data.slack[t] for t in data.B]
+        slacks = [data.slack[t] for t in data.B if data.data.g[t] <= 0]
         first = {"optimality": (_number(min(slacks)), ">", mpf(0))} if slacks else {}
         theorem = tree["witness"]["theorem"]
         if theorem["name"] == "cone":

@@ -21,6 +21,7 @@ from certattn.kernel.theorems.selection.mathematics.local_convergence import (
 )
 from certattn.kernel.theorems.selection.mathematics.selection_constants import Rule, SelectionConstants
 from certattn.provers.rounding import lower_rational, round_down, round_up, upper_rational
+from certattn.provers.selection.local_references import Reference, least_reaching
 from certattn.provers.selection.reference_point import reference_point
 
 # Parts of delta_t Xi that are tried for lambda_t.
@@ -42,14 +43,30 @@ class Failure:
     condition: str
 
 
+_TOO_NEAR = Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
+
+
 def locally_optimal_by(constants: SelectionConstants) -> fmpq | None:
     """The smallest <z_t, p_mm> - 1 of a bad pair: above 0 where alpha is locally optimal; None without any."""
     return min((constants.solution.slacks[t] for t in constants.bad), default=None)
 
 
 def find_trial(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
-    """Numbers with which Theorem D holds from every point of the ball `start`, at the working precision."""
-    trial = _first(constants, rule, start)
+    """Numbers with which Theorem D holds from every point of the ball `start`, at the working precision.
+
+    With the reference that descent tends to, for which its bounds are the least later; or else with the one for which
+    bad tokens reach least now.
+    """
+    found = _settled(constants, rule, start, Reference(reference_point(constants, start).point, fmpq(0)))
+    if not isinstance(found, Failure) or not constants.bad or found == _TOO_NEAR:
+        return found
+    other = _settled(constants, rule, start, least_reaching(constants, start))
+    return found if isinstance(other, Failure) else other
+
+
+def _settled(constants: SelectionConstants, rule: Rule, start: list[arb], reference: Reference) -> LocalTrial | Failure:
+    """The same with this reference."""
+    trial = _first(constants, rule, start, reference)
     if isinstance(trial, Failure):
         return trial
     for round_ in range(_ROUNDS):
@@ -80,17 +97,19 @@ def _allowed(
     return trial, proof
 
 
-def _first(constants: SelectionConstants, rule: Rule, start: list[arb]) -> LocalTrial | Failure:
-    reference = reference_point(constants, start).point
+def _first(constants: SelectionConstants, rule: Rule, start: list[arb], reference: Reference) -> LocalTrial | Failure:
     fractions, none = dict.fromkeys(constants.bad, fmpq(1, 10)), fmpq(0)
-    blank = LocalTrial(reference, fractions, fmpq(101, 100), none, fmpq(1, 2), fmpq(1), none, none)
+    point, near = reference
+    blank = LocalTrial(point, fractions, fmpq(101, 100), none, fmpq(1, 2), fmpq(1), near, none)
     proof = LocalConvergence(constants, rule, start, blank)
     if proof.level.is_finite() is not True or (proof.level < constants.least_gain) is not True:
-        return Failure("P(p) < a, its first condition: the point is not far enough out in that direction")
+        return _TOO_NEAR
     # As if there were no bad tokens: what a step moves then is where to begin.
     alone = NearbyWeights(constants, proof.level, dict.fromkeys(constants.bad, arb(0)))
     longest = longest_move(rule, alone)
-    return replace(blank, move=_up(longest) if rule.discrete else fmpq(0))
+    moving = replace(blank, move=_up(longest) if rule.discrete else fmpq(0))
+    # Where more than the neighbours count, what a small lambda_t costs is beyond everything.
+    return replace(moving, fractions=_best_fractions(LocalConvergence(constants, rule, start, moving)))
 
 
 def _out_of_reach(proof: LocalConvergence) -> Failure | None:
@@ -159,6 +178,8 @@ def stated(trial: LocalTrial) -> dict[str, Plain]:
         found["setback"] = format_rational(trial.setback)
         if trial.sideways > 0:
             found["sideways"] = format_rational(trial.sideways)
+    if trial.near > 0:
+        found["near"] = format_rational(trial.near)
     if trial.move > 0:
         found["move"] = format_rational(trial.move)
     return found

@@ -1,12 +1,12 @@
 """Whether a theorem may hold of some chosen tokens at a point of descent, or later: what doubles say beforehand.
 
 Exact max-margin points and enclosed conditions are dear where there are many tokens. From the conditions of theorems D
-and T these follow, whatever numbers a certificate would state: with q the minimiser across p_mm and rho_t = r_t / w,
+and T these follow, whatever numbers a certificate would state, with rho_t = r_t / w:
 
-    P(p) < a,     P (1/(c_i g_i) + sum_t rho_t) < 1 for every input i with good tokens,
-    sum over bad t of c_i |g_t| b_t rho_t < Xi,     rho_t >= exp(-delta_t <p, u> - <z_t^, q> + zeta'_t |y'|) / w,
+    P < min c_i g_j,     P sum_t rho_t < 1 for every input i with neighbours j, P being their part of P(p),
+    sum over bad t of c_i |g_t| b_t rho_t < Xi,     rho_t >= exp(-delta_t <p, u> - <z_t^, p^>) / w,
 
-as kappa_t >= c_i |g_t| / w and |y'| is at most rho in theorem T, or B in theorem D. Theorem A has no bad tokens at all.
+as kappa_t >= c_i |g_t| / w and r_t bounds what the token weighs at p itself. Theorem A has no bad tokens at all.
 Where doubles show that one fails by far, nothing else is computed. What is wrong here costs a certificate, and proves
 nothing.
 """
@@ -92,40 +92,41 @@ class Prospect:
         """Whether one of them is a neighbour, and the chosen tokens are not locally optimal."""
         return bool(np.any(self.slacks[self.bad] < _TIGHT))
 
+    @cached_property
+    def _neighbours(self) -> Array:
+        """Of the chosen tokens, all of smaller scores where something may hold."""
+        return np.flatnonzero((self.gaps > 0) & (self.slacks < _TIGHT))
+
     def may_hold(self, point: Array) -> bool:
         """Whether the conditions may hold at a point; where there are no bad tokens another theorem may."""
         if len(self.bad) == 0:
             return True
         if self.has_bad_neighbours:
             return False
-        good = self.gaps > 0
+        near = self._neighbours
         level, reaches = self._level(point), self._reaches(point)
         heights = self.contrasts[self.bad] @ self.direction
         dangers = (self.slopes * -self.gaps)[self.bad] * heights * reaches
-        if level > _BY_FAR * (self.slopes * self.gaps)[good].min() or dangers.sum() > _BY_FAR * self.margin:
+        if level > _BY_FAR * (self.slopes * self.gaps)[near].min() or dangers.sum() > _BY_FAR * self.margin:
             return False
         sums = np.bincount(self.input_of[self.bad], reaches, minlength=int(self.input_of.max()) + 1)
-        return bool(np.all(level * sums[self.input_of[good]] <= _BY_FAR))
+        return bool(np.all(level * sums[self.input_of[near]] <= _BY_FAR))
 
     def _level(self, point: Array) -> float:
-        good = self.gaps > 0
-        exponents = np.minimum(-self.contrasts[good] @ point, _LARGE)
-        return float((self.slopes * self.gaps)[good] @ np.exp(exponents))
+        near = self._neighbours
+        exponents = np.minimum(-self.contrasts[near] @ point, _LARGE)
+        return float((self.slopes * self.gaps)[near] @ np.exp(exponents))
 
     def _reaches(self, point: Array) -> Array:
         """The least that the rho_t can be."""
         distance = float(self.direction @ point)
-        near = np.flatnonzero((self.gaps > 0) & (self.slacks < _TIGHT))
+        near = self._neighbours
         rows, bad = self._across(near), self._across(self.bad)
         logs, aside = np.log((self.slopes * self.gaps)[near]), point - distance * self.direction
-        q = minimiser_across(rows, logs).nearest(aside)
-        exponents = logs - rows @ q
+        exponents = logs - rows @ minimiser_across(rows, logs).nearest(aside)
         log_weight = float(exponents.max() + np.log(np.exp(exponents - exponents.max()).sum()))
-        # zeta'_t |y'|: what a bad token is ahead by where descent is off q. Nothing of it is beside L.
-        axes = np.linalg.svd(rows, full_matrices=False)[2]
-        widths = np.linalg.norm(bad @ axes.T, axis=1) * np.linalg.norm(axes @ (aside - q))
         slacks = self.slacks[self.bad] * self.margin
-        return np.asarray(np.exp(np.clip(widths - slacks * distance - bad @ q - log_weight, -_LARGE, _LARGE)))
+        return np.asarray(np.exp(np.clip(-slacks * distance - bad @ aside - log_weight, -_LARGE, _LARGE)))
 
     def _across(self, pairs: Array) -> Array:
         """The z_j^ of these pairs."""

@@ -32,7 +32,7 @@ def reference_point(constants: SelectionConstants, start: Sequence[arb]) -> Refe
     unit, least, curvature = _least(constants)
     point = np.array([float(entry) for entry in start])
     point = least.nearest(point - (point @ unit) * unit)
-    return Reference(ExactMatrix.row_vector([_rounded(x) for x in point]), curvature)
+    return Reference(exact_row(point), curvature)
 
 
 @lru_cache(maxsize=16)
@@ -70,6 +70,11 @@ def minimiser_across(rows: Array, logs: Array) -> Minimiser:
         return Minimiser(axes, np.zeros(0), table, np.ones(len(rows)) / len(rows))
     inside, shares = minimiser(table, logs, np.zeros(len(axes)))
     return Minimiser(axes, inside, table, shares)
+
+
+def exact_row(point: Array) -> ExactMatrix:
+    """The point, rounded."""
+    return ExactMatrix.row_vector([_rounded(x) for x in point])
 
 
 def _rounded(x: float) -> fmpq:

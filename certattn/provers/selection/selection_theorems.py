@@ -100,14 +100,15 @@ def _holds(theorem: DescentTheorem, situation: Situation, parameters: object) ->
 
 
 def _is_near_a_local_choice(situation: Situation) -> bool:
-    """Whether there is an enclosed point with P < a, and tokens that score no less than the chosen ones are no
-    neighbours.
+    """Whether there is an enclosed point with P < a for the neighbours alone, and none of these scores no less than
+    the chosen token.
     """
     constants, point = situation.constants, situation.point
     slack = locally_optimal_by(constants)
     if point is None or not all(x.is_finite() for x in point) or (slack is not None and slack <= 0):
         return False
-    return (level_at(constants, point) < constants.least_gain) is True
+    nearest = constants.within(fmpq(0))
+    return (level_at(nearest, point) < nearest.least_gain) is True
 
 
 def _local(situation: Situation) -> _Found | None:

@@ -17,15 +17,14 @@ _HALF = sympy.Rational(1, 2)
 def check_weights(kernel: Kernel) -> Iterator[Check]:
     """The quotient 1 + eta = f'/c s_alpha (1 - G/g) at the ends of its parts."""
     module = kernel.local_convergence
-    c, bend, gap, level, reach, bad = (positive_symbol(name) for name in ("c", "M_0", "g", "P", "R", "R_g"))
-    # The good part of G is at most P/c, the bad one P R_g, and 1 - s_alpha at most P/(c g) + P R.
-    top, bottom, lost = level / c, level * bad, level / (c * gap) + level * reach
-    factors = module.input_factors(c, bend, gap, level, reach, bad)
+    c, bend, gap, lost, top, bottom = (positive_symbol(name) for name in ("c", "M_0", "g", "s", "A", "B"))
+    # -B <= G <= A, and 1 - s_alpha is at most s.
+    factors = module.input_factors(c, bend, gap, lost, top, bottom)
     yield equal("the chosen weight", 1 - lost, factors[0])
     yield equal("1 - G/g from below", 1 - top / gap, factors[1])
     yield equal("f'/c from below", (c - bend * bottom) / c, factors[2])
-    yield equal("f'/c from above", (c + bend * top) / c, 1 + level * (bend / (c * c)))
-    yield equal("1 - G/g from above", 1 + bottom / gap, 1 + level * (bad / gap))
+    yield equal("f'/c from above", (c + bend * top) / c, 1 + bend * top / c)
+    yield equal("1 - G/g from above", (gap + bottom) / gap, 1 + bottom / gap)
 
 
 def check_total_variation(kernel: Kernel) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -262,3 +263,25 @@ def test_what_says_nothing_is_left_out(tmp_path: Path) -> None:
 def test_a_rate_that_is_not_proved_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certattn.provers.selection.selection_angles.round_up", lambda value, digits: value / 2)
     assert "rate" not in made(tmp_path, TOY)["asserts"]
+
+
+# Of `tools/bench/selection_runs.py` by seed and number, and where descent is at step 100,000, in 64ths.
+WHERE_MORE_IS_NEEDED: dict[str, tuple[int, int, list[int]]] = {
+    "near": (20, 71, [-301, 615, 289, -107, -535]),
+    "far": (20, 121, [3670, 1839]),
+}
+
+
+@pytest.mark.parametrize("field", WHERE_MORE_IS_NEEDED)
+def test_tokens_of_little_slack_count_as_neighbours_or_far_ones_are_demoted(
+    field: str, tmp_path: Path, tool: Callable[[str], Any]
+) -> None:
+    """Where theorems D and T fail with the neighbours alone and with all good tokens."""
+    runs = tool("bench.selection_runs")
+    seed, number, place = WHERE_MORE_IS_NEEDED[field]
+    given = runs.instances(seed, number + 1)[number].given(
+        runs.Descent("gradient", runs.fmpq(1), runs.fmpq(0), runs.STEPS)
+    )
+    given["start"] = [f"{x}/64" for x in place]
+    witness = made(tmp_path, given, most_steps=0)["witness"]
+    assert float(Fraction(witness["theorem"][field])) > 0

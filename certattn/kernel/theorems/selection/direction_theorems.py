@@ -304,6 +304,8 @@ RADIUS = Field("radius", Rational(minimum=0), "rho: how far descent may be from 
 ASIDE = Field("aside", Rational(above=0), "nu: how far it may be from q beside them")
 CURVATURE = Field("curvature", Rational(above=0), "mu, below every eigenvalue of the neighbours' covariance")
 NEAR = Field("near", Rational(minimum=0), "good tokens of slack at most this count as neighbours; 0 if left out", False)
+_DEMOTED = "tokens of a smaller score than the chosen one, but of more slack, count with the others; none if left out"
+FAR = Field("far", Rational(minimum=0), _DEMOTED, required=False)
 OPENING_SLOPE = Field("slope", Rational(above=0), "tau, the tangent of a wider cone that descent stays in")
 
 
@@ -362,7 +364,8 @@ def _apply_local(now: Situated, trial: LocalTrial, selection: Selection, needs: 
 
 def _read_tube(values: Values, start: Start, selection: Selection, rule: Rule) -> TubeTrial:
     values[REFERENCE].require_length(selection.tokens.dimension, "a key")
-    return TubeTrial(values[REFERENCE].load(), values[RADIUS], values[ASIDE], values[CURVATURE])
+    reference = values[REFERENCE].load()
+    return TubeTrial(reference, values[RADIUS], values[ASIDE], values[CURVATURE], values.get(FAR))
 
 
 def _apply_tube(now: Situated, trial: TubeTrial, selection: Selection, needs: Sequence[str]) -> Conclusion:
@@ -401,7 +404,7 @@ _STARTS, _AFTER = (ENCLOSED, EVERY), Record(AFTER)
 GLOBAL = DescentTheorem("global", _STEPS, (ENCLOSED,), Record(), lambda *_: None, _apply_global)
 EVERY_START = DescentTheorem("every-start", _STEPS, _STARTS, _AFTER, _read_after, _apply_every_start)
 LOCAL = DescentTheorem("local", _ALL, (ENCLOSED,), _TRIAL, _read_trial, _apply_local)
-_TUBE = Record(REFERENCE, RADIUS, ASIDE, CURVATURE)
+_TUBE = Record(REFERENCE, RADIUS, ASIDE, CURVATURE, FAR)
 TUBE = DescentTheorem("tube", {**_ALL, NORMALISED: LINEAR}, (ENCLOSED,), _TUBE, _read_tube, _apply_tube)
 _WIDER: Reader = lambda values, start, *_: (start.cone, values[OPENING_SLOPE])  # noqa: E731
 CONE_THEOREM = DescentTheorem("cone", _ALL, (CONE,), Record(OPENING_SLOPE), _WIDER, _apply_cone)

@@ -141,12 +141,16 @@ def smallest_pivot(table: list[list[arb]]) -> arb:
 
 @dataclass(frozen=True)
 class TubeTrial:
-    """The numbers of a proof: any vector `reference`, whose part across u is q; rho, nu and mu."""
+    """The numbers of a proof: any vector `reference`, whose part across u is q; rho, nu and mu.
+
+    Good tokens of more slack than `far`, if it is given, count with those that score no less than the chosen one.
+    """
 
     reference: ExactMatrix
     radius: fmpq
     aside: fmpq
     curvature: fmpq
+    far: fmpq | None = None
 
 
 class TubeConvergence:
@@ -158,8 +162,8 @@ class TubeConvergence:
     """
 
     def __init__(self, constants: SelectionConstants, rule: Rule, start: list[arb], trial: TubeTrial) -> None:
-        self.constants, self.rule, self.trial = constants, rule, trial
-        k, solution = constants, constants.solution
+        self.constants = k = constants.within(trial.far)
+        self.rule, self.trial, solution = rule, trial, constants.solution
         radius, aside = arb(trial.radius), arb(trial.aside)
         along = product(solution.solution.row(0), start)
         self.distance = along * k.margin

@@ -9,7 +9,8 @@ For chosen tokens alpha put (see `token_selection`) E_j = e^{-<z_j, p>}, and wit
 where F = sum_i f_i(G_i) is n times the excess loss. With x = <p, u>, u the max-margin direction, put
 r_t(p) = E_t e^{Xi x} for a bad token t. Lemma 3: where P(p) <= P and r_t(p) <= r_t, the weights of the good tokens are
 omega_j = c_j g_j E_j (1 + eta_j) with theta_- <= 1 + eta_j <= theta_+, and those of the bad ones are at most
-kappa_t r_t(p) in units of W = sum of the good weights. Every factor of theta_- has to be positive.
+kappa_t r_t(p) in units of W = sum of the good weights. Every factor of theta_- has to be positive. Good tokens that
+are not neighbours may be counted among the bad ones, whatever their gaps: then this is said of the others alone.
 
 Let W_k be the sum of the good weights at p_k, m_k = h_k W_k the move of a step h_k on F, sigma_k = m_0 + ... + m_{k-1}:
 
@@ -63,32 +64,29 @@ from certattn.kernel.theorems.selection.mathematics.selection_constants import (
 # -- Lemmas 3 and 4
 
 
-def input_factors(slope: arb, curvature: arb, gap: fmpq, level: arb, reach: arb, bad_gap: arb) -> list[arb]:
-    """The factors of theta_- at one input: 1 - P e, 1 - P/(c g), 1 - M0 P R^g / c, with e = 1/(c g) + R.
+def input_factors(slope: arb, curvature: arb, gap: fmpq, lost: arb, top: arb, bottom: arb) -> list[arb]:
+    """The factors of theta_- at one input: 1 - s, 1 - A/g, 1 - M0 B / c.
 
     c is the slope -l' at the chosen score, M0 the largest curvature of the loss on the scores, g the smallest gap of
-    a good token, P the level, R = sum r_t / w and R^g = sum |g_t| r_t / w over the bad tokens of the input.
+    a good token. At most s is what the chosen token's weight lacks of 1; and -B <= G <= A for the gap G of the mean.
     """
-    return [1 - level * (1 / (slope * gap) + reach), 1 - level / (slope * gap), 1 - curvature * level * bad_gap / slope]
+    return [1 - lost, 1 - top / gap, 1 - curvature * bottom / slope]
 
 
 def smallest_weight(factors: Sequence[arb]) -> arb:
-    """theta_- at one input: (1 - P e) min(1 - P/(c g), 1 - M0 P R^g / c)."""
+    """theta_- at one input: (1 - s) min(1 - A/g, 1 - M0 B / c)."""
     chosen, above, below = factors
     return chosen * minimum(above, below)
 
 
-def largest_weight(slope: arb, curvature: arb, gap: fmpq, level: arb, bad_gap: arb) -> arb:
-    """theta_+ at one input: max(1 + M0 P / c^2, 1 + P R^g / g)."""
-    return 1 + level * (curvature / (slope * slope)).max(bad_gap / gap)
+def largest_weight(slope: arb, curvature: arb, gap: fmpq, top: arb, bottom: arb) -> arb:
+    """theta_+ at one input: 1 + max(M0 A / c, B / g)."""
+    return 1 + (curvature * top / slope).max(bottom / gap)
 
 
-def bad_weight(slope: arb, curvature: arb, steepest: arb, size: fmpq, good: arb, bad_gap: arb) -> arb:
-    """min(M1, c + M0 G) max(|g_t| + G, R) for G = P/c and R = P R^g: kappa_t is this over theta_- w.
-
-    G bounds the good tokens' part of gamma_{i alpha} - gamma'softmax; it is 0 for an input without good tokens.
-    """
-    return minimum(steepest, slope + curvature * good) * (size + good).max(bad_gap)
+def other_weight(slope: arb, curvature: arb, steepest: arb, gap: fmpq, top: arb, bottom: arb) -> arb:
+    """min(M1, c + M0 A) max(A - g_t, B + g_t), of a token of any gap g_t: kappa_t is this over theta_- w."""
+    return minimum(steepest, slope + curvature * top) * (top - gap).max(bottom + gap)
 
 
 def spread_of_means(low: arb, high: arb, diameter: arb) -> arb:
@@ -138,22 +136,24 @@ class NearbyWeights:
     def __init__(self, constants: SelectionConstants, level: arb, reaches: Mapping[int, arb]) -> None:
         self.constants = k = constants
         self.level, self.reaches = level, reaches
-        # R_i = sum r_t / w and R_i^g = sum |g_t| r_t / w of the inputs.
+        # R_i = sum r_t / w of the inputs; A_i / P and B_i / P, with the sums of |g_t| r_t / w of gaps of either sign.
         self.sums = sums = dict.fromkeys(k.scores, arb(0))
-        bad_gaps = dict.fromkeys(k.scores, arb(0))
+        rises = {i: 1 / k.slopes[i] if i in k.smallest_gaps else arb(0) for i in k.scores}
+        falls = dict.fromkeys(k.scores, arb(0))
         for t, reach in reaches.items():
-            sums[k.input_of[t]] += reach / k.concentration
-            bad_gaps[k.input_of[t]] += abs(k.selection.gaps[t]) * (reach / k.concentration)
-        good = k.smallest_gaps.items()
-        factors = [input_factors(k.slopes[i], k.bends[i], gap, level, sums[i], bad_gaps[i]) for i, gap in good]
+            i, gap = k.input_of[t], k.selection.gaps[t]
+            sums[i] += reach / k.concentration
+            (rises if gap > 0 else falls)[i] += abs(gap) * (reach / k.concentration)
+        good, parts = k.smallest_gaps.items(), {i: (level * rises[i], level * falls[i]) for i in k.scores}
+        lost = {i: level * (1 / (k.slopes[i] * gap) + sums[i]) for i, gap in good}
+        factors = [input_factors(k.slopes[i], k.bends[i], gap, lost[i], *parts[i]) for i, gap in good]
         self.smallest_factor = least(factor for found in factors for factor in found)
         self.low = least(smallest_weight(found) for found in factors)
-        self.high = largest(largest_weight(k.slopes[i], k.bends[i], gap, level, bad_gaps[i]) for i, gap in good)
+        self.high = largest(largest_weight(k.slopes[i], k.bends[i], gap, *parts[i]) for i, gap in good)
         self.kappas = {}
         for t in reaches:
-            i, size = k.input_of[t], abs(k.selection.gaps[t])
-            above = level / k.slopes[i] if i in k.smallest_gaps else arb(0)
-            weight = bad_weight(k.slopes[i], k.bends[i], k.steepest[i], size, above, level * bad_gaps[i])
+            i = k.input_of[t]
+            weight = other_weight(k.slopes[i], k.bends[i], k.steepest[i], k.selection.gaps[t], *parts[i])
             self.kappas[t] = weight / (self.low * k.concentration)
         self.spread = arb(spread_of_means(self.low, self.high, k.good_diameter))
         self.error = self.total(k.lengths)
@@ -170,10 +170,13 @@ class NearbyWeights:
         return least(1 / (1 + level * (good[i] + self.sums[i])) for i in k.scores)
 
     def excess(self, level: arb) -> arb:
-        """A bound of F where P(p) is at most `level`: P (1 + P/2 max_i M0_i / c_i^2), over inputs with good tokens."""
-        k = self.constants
-        bend = largest(k.bends[i] / k.slopes[i] ** 2 for i in k.smallest_gaps)
-        return level * (1 + level * bend / 2)
+        """A bound of F where P(p) is at most `level`: Q (1 + Q/2 max_i M0_i / c_i^2) with Q = P (1 + the sum of c_i g_t
+        r_t / w over those t with g_t > 0), over inputs with tokens of a smaller score."""
+        k, rising = self.constants, [t for t in self.reaches if self.constants.selection.gaps[t] > 0]
+        inputs = dict.fromkeys([*k.smallest_gaps, *(k.input_of[t] for t in rising)])
+        parts = (k.slopes[k.input_of[t]] * k.selection.gaps[t] * self.reaches[t] / k.concentration for t in rising)
+        total, bend = level * (1 + sum(parts, arb(0))), largest(k.bends[i] / k.slopes[i] ** 2 for i in inputs)
+        return total * (1 + total * bend / 2)
 
 
 # -- the moves of a rule where `near` holds from p_0 on

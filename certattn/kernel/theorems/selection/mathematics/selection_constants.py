@@ -43,12 +43,17 @@ from certattn.kernel.theorems.selection.mathematics.margin_points import MaxMarg
 
 
 class SelectionConstants:
-    """At the working precision: make a new one for another. What is said of p_mm holds where KKT is proved."""
+    """At the working precision: make a new one for another. What is said of p_mm holds where KKT is proved.
 
-    def __init__(self, selection: Selection, loss: Loss, solution: MaxMargin) -> None:
-        self.selection, self.loss, self.solution = selection, loss, solution
+    With `far` >= 0, what is said of the good tokens is said of those of at most this slack, the others are `bad` too.
+    """
+
+    def __init__(self, selection: Selection, loss: Loss, solution: MaxMargin, far: fmpq | None = None) -> None:
+        self.selection, self.loss, self.solution, self.far = selection, loss, solution, far
         gaps, hulls = selection.gaps, {i: selection.tokens.scores_of(i) for i in selection.pairs_of}
-        self.good, self.bad = selection.good, selection.bad
+        self.good = tuple(j for j in selection.good if far is None or solution.slacks[j] <= far)
+        among = set(self.good)
+        self.bad = tuple(j for j in range(len(gaps)) if j not in among)
         self.input_of = [pair.input for pair in selection.pairs]
         # Of the inputs of more than one token gamma_i, c_i, M1_i, M0_i and Gamma_i; of those with good tokens g_i^min.
         self.scores = {i: arb(selection.score(i)) for i in hulls}
@@ -56,7 +61,7 @@ class SelectionConstants:
         self.steepest = {i: loss.slope(arb(min(hull))) for i, hull in hulls.items()}
         self.bends = {i: loss.largest_curvature(arb(min(hull)), arb(max(hull))) for i, hull in hulls.items()}
         self.score_ranges = {i: max(hull) - min(hull) for i, hull in hulls.items()}
-        rises = {i: [gaps[j] for j in positions if gaps[j] > 0] for i, positions in selection.pairs_of.items()}
+        rises = {i: [gaps[j] for j in positions if j in among] for i, positions in selection.pairs_of.items()}
         self.smallest_gaps = {i: min(found) for i, found in rises.items() if found}
         # a, and the c_j g_j of the good pairs.
         self.least_gain = least(self.slopes[i] * gap for i, gap in self.smallest_gaps.items())
@@ -82,6 +87,10 @@ class SelectionConstants:
         return arb(curvature_bound([(squares[i], ranges[i], self.steepest[i], self.bends[i]) for i in self.scores]))
 
     # -- for local convergence
+
+    def within(self, far: fmpq | None) -> SelectionConstants:
+        """The same with this `far`."""
+        return self if far == self.far else SelectionConstants(self.selection, self.loss, self.solution, far)
 
     @cached_property
     def across(self) -> ExactMatrix:

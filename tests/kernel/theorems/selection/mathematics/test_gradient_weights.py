@@ -67,14 +67,16 @@ class Point:
         self.x = float(point @ self.u)
         inputs = np.array([pair.input for pair in s.pairs])
         self.omega = np.zeros(len(self.g))
-        self.c = np.zeros(len(self.g))
+        self.c, self.F, self.least_weight = np.zeros(len(self.g)), 0.0, 1.0
         for i in set(inputs):
             mine, score = inputs == i, float(arb(s.score(i)))
             share = self.E[mine] / (1 + self.E[mine].sum())
             mean = float(share @ self.g[mine])
+            self.least_weight = min(self.least_weight, 1 / (1 + self.E[mine].sum()))
+            self.F += float(k.loss.excess(arb(score), arb(mean)))
             self.omega[mine] = float(k.loss.slope(arb(score - mean))) * share * (self.g[mine] - mean)
             self.c[mine] = float(k.loss.slope(arb(score)))
-        self.good, self.bad = list(s.good), list(s.bad)
+        self.good, self.bad = list(k.good), list(k.bad)
         strength = (self.c * self.g * self.E)[self.good]
         self.P, self.W = strength.sum(), self.omega[self.good].sum()
         self.v = strength @ self.z[self.good] / self.P
@@ -83,10 +85,17 @@ class Point:
         self.r = {t: self.E[t] * math.exp(float(k.margin) * self.x) for t in self.bad}
 
 
-def test_lemma_3_holds_at_random_points() -> None:
-    applied = 0
+def demoted(k: SelectionConstants, rng: np.random.Generator) -> SelectionConstants:
+    """The same, with good tokens of more than some slack among the bad ones."""
+    return k.within(k.solution.slacks[int(rng.choice(k.good))])
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["all good tokens", "far ones demoted"])
+def test_lemma_3_holds_at_random_points(far: bool) -> None:
+    applied, rising = 0, 0
     with working_precision(64):
-        for k, rng in instances(1, 120):
+        for given, rng in instances(1, 120):
+            k = demoted(given, rng) if far else given
             for distance in (2.0, 5.0, 12.0):
                 u = np.array([float(x) for x in k.direction])
                 at = Point(k, u * distance / float(k.margin) + rng.normal(size=len(u)) * 0.2)
@@ -104,9 +113,13 @@ def test_lemma_3_holds_at_random_points() -> None:
                 assert np.linalg.norm(at.e) <= float(near.error) + ROUNDING
                 for t in at.bad:
                     assert abs(at.omega[t]) / at.W <= float(near.kappas[t]) * at.r[t] * (1 + ROUNDING)
+                rising += any(k.selection.gaps[t] > 0 for t in at.bad)
+                assert float(near.excess(arb(at.P))) * (1 + ROUNDING) >= at.F
+                assert at.least_weight >= float(near.least_weight(arb(at.P))) * (1 - ROUNDING)
                 assert at.V @ at.u >= float(k.margin) - ROUNDING
                 assert float(k.concentration) * math.exp(-float(k.margin) * at.x) <= at.P * (1 + ROUNDING)
     assert applied > 150
+    assert (rising > 50) is far
 
 
 def test_lemma_4_holds_for_one_step() -> None:
@@ -147,11 +160,11 @@ def test_the_sum_without_moves_is_that_of_the_flow() -> None:
     assert decaying_sum(arb(4), arb(0)).overlaps(arb(1) / 4)
 
 
-@pytest.mark.parametrize(("bad_gap", "weight"), [(5, fmpq(17, 2)), (1, fmpq(4))])
-def test_the_largest_weight_is_that_of_the_worse_bound(bad_gap: int, weight: fmpq) -> None:
-    # 1 + 3 max((1/4) / (1/2)^2, bad_gap / 2)
-    slope, curvature, gap, level = arb(1) / 2, arb(1) / 4, arb(2), arb(3)
-    assert largest_weight(slope, curvature, gap, level, arb(bad_gap)) == arb(weight)
+@pytest.mark.parametrize(("bottom", "weight"), [(15, fmpq(17, 2)), (3, fmpq(4))])
+def test_the_largest_weight_is_that_of_the_worse_bound(bottom: int, weight: fmpq) -> None:
+    # 1 + max((1/4) 6 / (1/2), bottom / 2)
+    slope, curvature, gap, top = arb(1) / 2, arb(1) / 4, fmpq(2), arb(6)
+    assert largest_weight(slope, curvature, gap, top, arb(bottom)) == arb(weight)
 
 
 def test_a_product_of_two_negative_factors_is_no_proof() -> None:
