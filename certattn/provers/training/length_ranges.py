@@ -160,7 +160,7 @@ class Path:
     @cached_property
     def largest(self) -> float:
         """Of sigma_i^2 a_i^2."""
-        return float(self.variances().max())
+        return float(((self.values * self.points[:, :-1]) ** 2).max())
 
     @property
     def duration(self) -> fmpq:
@@ -168,9 +168,10 @@ class Path:
         return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / _STEP), _FINENESS[-1]))
 
     def variances(self) -> Floats:
-        """Rows of sigma_i^2 a_i^2 at some times of it."""
-        chosen = self.points[np.linspace(0, len(self.points) - 1, 9).astype(int)]
-        return np.asarray((self.values * chosen[:, :-1]) ** 2)
+        """Rows of sigma_i^2 a_i^2 at some times of it, and where one of them is largest: it may be so for a short time."""
+        found = (self.values * self.points[:, :-1]) ** 2
+        chosen = np.linspace(0, len(found) - 1, 9).astype(int)
+        return np.asarray(found[[*chosen, *found.argmax(axis=0)]])
 
 
 def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
