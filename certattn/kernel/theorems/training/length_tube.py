@@ -40,8 +40,8 @@ _MIDPOINTS = 2
 # r is guessed with so much room, twice as much each time, and so often: first as if the distances grew as before.
 _ROOM, _TRIES = fmpq(1, 128), 6
 _TINY = fmpq(1, 2**40)
-# e^(t F'(m)) is bounded on so many parts of a piece, one by one: with G, which has many columns, and alone.
-_CARRIED, _PUSHED = 2, 8
+# e^(t F'(m)) is bounded on so many parts of a piece, one by one.
+_PARTS = 8
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,11 @@ def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq, like: _Li
     size, line = len(z), _line(jet, len(z))
     views = _views(line)
     travel = [abs(x) * h / 2 + abs(y) * h * h / 8 for x, y in zip(_times(views, s), _times(views, w), strict=True)]
+    seen = [views * turn for turn in _turns(slopes, h)]
     carried = [arb(0)] * views.nrows()
-    for turn in _turns(slopes, h, _CARRIED):
-        carried = [x.max(y) for x, y in zip(carried, _sizes(views * turn * error), strict=True)]
-    sizes = _mean_size([views * turn for turn in _turns(slopes, h, _PUSHED)])
-    seconds = [_second(jet, line, i) for i in range(len(flow.counts))]
+    for turn in seen:
+        carried = [x.max(y) for x, y in zip(carried, _sizes(turn * error), strict=True)]
+    sizes, seconds = _mean_size(seen), [_second(jet, line, i) for i in range(len(flow.counts))]
 
     def pushed(most: Vector) -> Vector:
         """A bound of what acts on the distances where their views are at most so large."""
@@ -253,12 +253,12 @@ def _repeats(key: tuple[int, ...]) -> int:
     return prod(factorial(key.count(x)) for x in set(key))
 
 
-def _turns(slopes: arb_mat, h: fmpq, parts: int) -> list[arb_mat]:
+def _turns(slopes: arb_mat, h: fmpq) -> list[arb_mat]:
     """e^(t F'(m)) at every time t of each part of a piece: a wide exponential is far from the narrow ones in it."""
-    part = h / parts
+    part = h / _PARTS
     found = [(slopes * (part * (arb(1) + arb(0, 1)) / 2)).exp()]
     step = (slopes * part).exp()
-    while len(found) < parts:
+    while len(found) < _PARTS:
         found.append(step * found[-1])
     return found
 
