@@ -167,7 +167,8 @@ class Path:
     @property
     def reach(self) -> int:
         """Up to where variances of the scores are likely."""
-        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil((_LIKELY_OF_MANY if self.many else _LIKELY) * self.largest)))
+        likely = _LIKELY_OF_MANY if self.many else _LIKELY
+        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil(likely * self.largest)))
 
     @property
     def spacing(self) -> fmpq:
@@ -194,7 +195,7 @@ class Path:
         return (fmpq(1), min(max(_LOOK, first), _MOST_PIECES)), (_LONGER_OF_MANY, _MOST_LONGER)
 
     def variances(self) -> Floats:
-        """Rows of sigma_i^2 a_i^2 at some times of it, and where one of them is largest: it may be so for a short time."""
+        """Rows of sigma_i^2 a_i^2 at some times of it, and where each of them is largest, which may not be for long."""
         found = (self.values * self.points[:, :-1]) ** 2
         chosen = np.linspace(0, len(found) - 1, 9).astype(int)
         return np.asarray(found[[*chosen, *found.argmax(axis=0)]])

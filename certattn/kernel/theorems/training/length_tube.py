@@ -6,17 +6,20 @@ P_i the projections to the common eigenspaces, of ranks n_i, and is a_i' = -dR_L
 The fit of a range is linear in mu = L_1 / L, which is one more coordinate: it rests. With y = (a, b, mu) write F for
 the field of R + G (`finite_gap`), 0 along mu, the same for all L of a range, and e_i for bounds of what it is off by.
 On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and let p(t) = z + s t + w t (t - h)/2 be any
-parabola. On a box that holds p and all within r of it, rho_j = |s_j| h/2 + |w_j| h^2/8 + r_j off from m, let
+parabola. With a matrix N of one column, that of b, and 0 in its row, distances d have two views, d and d - N d: V d. On
+a box that holds p and all within r of it, rho_j = |s_j| h/2 + |w_j| h^2/8 + r_j off from m, let
 
-    c_i >= |F(m) - s|_i + (h/2) |F'(m) s - w|_i + (h^2/8) |F'(m) w|_i + 1/2 sum |F''_ijk| rho_j rho_k + e_i.
+    c_i >= |F(m) - s|_i + (h/2) |F'(m) s - w|_i + (h^2/8) |F'(m) w|_i + e_i
+           + 1/2 |F_i''(m)| + 1/6 sum |d^3 F_i / dj dk dl| rho_j rho_k rho_l,
 
-If the flow is z + G x at first, for some |x_j| <= 1, and with E(t) = e^(t F'(m))
+|H| the lesser of sum |H_jk| rho_j rho_k and sum |((1 + N)' H (1 + N))_jk| rho'_j rho'_k, rho' likewise of d - N d. If
+the flow is z + G x at first, for some |x_j| <= 1, and with E(t) = e^(t F'(m))
 
-    |E(t) G| 1 + h |E(t)| c < r   for all 0 <= t <= h,
+    |V E(t) G| 1 + int |V E(u)| c du < (r, r')   for all 0 <= t <= h, the integral over all of them,
 
-then it is within r of p(t), and p(h) + E(h) G x + g at last, |g| <= h |E| c: another G with some columns more.
-Proof. The distance d from p(t) has d' = F'(m) d + k with |k_i| <= c_i while it is at most r, as F is its Taylor
-polynomial in m up to 1/2 F''(y - m, y - m). So d = E(t) G x + int E(t - u) k(u) du, which stays below r. QED
+then it is within r of p(t), and p(h) + E(h) G x + g at last, |g| <= int |E| c: another G with some columns more.
+Proof. The distance d from p(t) has d' = F'(m) d + k with |k_i| <= c_i while its views are at most r and r', by Taylor's
+formula in m, and as (1 + N)(1 - N) = 1. So d = E(t) G x + int E(t - u) k(u) du, whose views stay below these. QED
 """
 
 from __future__ import annotations

@@ -174,6 +174,7 @@ def _room(of: Ranges, index: int) -> arb:
 
 
 ALONG, REST, LARGEST, ROOM = Jet.along, finite_gap.rest, risk_transfer._largest_risk, weight_fits.room
+MEAN_SIZE, VIEWS = length_tube._mean_size, length_tube._views
 BOUNDS, KNOWN, LEFT = weight_fits._bounds, WeightTable.known, weight_fits._left
 
 SABOTAGE: dict[str, Sabotage] = {
@@ -193,7 +194,10 @@ SABOTAGE: dict[str, Sabotage] = {
     "first derivatives along the length are 0": (Jet, "along", _one_length),
     "third derivatives are 0": (Jet, "along", _flat(3)),
     "fourth derivatives are 0": (Jet, "along", _flat(4)),
-    "nothing bends": (length_tube, "_bent", lambda jet, wide, i, reach: arb(0)),
+    "nothing bends": (length_tube, "_bent", lambda second, wide, i, reach: arb(0)),
+    "slopes and risks have no second derivatives": (length_tube, "_square", lambda second, reach: arb(0)),
+    "what acts on the distances does so at one time": (length_tube, "_mean_size", lambda sizes: 0 * MEAN_SIZE(sizes)),
+    "distances are nowhere carried along": (length_tube, "_views", lambda line: 0 * VIEWS(line)),
     "moments do not change with A": (finite_gap, "_by_variance", lambda of, near, a, b, i: arb(0)),
     "no deviations from a mean": (finite_gap, "_distances", lambda n, t: (arb(0), arb(0))),
     "weights are never large": (finite_gap._Tilted, "mean", lambda self: arb(0)),
