@@ -44,7 +44,7 @@ _MIDPOINTS = 2
 _ROOM, _TRIES = fmpq(1, 128), 6
 _TINY = fmpq(1, 2**40)
 # e^(t F'(m)) is bounded on so many parts of a piece, one by one.
-_PARTS = 8
+_PARTS = 4
 
 
 @dataclass(frozen=True)
