@@ -79,8 +79,9 @@ _LOOK = 3
 _MOST_PIECES = 600
 # Where it falls too slowly for these, so many pieces that are so many times longer follow.
 _LONGER, _MOST_LONGER = fmpq(6), 480
-# Of many eigenvalues, longer ones follow when so many times the time has passed at which a variance is largest.
-_LONGER_OF_MANY, _CALM = fmpq(8, 5), 2
+# Of many eigenvalues, longer ones follow when so many times the time has passed at which a variance is largest: this
+# over the rate at which the fastest a_i contracts in the end, so many of them.
+_CALM, _RELAXING, _MOST_RELAXING = 2, 0.85, 720
 # A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
 # the last range is tried.
 _NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
@@ -192,7 +193,9 @@ class Path:
         if not self.many:
             return (fmpq(1), _MOST_PIECES), (_LONGER, _MOST_LONGER)
         first = math.ceil(_CALM * self.highest / decimal(self.duration))
-        return (fmpq(1), min(max(_LOOK, first), _MOST_PIECES)), (_LONGER_OF_MANY, _MOST_LONGER)
+        contracts = float((self.values**3).max() * self.points[-1][-1] ** 2)
+        longer = rounded(max(1.0, _RELAXING / (contracts * decimal(self.duration))), 4)
+        return (fmpq(1), min(max(_LOOK, first), _MOST_PIECES)), (longer, _MOST_RELAXING)
 
     def variances(self) -> Floats:
         """Rows of sigma_i^2 a_i^2 at some times of it, and where each of them is largest, which may not be for long."""
