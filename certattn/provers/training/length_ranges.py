@@ -61,7 +61,7 @@ _STEEPEST = 0.4
 _ROOM = 1.02
 _BITS = 20
 # Of moments, between two computations for other ranges of lengths.
-_CLOSE, _CLOSE_OF_MANY = 1e-5, 6e-6
+_CLOSE, _CLOSE_OF_MANY = (1e-5,), (6e-6, 3e-5)
 # Variances of the scores up to so many times their mean along a direction matter.
 _LIKELY, _LEAST_REACH, _MOST_REACH = 8, 4, 32
 # So many different eigenvalues are many: a piece costs far more, and one variance is large for a short time only. What
@@ -257,7 +257,8 @@ class Fitter:
         self._weights = self._law(path)
         self._largest = _FARTHER * path.largest
         self._likely = decimal(fmpq(path.reach))
-        self._ridge, self._close = (_RIDGE_OF_MANY, _CLOSE_OF_MANY) if path.many else (_RIDGE, _CLOSE)
+        self._ridge = _RIDGE_OF_MANY if path.many else _RIDGE
+        self._closes: Sequence[float] = _CLOSE_OF_MANY if path.many else _CLOSE
 
     def _law(self, path: Path) -> Floats:
         """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
@@ -274,13 +275,20 @@ class Fitter:
                 total += part * density / density.sum()
         return np.asarray(total / total.sum())
 
-    def fit(self, table: WeightTable, first: int, last: int | None) -> WeightFit:
-        """For these lengths."""
+    def fit(self, table: WeightTable, first: int, last: int | None) -> WeightFit | None:
+        """For these lengths, as close as the kernel takes it; None where it does not."""
+        for close in self._closes:
+            fit = self._closely(table, first, last, close)
+            if (room(fit, table) >= 0) is True:
+                return fit
+        return None
+
+    def _closely(self, table: WeightTable, first: int, last: int | None, close: float) -> WeightFit:
         pairs = self._targets(table, first, last)
         found = []
         for scale in _SCALES:
             for rates in _RATES:
-                found.append([self._near(scale * np.array(rates), of) for of in pairs])
+                found.append([self._near(scale * np.array(rates), of, close) for of in pairs])
         found.sort(key=lambda both: sum(float(self._weights @ one.need) + one.roughness for one in both))
         closely = [[self._with_error(one) for one in both] for both in found[:_TRIED]]
         (_, q), (_, w) = min(closely, key=lambda both: both[0][0] + both[1][0])
@@ -298,7 +306,7 @@ class Fitter:
             found.append(_Targets(shares, low, high, bend * decimal(concave), bend * decimal(convex)))
         return found
 
-    def _near(self, rates: Floats, of: _Targets) -> _Near:
+    def _near(self, rates: Floats, of: _Targets, close: float) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
         middle, grows, spread = of.linear()
         scale = spread + _SHARE * float(self._weights @ middle)
@@ -315,7 +323,7 @@ class Fitter:
         below = (sums - of.low).max(axis=0) + of.convex
         above += self._bend * np.maximum(np.max([_at_most(x) for x in ends], axis=0), 0)
         below += self._bend * np.maximum(np.max([_at_most(-x) for x in ends], axis=0), 0)
-        need = np.maximum(above, below) * _ROOM + self._close
+        need = np.maximum(above, below) * _ROOM + close
         size = np.abs(factors) + np.abs(steep)
         need[-1] = max(need[-1], (1 + float(np.abs(basis[-1]) @ size)) * _ROOM)
         terms = [[(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)] for exact in (near, share)]
@@ -459,7 +467,7 @@ class Ranges:
     ) -> Reached | None:
         """The first time with the risk, or None; what `learns` fits later ones to its flow even then."""
         fit = self._fitter.fit(table, first, last)
-        if (room(fit, table) >= 0) is not True:
+        if fit is None:
             return None
         flow = self._flow(fit)
         points, found = [[float(x.mid()) for x in flow.start[:-1]]], None
@@ -502,7 +510,7 @@ class Ranges:
         """
         table = self.table(first, self._most)
         fit = self._fitter.fit(table, first, table.lengths[BEFORE + 1])
-        if (room(fit, table) >= 0) is not True:
+        if fit is None:
             return
         flow, least = self._flow(fit), math.inf
         for piece in follow(flow, repeat(self.duration, max(1, int((self._horizon / self.duration).ceil())))):
