@@ -72,7 +72,7 @@ _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
 # b^2 a part counts, as the flow contracts there.
 _CONTRACTING = 0.6
-_STEP, _STEP_OF_MANY = 1 / 8, 1 / 3
+_STEP, _STEP_OF_MANY = 1 / 8, 1 / 6
 _FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
