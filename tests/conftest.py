@@ -1,8 +1,9 @@
 """Which tests run, and fixtures for every one.
 
-A test that is marked `heavy` takes seconds and shows what others show too, on more examples. One in twenty of these
-runs, drawn by the date; `--one-in N` draws more, but leaves out no page and nothing of the gallery, which go stale with
-any change; `--all` runs every one, `--seed` repeats a draw, and a test that is named (`file.py::test`) runs anyway.
+A test that is marked `heavy` takes a second or more and shows what others show too, on more examples. One in twenty of
+these runs, drawn by the date; `--one-in N` draws one in N, but leaves out nothing that is compared with files of the
+repository, which go stale with any change. `--all` runs all, `--seed` repeats a draw, and a test that is named
+(`file.py::test`) runs anyway.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from certattn.coq.coqc import Coq, find_coq
 ROOT = Path(__file__).resolve().parent.parent
 ONE_IN = 20
 # What is compared with files of the repository; left out only where little is run.
-STORED = ("tests/test_docs.py::", "tests/test_gallery.py::")
+STORED = (
+    "tests/test_docs.py::", "tests/test_gallery.py::", "tests/test_figures.py::", "tests/statements/test_trust.py::",
+    "tests/report/test_codes.py::",
+)  # fmt: skip
 # Of the heavy tests those that take tens of seconds, by how their names begin: they come first, or one process would
 # still be at one of them when the others have nothing left.
 LONGEST = (
@@ -56,7 +60,7 @@ LONGEST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("certattn")
     group.addoption("--all", action="store_true", help="run every test, the heavy ones too")
-    group.addoption("--one-in", type=int, default=ONE_IN, metavar="N", help="draw one in N of the heavy tests")
+    group.addoption("--one-in", type=int, metavar="N", help="draw one in N of the heavy tests, and every page")
     group.addoption("--seed", help="draw the sample of heavy tests by this word instead of today's date")
 
 
@@ -82,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     if config.option.all:
         return "heavy tests: all"
-    drawn = f"one in {config.option.one_in}, drawn by --seed {config.option.seed}"
+    drawn = f"one in {config.option.one_in or ONE_IN}, drawn by --seed {config.option.seed}"
     return f"heavy tests: {drawn}; `pytest --all` runs every one"
 
 
@@ -96,11 +100,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def is_drawn(seed: str, test: str, one_in: int = ONE_IN) -> bool:
+def is_drawn(seed: str, test: str, one_in: int | None = None) -> bool:
     """Whether a heavy test is in the sample. It does not depend on which other tests there are."""
-    if one_in < ONE_IN and test.startswith(STORED):
+    if one_in is not None and test.startswith(STORED):
         return True
-    return random.Random(f"{seed} {test}").random() < 1 / one_in
+    return random.Random(f"{seed} {test}").random() < 1 / (one_in or ONE_IN)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

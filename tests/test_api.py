@@ -254,6 +254,7 @@ def test_what_is_wrong_with_a_certificate_without_a_file_names_none() -> None:
     assert str(caught.value).startswith("output-tail: given.tilt\n  found:    3 numbers")
 
 
+@pytest.mark.heavy
 def test_texts_in_fields_mean_what_they_mean_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.savez("law.npz", mean=np.zeros(2), covariance=2 * np.eye(2))
@@ -308,11 +309,13 @@ def test_a_scale_that_is_left_out_is_warned_of() -> None:
         certattn.generate("output-deviation", scale=1, **arrays)
 
 
+@pytest.mark.heavy
 def test_a_certificate_that_says_little_is_warned_of() -> None:
     with pytest.warns(certattn.DoubtWarning, match="is above 1/2"):
         certattn.generate("output-tail", law=LAW, tilt=[1, 0], length=50, norm="l2", probability="0.7")
 
 
+@pytest.mark.heavy
 def test_a_certificate_without_a_file_is_checked_saved_and_forgotten(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     arrays = {name: rng.normal(size=(4, 2)) for name in ("keys", "values", "queries")}

@@ -166,6 +166,7 @@ def test_libraries_of_extras_are_really_absent(folder: Path) -> None:
         assert f"ModuleNotFoundError: No module named '{name}'" in done.stderr
 
 
+@pytest.mark.heavy
 def test_every_module_but_derivations_can_be_imported(folder: Path) -> None:
     done = base_install(IMPORTS, folder=folder)
     assert done.returncode == 0, done.stderr

@@ -27,6 +27,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy
 def test_the_tables_have_every_family_and_certificate(tool: Tool, small: Path) -> None:
     shown = tool("bench.gallery").tables(small, 5)
     rows = re.findall(r"^\| (?:`([^`]+)`|all of 2, in one command) .*?([\d.]+) \|$", shown, re.MULTILINE)

@@ -25,6 +25,7 @@ def test_queries_take_the_same_each(arithmetic: str, tool: Tool, capsys: pytest.
     assert max(map(float, found.groups())) < 1
 
 
+@pytest.mark.heavy
 def test_certificates_in_a_folder(tool: Tool, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool("bench.queries").main(["--certificates", "2", "20"]) == 0
     out = capsys.readouterr().out

@@ -73,6 +73,7 @@ def test_vertices_are_the_exact_optimum_over_a_box_of_scores(tool: Tool) -> None
         assert bench.vertex(head, around) == pytest.approx(reached)
 
 
+@pytest.mark.heavy
 def test_without_a_verifier_its_figures_are_left_out(
     tool: Tool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +95,7 @@ def test_certified_rates_are_near_the_fitted_ones(tool: Tool, tmp_path: Path) ->
     assert rate < fitted < 3 * rate
 
 
+@pytest.mark.heavy
 def test_flows_are_followed_and_descents_compared(tool: Tool, tmp_path: Path) -> None:
     bench = tool("bench.training")
     found, end, radius = bench.flow(bench.COVARIANCES["plane"], bench.BALANCED[2], "1/100", tmp_path)
@@ -250,6 +252,7 @@ def test_singular_values_are_measured_by_both_arithmetics(tool: Tool, capsys: py
 # -- observed prompts
 
 
+@pytest.mark.heavy
 def test_intervals_of_observed_prompts_are_wider_than_their_approximation(tool: Tool) -> None:
     bench = tool("bench.observed")
     law = bench.LAWS[0]

@@ -184,12 +184,14 @@ def test_what_processes_cost_is_measured(figures: ModuleType, tmp_path: Path) ->
 # -- this house
 
 
+@pytest.mark.heavy
 def test_the_page_about_trust_says_how_large_the_kernel_is(figures: ModuleType, here: Any) -> None:
     lines = figures.code(here).figures[0].value
     (said,) = re.findall(r"The kernel has about ([\d,]+) lines", (ROOT / "docs" / "trust.md").read_text())
     assert abs(int(said.replace(",", "")) - lines) < lines / 10
 
 
+@pytest.mark.heavy
 def test_the_page_about_trust_says_what_each_claim_rests_on(
     figures: ModuleType, here: Any, tool: Callable[[str], ModuleType]
 ) -> None:
@@ -205,6 +207,7 @@ def test_the_page_about_trust_says_what_each_claim_rests_on(
     assert int(cycles) == values["cycles of imports between files"]
 
 
+@pytest.mark.heavy
 def test_every_claim_has_an_audit_path(figures: ModuleType, here: Any) -> None:
     assert here.claims == sorted(certattn.CLAIMS)
     shown = "\n".join(figures.audit(here).more)

@@ -26,6 +26,7 @@ def collected(*arguments: str) -> tuple[set[str], str]:
     return {line for line in said.splitlines() if "::" in line}, said
 
 
+@pytest.mark.heavy
 def test_a_sample_has_every_light_test_and_can_be_repeated() -> None:
     everything, _ = collected(SOME, "--all")
     heavy = {test for test in everything if test.startswith(HEAVY)}
@@ -45,10 +46,11 @@ def test_one_in_twenty_is_drawn_and_others_with_another_seed(pytestconfig: pytes
     assert len(one & other) < 30
 
 
+@pytest.mark.heavy
 def test_more_are_drawn_where_that_is_asked_for_and_every_page(pytestconfig: pytest.Config) -> None:
     conftest: Any = pytestconfig.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
     assert 900 < sum(conftest.is_drawn("one", f"test {n}", 4) for n in range(4000)) < 1100
-    assert all(conftest.is_drawn("one", f"tests/test_docs.py::{n}", 4) for n in range(400))
+    assert all(conftest.is_drawn("one", f"tests/test_docs.py::{n}", one_in) for n in range(400) for one_in in (4, 40))
     assert sum(conftest.is_drawn("one", f"tests/test_docs.py::{n}") for n in range(400)) < 40
     sample = collected(SOME, "--seed", "a word", "--one-in", "2")[0]
     assert sample > collected(SOME, "--seed", "a word")[0]
@@ -58,6 +60,7 @@ def test_what_is_named_runs() -> None:
     assert len(collected(HEAVY)[0]) >= 20
 
 
+@pytest.mark.heavy
 def test_the_first_lines_say_how_to_run_every_test_and_the_last_one_how_many_were_left_out() -> None:
     """Where processes of xdist run them, too."""
     said = pytest_says("-n", "1", "--seed", "a word", SOME, "-k", "numpy_is_wanted")

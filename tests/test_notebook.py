@@ -22,6 +22,7 @@ asserts: {operator: {matrix: [[1]], offset: [0]}}
 """
 
 
+@pytest.mark.heavy
 def test_the_example_runs_and_shows_pages() -> None:
     from nbclient import NotebookClient
 

@@ -57,6 +57,7 @@ def wheel_of(built: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
+@pytest.mark.heavy
 def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     with wheel_of(built) as wheel:
         names = set(wheel.namelist())

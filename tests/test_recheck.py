@@ -335,6 +335,7 @@ def test_exit_statuses_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert recheck.main([str(altered(tmp_path, PLAIN, BROKEN["NaN"]))]) == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("bits", [96, 384])
 def test_functions_enclose_those_of_mpmath(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
     monkeypatch.setattr(recheck.intervals, "P", bits)

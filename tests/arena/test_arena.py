@@ -40,6 +40,7 @@ def test_the_kernel_gives_every_verdict_and_reason_that_is_expected(
     assert checkers.CHECKERS["kernel"].excused == {}
 
 
+@pytest.mark.heavy
 def test_several_processes_give_the_same_answers(
     arena: ModuleType, checkers: ModuleType, some: list[Any], corpus: Any
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_checker_that_crashes_agrees_with_nothing(
     assert set(said) == {"ZeroDivisionError:", "the"}
 
 
+@pytest.mark.heavy
 def test_one_false_accept_fails_the_run(
     arena: ModuleType, checkers: ModuleType, corpus: Any, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

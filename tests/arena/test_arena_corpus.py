@@ -83,6 +83,7 @@ def test_every_reject_case_is_its_accepted_neighbour_with_one_text_replaced(corp
         assert before.replace(entry.before, entry.after) == corpus.text(entry.file) != before
 
 
+@pytest.mark.heavy
 def test_that_change_is_a_small_one(corpus: Any, corpora: ModuleType) -> None:
     large = set()
     for entry in rejects(corpus):

@@ -132,6 +132,7 @@ def test_figures_are_what_the_certificates_state(tmp_path: Path) -> None:
     assert figures["selection"]["queries"] == 9
 
 
+@pytest.mark.heavy
 def test_deviations_of_masked_heads_are_those_of_prefixes(tmp_path: Path) -> None:
     recorded(tmp_path / "heads.npz")
     assert audit(tmp_path / "heads.npz", "--causal", "--scale", "1/2", "-o", tmp_path / "out", "-j", 1) == 0
@@ -180,6 +181,7 @@ def test_several_prompts_have_a_folder_each(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.heavy
 def test_two_processes_find_what_one_does(tmp_path: Path) -> None:
     path = model(tmp_path)
     for jobs in (1, 2):
@@ -188,6 +190,7 @@ def test_two_processes_find_what_one_does(tmp_path: Path) -> None:
     assert [head["files"] for head in one] == [head["files"] for head in two]
 
 
+@pytest.mark.heavy
 def test_json_on_standard_output_is_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path / "heads.npz")
     assert audit(tmp_path / "heads.npz", "-o", tmp_path / "out", "-j", 1, "--heads", 0, "--format", "json") == 0
@@ -375,6 +378,7 @@ def test_heads_with_a_soft_cap_have_no_certificates(tmp_path: Path, capsys: pyte
 # -- what cannot be stated
 
 
+@pytest.mark.heavy
 def test_queries_with_ties_are_left_out_and_counted(tmp_path: Path) -> None:
     keys = np.array([[[1, 0], [0, 1], [1, 0], [0, 2]]], "float32")
     queries = np.array([[[1, 3], [1, 0], [-1, 1], [1, 5]]], "float32")
@@ -412,6 +416,7 @@ def test_scores_of_huge_variance_have_no_length(factor: int, words: str, tmp_pat
     assert dict(zip((column.name for column in COLUMNS), rows(found)[0], strict=True))["enough"] == "none"
 
 
+@pytest.mark.heavy
 def test_lengths_are_those_of_the_mean_square(tmp_path: Path) -> None:
     """One token fewer would not do, up to what the rounding of the law adds."""
     recorded(tmp_path / "heads.npz", tokens=20)
@@ -591,6 +596,7 @@ def test_figures_are_not_those_of_notes(audited: tuple[Path, list[dict[str, Any]
     assert resumed(tmp_path / "out", folder / "heads.npz") == expected
 
 
+@pytest.mark.heavy
 def test_reasons_are_found_again(tmp_path: Path) -> None:
     """Of a note nothing is believed that no certificate shows: what is missing was tried, now or before."""
     recorded(tmp_path / "heads.npz")
@@ -804,6 +810,7 @@ def test_layers_beyond_the_configuration_are_refused(
     assert "config.json says 2 layers, but there is a tensor '" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_reasons_stand_below_the_table_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path / "heads.npz")
     assert audit(tmp_path / "heads.npz", "--causal", "-o", tmp_path / "out", "-j", 1) == 0

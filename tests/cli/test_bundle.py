@@ -83,6 +83,7 @@ def test_nothing_of_this_machine(paper: Path, certattn_run: Run) -> None:
             assert str(paper.parent).encode() not in archive.read(info)
 
 
+@pytest.mark.heavy
 def test_the_same_bytes_from_everywhere(paper: Path, certattn_run: Run, program: Any) -> None:
     assert certattn_run("bundle", "paper", "-o", "paper.zip", "-j1").status == 0
     shutil.copytree("paper", "elsewhere/again")
@@ -117,6 +118,7 @@ def test_what_opens_archives_is_counted_among_what_a_verdict_rests_on(paper: Pat
     assert inside["lines"] > alone["lines"]
 
 
+@pytest.mark.heavy
 def test_a_reader_follows_the_readme(paper: Path, certattn_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     certattn_run("bundle", "paper", "-o", "paper.zip")
     with zipfile.ZipFile("paper.zip") as archive:

@@ -87,6 +87,7 @@ def test_a_scale_that_was_left_out_is_asked_for(given: str, default: bool, d: in
 LAW = "law: {kind: gaussian, mean: [0, 0], covariance: I}\ntilt: [1, 0]\n"
 
 
+@pytest.mark.heavy
 def test_the_command_says_doubts(folder: Any, generate: Callable[..., Any]) -> None:
     done = generate("output-tail", LAW, "--direction", "1,0", "--probability", "0.7", "--length", "50")
     assert "note: directions[0].probability is above 1/2" in done.out

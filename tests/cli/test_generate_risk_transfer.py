@@ -132,6 +132,7 @@ test_prompts_whose_risk_is_0 = states(
 )
 
 
+@pytest.mark.heavy
 def test_risks_that_were_tried_are_said(generate: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where none is proved, and while they are tried."""
     counted: list[tuple[int, int]] = []
@@ -178,6 +179,7 @@ def test_labels_of_figures() -> None:
     assert _label(8, 1000) == "at most, L from 8 to 1,000"
 
 
+@pytest.mark.heavy
 def test_a_figure_is_drawn_from_the_start_on(generate: Run, folder: Path, quick: None) -> None:
     done = generate("risk-transfer", LONG, "--risk", "0.3", "--plot", "transfer.svg")
     assert done.status == 0, done.err

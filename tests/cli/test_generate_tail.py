@@ -97,6 +97,7 @@ test_bad_requests_are_errors_and_leave_nothing = refuses(
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["tail.svg", "tail.png"])
 def test_a_figure_of_the_bound_and_of_simulated_prompts(
     certattn_run: Run, folder: Path, law: str, name: str, monkeypatch: pytest.MonkeyPatch

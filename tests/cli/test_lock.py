@@ -293,6 +293,7 @@ def test_reports_for_machines(locked: Path, certattn_run: Run) -> None:
     assert "| **rejected** | <code>certificates/operator.yaml</code>" in Path("report.markdown").read_text()
 
 
+@pytest.mark.heavy
 def test_a_strict_check_holds_to_the_lock(locked: Path, certattn_run: Run) -> None:
     assert certattn_run("check", "--locked", "--strict").status == 0
     change(locked / "head.yaml", "at_most: 50", "at_most: 51")

@@ -115,6 +115,7 @@ def closed(*descriptors: int) -> Callable[[], None]:
     return close
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("streams", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)])
 def test_closed_streams(program: Program, write: Write, streams: tuple[int, ...]) -> None:
     for verdict, status in (("verified", 0), ("refuted", 1), ("malformed", 2)):

@@ -15,6 +15,7 @@ import pytest
 GALLERY = Path(__file__).resolve().parent.parent.parent / "certificates"
 
 
+@pytest.mark.heavy
 def test_a_page_about_certificates_of_several_verdicts(
     certattn_run: Any, write: Callable[..., Path], folder: Path
 ) -> None:
@@ -30,6 +31,7 @@ def test_a_page_about_certificates_of_several_verdicts(
     assert "1 of 3 certificates verified" in text
 
 
+@pytest.mark.heavy
 def test_links_are_relative_to_the_page(certattn_run: Any, write: Callable[..., Path], folder: Path) -> None:
     write("verified", "certs/verified.yaml")
     (folder / "pages").mkdir()
@@ -37,6 +39,7 @@ def test_links_are_relative_to_the_page(certattn_run: Any, write: Callable[..., 
     assert 'href="../certs/verified.yaml"' in (folder / "pages" / "page.html").read_text()
 
 
+@pytest.mark.heavy
 def test_only_what_is_verified_has_a_picture(certattn_run: Any, folder: Path) -> None:
     source = (GALLERY / "selection" / "max-margin" / "single-input.yaml").read_text()
     (folder / "good.yaml").write_text(source)
@@ -74,6 +77,7 @@ def test_markdown(certattn_run: Any, write: Callable[..., Path], folder: Path) -
     assert "1 of 1 certificates verified" in (folder / "page.md").read_text()
 
 
+@pytest.mark.heavy
 def test_reports_of_an_earlier_check(certattn_run: Any, write: Callable[..., Path], folder: Path) -> None:
     write("verified")
     (folder / "reports.json").write_text(certattn_run("check", "verified.yaml", "--format", "json", "--explain").out)

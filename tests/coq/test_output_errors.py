@@ -279,6 +279,7 @@ def test_an_output_that_is_not_finite_is_no_theorem(tmp_path: Path, monkeypatch:
         instance_of(heads(tmp_path, "error: {at_most: 1}"))
 
 
+@pytest.mark.heavy
 def test_what_would_take_too_long_is_refused() -> None:
     large = certattn.load(GALLERY / "attention" / "attention-error" / "dropped-key.yaml")
     with pytest.raises(LimitExceededError, match="Coq would take about"):

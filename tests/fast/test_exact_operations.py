@@ -23,6 +23,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.heavy
 @settings(max_examples=600, deadline=None)
 @given(NUMBERS, NUMBERS)
 def test_what_is_not_refused_is_exact(left: float, right: float) -> None:

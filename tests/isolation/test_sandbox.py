@@ -443,6 +443,7 @@ def test_a_check_that_runs_for_ever_is_ended() -> None:
     assert (report.verdict, report.limit) == (Verdict.INCONCLUSIVE, "time")
 
 
+@pytest.mark.heavy
 def test_bytecode_of_numpy_is_kept_where_it_can_be(tmp_path: Path) -> None:
     """Workers write none themselves: without this, each would compile numpy again."""
     if not os.access(Path(sys.prefix), os.W_OK):

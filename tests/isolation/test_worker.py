@@ -264,6 +264,7 @@ def test_a_message_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> No
     assert "over 1048576 bytes" in report.reason
 
 
+@pytest.mark.heavy
 def test_a_long_report_arrives_whole() -> None:
     obligations = tuple({"name": f"at_most[{i}]"} for i in range(50_000))
     report = run(lambda: replace(verified(EVIL), verdict=Verdict.INCONCLUSIVE, obligations=obligations))
@@ -330,6 +331,7 @@ def closed_and_no_end() -> Report:
 HANGS = (for_ever, busy_for_ever, stopped, deaf, half_a_report_and_no_end, closed_and_no_end)
 
 
+@pytest.mark.heavy
 def test_workers_over_time_are_ended() -> None:
     evils = {evil.__name__: evil for evil in HANGS}
     paths = [Path(name) for name in evils]
@@ -594,6 +596,7 @@ def test_where_children_are_not_waited_for_nothing_verifies() -> None:
     assert "exit status unknown" in report.reason
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("form", ["-c", "threads"])
 def test_isolated_checks_from_any_program(form: str, tmp_path: Path) -> None:
     """Also where spawn is the start method, and a program without a `__main__` guard."""
@@ -612,6 +615,7 @@ def test_isolated_checks_from_any_program(form: str, tmp_path: Path) -> None:
     assert set(done.stdout.split()) == {"verified"}
 
 
+@pytest.mark.heavy
 def test_isolated_checks_while_other_threads_import() -> None:
     done = threading.Event()
 

@@ -261,6 +261,7 @@ def link() -> zipfile.ZipInfo:
     return info
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("members", "said"),
     [

@@ -120,6 +120,7 @@ def test_sorts_know_whose_obligations_theirs_are(some_reports: list[Report]) -> 
     assert wrong == set()
 
 
+@pytest.mark.heavy
 def test_what_check_tells_to_explain_can_be_explained(some_reports: list[Report]) -> None:
     told = {code: report for report in some_reports if (code := code_to_explain(report))}
     assert len(told) > len(CLAIMS)

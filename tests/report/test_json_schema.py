@@ -62,6 +62,7 @@ def typed(plain: Plain) -> Any:
     return json.loads(plain) if JSON_NUMBER.fullmatch(plain) else plain
 
 
+@pytest.mark.heavy
 def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"

@@ -111,6 +111,7 @@ def test_every_trusted_file_is_in_the_path_of_a_claim() -> None:
     assert not dead, f"no verdict rests on {dead}: they lie elsewhere, or go"
 
 
+@pytest.mark.heavy
 def test_both_countings_of_lines_agree(tool: Callable[[str], ModuleType]) -> None:
     figures = tool("figures")
     for file in {file for claim in CHAPTER_OF for file in trust_of(claim).files}:

@@ -84,6 +84,7 @@ def test_a_sweep_its_status_and_the_same_again(
     assert run(["sweep", "--status", str(out)]) == 2
 
 
+@pytest.mark.heavy
 def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> None:
     grid = MEAN.replace("zip:", "grid:").replace("[0, 1]", "{from: 0, to: 400}")
     path, out = spec(grid).path, tmp_path / "out"
@@ -111,6 +112,7 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(spec: Read, tmp_path: Path) -> Non
     assert len(read_index(out)) == 802
 
 
+@pytest.mark.heavy
 def test_a_file_that_changes_is_not_taken_for_the_one_before(
     spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,6 +128,7 @@ def test_a_file_that_changes_is_not_taken_for_the_one_before(
     assert stated == {"0.5", "0.25"}
 
 
+@pytest.mark.heavy
 def test_a_page_about_a_sweep_takes_its_reports_from_the_index(
     spec: Read, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

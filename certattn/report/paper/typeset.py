@@ -17,6 +17,8 @@ _ESCAPES = {
 # Longer numbers may go on in the next line.
 _LONGEST_UNBROKEN = 40
 _DIGITS_TOGETHER = 10
+# Where a word is longer than a line, such as that of a tree, it has to break somewhere.
+_RUN = rf"[A-Za-z+.]{{{_LONGEST_UNBROKEN},}}"
 
 _NUMBER = r"-?\d+(?:/\d+|(?:\.\d+(?:\.\.\.)?)?(?:[eE][-+]?\d+)?)"
 _PARTS = re.compile(r"(?P<sign>-?)(?P<digits>\d+(?:\.\d+(?:\.\.\.)?)?(?:/\d+)?)(?:[eE]\+?(?P<power>-?\d+))?")
@@ -43,6 +45,7 @@ _KNOWN = re.compile(
             r"(?P<file>(?<![\w/.-])[\w./-]+\.(?:npz|npy|safetensors)(?:\[[\w./-]*\])?)",
             rf"(?P<root>{_BEFORE}sqrt\((?:{_NUMBER}|[A-Za-z])\))",
             rf"(?P<number>(?<![^\s(]){_NUMBER}(?=[\s,;:)]|\.?(?:\s|$)))",
+            rf"(?P<run>(?<!\S){_RUN})",
             r"(?P<sign><=|>=|->| [<>~*=+-] |(?<=\d) x (?=\d)|(?<=\b[a-z]) x (?=[a-z]\b)"
             r"|(?<!\w)(?:v_bar|linf|l2|11')(?!\w))",
             rf"{_BEFORE}(?P<letter>{_GREEK}|sum|sup|max|min|[a-z]bar|[A-Za-z])_(?P<below>{_INDEX}){_AFTER}",
@@ -85,7 +88,7 @@ def number(text: str) -> str:
         return rf"${'1/' if root['over'] else ''}\sqrt{{{_unsigned(root['radicand'])}}}$"
     found = _PARTS.fullmatch(text)
     if not found:
-        return code(text) if text.lower().lstrip("-").startswith("0x") else escaped(text)
+        return code(text) if text.lower().lstrip("-").startswith("0x") or re.fullmatch(_RUN, text) else escaped(text)
     digits = _broken(found["digits"]).replace("...", r"\ldots{}")
     if found["power"] is None and not found["sign"]:
         return digits
@@ -134,7 +137,7 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             yield "text", between
         end = match.end()
         kind = str(match.lastgroup)
-        if kind == "file":
+        if kind in ("file", "run"):
             yield "code", match[0]
         elif kind == "number" and "$" not in number(match[0]):
             yield "number", match[0]

@@ -78,6 +78,7 @@ def test_a_library_that_flushed_before_changes_no_verdict(
     assert in_child(path, tmp_path, state, program) == clean
 
 
+@pytest.mark.heavy
 def test_the_command_line_sets_it_before_anything_is_imported(tmp_path: Path) -> None:
     path = certificate(tmp_path, "0.5")
     program = "sys.argv[1:] = ['check', '--format', 'json', sys.argv[1]]; from certattn.__main__ import main; main()"

@@ -348,6 +348,7 @@ def peak_and_seconds(action: Callable[[], object]) -> tuple[int, float]:
     return peak, time.perf_counter() - before
 
 
+@pytest.mark.heavy
 def test_a_zip_bomb_is_not_unpacked() -> None:
     body = npy_by_hand(npy_header(), BYTES + bytes(256 * 2**20))
     bomb = npz({"keys.npy": body}, zipfile.ZIP_DEFLATED)

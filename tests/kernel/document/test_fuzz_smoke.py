@@ -54,6 +54,7 @@ def test_the_seeds_reach_deep(path: Path) -> None:
     assert report.verdict is (Verdict.MALFORMED if path.stem == AWKWARD else Verdict.VERIFIED), report.reason
 
 
+@pytest.mark.heavy
 def test_thousands_of_damaged_seeds(fuzz: Any, tmp_path: Path) -> None:
     assert fuzz.fuzz_at_random(300, 1, tmp_path, most=8000) == (8000, 0)
 

@@ -278,6 +278,7 @@ def test_shapes_that_must_fit(read_field: Any, refused: Any) -> None:
 # -- hostile numbers
 
 
+@pytest.mark.heavy
 def test_unrelated_denominators_are_refused_before_they_are_multiplied(read_field: Any, refused: Any) -> None:
     numbers = ", ".join(f"1/{10**4000 + 2 * index + 1}" for index in range(1000))
     before = time.perf_counter()

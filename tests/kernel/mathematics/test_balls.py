@@ -123,6 +123,7 @@ numbers = st.fractions(-9, 9, max_denominator=30)
 balls = st.tuples(numbers, st.fractions(0, 2, max_denominator=30))
 
 
+@pytest.mark.heavy
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(balls, min_size=1, max_size=4))
 def test_norms_contain_the_norm_of_every_corner_and_the_middle(entries: list[tuple[object, object]]) -> None:

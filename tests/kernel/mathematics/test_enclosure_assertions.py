@@ -33,6 +33,7 @@ def asserted() -> Counter[str]:
     return counts
 
 
+@pytest.mark.heavy
 def test_the_arithmetic_encloses_the_truth(asserted: Counter[str]) -> None:
     assert asserted.total() >= 10_000
     assert min(asserted.values()) >= 10

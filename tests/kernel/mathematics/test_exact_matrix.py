@@ -76,6 +76,7 @@ def test_sums_and_differences(pair: tuple[Table, Table]) -> None:
     assert (exact(left) - exact(left)).is_zero()
 
 
+@pytest.mark.heavy
 @fast
 @given(two(lambda m, n: ((m, n), (m, m))))
 def test_moments_are_those_of_the_definition(pair: tuple[Table, Table]) -> None:

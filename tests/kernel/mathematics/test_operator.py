@@ -204,6 +204,7 @@ def laws(draw: st.DrawFn, d: int, depth: int = 2) -> Law:
     return Mixture([draw(laws(d, depth - 1)) for _ in range(count)], weights)
 
 
+@pytest.mark.heavy
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(data=st.data(), d=st.integers(1, 3), scale=st.sampled_from([fmpq(1), fmpq(-3, 2), real_root(fmpq(2))]))
 def test_a_random_operator_is_called_affine_only_where_it_is(data: st.DataObject, d: int, scale: Real) -> None:

@@ -199,6 +199,7 @@ numbers = st.fractions(-6, 6, max_denominator=12).map(lambda f: fmpq(f.numerator
 steps = st.sampled_from([power(2, -149), power(10, -30), fmpq(0), fmpq(1), fmpq(-1), fmpq(50), fmpq(-300)])
 
 
+@pytest.mark.heavy
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(data=st.data(), scale=st.sampled_from([fmpq(1), fmpq(-2, 3), real_root(fmpq(1, 32)), real_root(fmpq(7))]))
 def test_random_prompts(data: st.DataObject, scale: Real) -> None:

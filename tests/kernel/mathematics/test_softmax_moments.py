@@ -170,6 +170,7 @@ def test_numpy_agrees_on_a_prompt_of_floats() -> None:
 numbers = st.fractions(-6, 6, max_denominator=12).map(lambda f: fmpq(f.numerator, f.denominator))
 
 
+@pytest.mark.heavy
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data(), scale=st.sampled_from([fmpq(1), fmpq(-2, 3), real_root(fmpq(1, 32))]))
 def test_random_prompts(data: st.DataObject, scale: Real) -> None:

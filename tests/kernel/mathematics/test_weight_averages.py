@@ -57,6 +57,7 @@ def at_knots(length: int) -> tuple[np.ndarray, list[float], list[float]]:
     return knots, [float(p.mean(2)) for p in known], [float(p.mean(3) - p.mean(2, 2)) for p in known]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("length", [2, 50])
 def test_against_drawn_queries(name: str, length: int) -> None:
@@ -194,6 +195,7 @@ def by_hermite(mean: int, precision: int, length: int, nodes: int = 24) -> float
     return total
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("mean", "precision", "length"), NARROW)
 def test_narrow_laws_against_gauss_and_hermite(mean: int, precision: int, length: int) -> None:
     """Far from 0 beside their spread, or close to it: by series of a thousand terms, or by tangents."""
@@ -204,6 +206,7 @@ def test_narrow_laws_against_gauss_and_hermite(mean: int, precision: int, length
     assert float(found.rad()) < 2e-3 * wanted
 
 
+@pytest.mark.heavy
 def test_tangents_hold_the_mean_where_the_law_is_not_narrow() -> None:
     """They are crude there, not wrong; f is indefinite, or of one sign."""
     for mean, precision in ((1, 8), (1, 64), (2, 32), (0, 10)):

@@ -88,6 +88,7 @@ def are_within(fit: WeightFit, lengths: Iterable[int], variances: Iterable[float
             assert abs(q - 4.5 * kappa - near(fit.w, mu, v)) <= floats(fit.w.error, v)
 
 
+@pytest.mark.heavy
 def test_every_length_of_a_range_is_within_the_errors(table: WeightTable, tool: Tool) -> None:
     """At nodes, between them and at random, to where both are almost as large as they can be."""
     assert room(SHORT, table) >= 0

@@ -350,6 +350,7 @@ def test_radii_a_hair_above_the_truth_verify_and_a_hair_below_are_refuted(
     assert verdict(below) is Verdict.REFUTED
 
 
+@pytest.mark.heavy
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(given=prompts(), of=st.sampled_from(["values", "keys"]), places=st.integers(3, 60))
 def test_moments_a_hair_beside_the_truth(

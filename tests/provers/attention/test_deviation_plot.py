@@ -51,6 +51,7 @@ def named(axes: Any) -> str:
     return str(text.get_text())
 
 
+@pytest.mark.heavy
 def test_relative_bounds_alone_are_drawn_beside_quotients(tmp_path: Path, drawn: list[Any]) -> None:
     made = bounded(certificate(tmp_path, relative=True), tmp_path, relative_at_most="3")
     deviation_plot.draw_certificate(made, BytesIO())

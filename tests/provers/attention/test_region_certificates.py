@@ -154,6 +154,7 @@ def test_a_region_that_says_itself_where_it_is_needs_no_queries(tmp_path: Path, 
         generate(tmp_path / "b.yaml", **arrays, region={"kind": "hull"})
 
 
+@pytest.mark.heavy
 def test_tokens_with_their_weights(tmp_path: Path, tokens: Arrays) -> None:
     region = {"kind": "ball", "radius": "1/4"}
     generate(tmp_path / "kqv.yaml", **tokens, region=region, query_rows="0:1", lower_bound=True)
@@ -198,6 +199,7 @@ def deviation_of(certificate: certattn.Certificate) -> Any:
     return certificate.plain["asserts"]["deviation"]
 
 
+@pytest.mark.heavy
 def test_one_bound_for_several_regions(tmp_path: Path, small: Prompt) -> None:
     certificate = generate(tmp_path / "a.yaml", **small(), region=[BALL, BOX, HULL], at_most="100", cells=5)
     verify(tmp_path / "a.yaml")

@@ -139,12 +139,14 @@ APART: dict[str, Any] = {
 }
 
 
+@pytest.mark.heavy
 def test_queries_beside_a_point(tmp_path: Path) -> None:
     found = made(tmp_path, NARROW)
     assert found["witness"]["method"] == "exact"
     assert found["asserts"]["mean_square"]["at_least"].startswith("0.04669")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("given", [QUERIES, ONE, SIGNS])
 def test_the_length_from_which_on_a_bound_holds(tmp_path: Path, given: dict[str, Any]) -> None:
     """It is about the least: the mean square three tokens before is above the bound, or next to it."""

@@ -84,6 +84,7 @@ def test_norms_of_every_law(tmp_path: Path, law: str, norm: str) -> None:
     assert ("frame" in found) is (norm == "l2")
 
 
+@pytest.mark.heavy
 def test_without_a_method_a_norm_has_the_sharper_one(tmp_path: Path) -> None:
     given = {"law": LAWS["singular"], "tilt": TILT, "length": "500"}
     made = {
@@ -103,6 +104,7 @@ def test_the_length_for_a_norm_is_close_to_the_smallest(tmp_path: Path) -> None:
         generate(path, given=given, norm="l2", exceeds="1/2", probability="0.01", length=shorter)
 
 
+@pytest.mark.heavy
 def test_several_directions_and_a_norm_in_one_certificate(tmp_path: Path) -> None:
     path, given = tmp_path / "a.yaml", {"law": BOX, "query": ["1"], "U": [["1"], ["0"]], "scale": "1/sqrt(2)"}
     given["V"] = [["1", "0"], ["0", "1"], ["1", "1"]]

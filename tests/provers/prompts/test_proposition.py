@@ -120,6 +120,7 @@ def test_forms_for_a_class_verify_and_c1_is_the_least(
     test_repaired_forms_verify_and_c1_is_the_least(claim, options, given, {}, tmp_path)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("c2", ["1/100", "1/2", "0.99"])
 def test_every_c2_below_the_limit_of_a_class_is_proved(c2: str, tmp_path: Path) -> None:
     made: Any = certattn.generate("proposition-3-1", tmp_path / "a.yaml", given=BY_NORMS, c2=c2).plain
@@ -127,6 +128,7 @@ def test_every_c2_below_the_limit_of_a_class_is_proved(c2: str, tmp_path: Path) 
     assert made["witness"]["steps"][-1]["from"].isdigit()
 
 
+@pytest.mark.heavy
 def test_a_law_of_the_class_alone_allows_a_smaller_c1(tmp_path: Path) -> None:
     law = {"kind": "gaussian", "mean": ["0", "0"], "covariance": [["1", "0"], ["0", "1"]]}
     half = [["1/2", "0"], ["0", "1/2"]]

@@ -60,6 +60,7 @@ def test_weights_and_scales_reach_both_parts(more: dict[str, Any], tmp_path: Pat
     assert report.verdict is Verdict.VERIFIED, report.reason
 
 
+@pytest.mark.heavy
 def test_an_exceptional_prompt_is_written_and_refuted(tmp_path: Path) -> None:
     generate(tmp_path / "a.yaml", tokens=TOKENS + 2, probability="0.01")
     report = certattn.check(tmp_path / "a.yaml")

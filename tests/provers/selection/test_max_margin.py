@@ -113,6 +113,7 @@ def test_an_equality_leaves_no_room_for_a_direction(tmp_path: Path) -> None:
     assert make(tmp_path, given=given)["solution"] == ["10/31", "70/31"]
 
 
+@pytest.mark.heavy
 def test_many_active_constraints_are_stated_as_a_direction(tmp_path: Path, tool: Tool) -> None:
     keys = tool("bench.selection").separable(200, 6, 40, np.random.default_rng(1)).reshape(-1, 40)
     inputs = {"keys": keys, "lengths": [6] * 200, "indices": [0] * 200}
@@ -303,6 +304,7 @@ def test_the_nuclear_margin_is_that_of_closed_forms(given: dict[str, Any], margi
     assert high < low * (1 + Fraction(1, 10**6))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_nuclear_margin_is_what_another_solver_finds(seed: int, tmp_path: Path, tool: Tool) -> None:
     """The least (|K|^2 + |Q|^2)/2, by sequential quadratic programs."""

@@ -111,6 +111,7 @@ def test_a_weight_next_to_1_is_stated_as_near_as_it_is(tmp_path: Path) -> None:
     assert 0 < 1 - Fraction(later["at_least"]) < Fraction(1, 10**30)
 
 
+@pytest.mark.heavy
 def test_more_steps_to_try_make_no_bound_weaker(tmp_path: Path) -> None:
     found = []
     for most in (10_000, 10**9):
@@ -167,6 +168,7 @@ def test_every_start_by_the_theorem_about_it(tmp_path: Path) -> None:
     assert "rate" not in plain["asserts"]
 
 
+@pytest.mark.heavy
 def test_a_box_and_the_flow(tmp_path: Path) -> None:
     box = {"lower": ["0", "0"], "upper": ["0.05", "0.05"]}
     assert made(tmp_path, {**TOY, "start": box})["given"]["start"] == box

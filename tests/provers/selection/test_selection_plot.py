@@ -97,6 +97,7 @@ def test_numbers_of_an_axis_do_not_touch() -> None:
     assert all(left.x1 + 4 < right.x0 for left, right in pairwise(boxes))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rule", [{"rule": "flow"}, {"rule": "normalised", "step": "0.1"}], ids=["flow", "normalised"])
 def test_other_rules(rule: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -114,6 +115,7 @@ def test_beyond_the_plane_the_angle_is_drawn(tmp_path: Path) -> None:
     assert "direction of" not in text
 
 
+@pytest.mark.heavy
 def test_a_run_of_normalised_steps_goes_on_where_weights_are_too_small_for_doubles(tmp_path: Path) -> None:
     rule = {"rule": "normalised", "step": "1/100"}
     problem = THEOREM.read(made(tmp_path, {**LOCAL, "descent": rule}, indices=[1], angles=["1000000"]))
@@ -122,6 +124,7 @@ def test_a_run_of_normalised_steps_goes_on_where_weights_are_too_small_for_doubl
     assert 9_900 < run.radius_at(1_000_000) <= 10_004
 
 
+@pytest.mark.heavy
 def test_many_steps_at_once_do_not_overshoot_where_one_key_is_far_away(tmp_path: Path) -> None:
     keys = [[["0.2", "1"], ["1", "0.1"], ["0", "0"], ["100", "-30"]], [["0.5", "0.5"], ["0", "0.2"]]]
     given = {"keys": keys, "scores": [["1", "0.9", "0.9", "0.2"], ["1", "0"]], "loss": "logistic"}
@@ -161,6 +164,7 @@ def test_nothing_is_drawn_beyond_what_is_to_be_seen(tmp_path: Path) -> None:
     assert Run.of(problem, np.array([0.0, -1.5])).at[-1] < 1e14
 
 
+@pytest.mark.heavy
 def test_what_is_stated_for_good_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     draw_certificate(made(tmp_path, LOCAL, indices=[1], below=["0.1"], most_steps=5000), tmp_path / "a.svg")

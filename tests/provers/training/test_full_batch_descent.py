@@ -35,6 +35,7 @@ def test_one_prompt_less_is_not(tmp_path: Path) -> None:
     assert certattn.check(tmp_path / "c.yaml").verdict is Verdict.REJECTED
 
 
+@pytest.mark.heavy
 def test_steps_are_searched_for(tmp_path: Path) -> None:
     given = found(tmp_path / "c.yaml", step=None, steps=None, risk="0.1", probability="0.05")
     assert int(given["prompts"]) < 650

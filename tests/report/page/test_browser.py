@@ -89,6 +89,7 @@ def test_a_script_that_was_put_into_the_page_does_not_run(file: Path, opened: Op
     assert window.title() == "1 of 2 certificates verified"
 
 
+@pytest.mark.heavy
 def test_it_prints(file: Path, opened: Opened) -> None:
     window = opened(file, color_scheme="dark")
     window.emulate_media(media="print")

@@ -36,6 +36,12 @@ def test_a_long_number_may_be_broken_and_loses_nothing(text: str) -> None:
     assert read_number(latex) == parse_real(text, DEFAULT_LIMITS)
 
 
+def test_a_word_that_is_longer_than_a_line_may_be_broken() -> None:
+    tree = "+a.b+aab." * 20
+    assert number(tree) == code(tree)
+    assert code(tree) in words(f"the tree is {tree} and ends")
+
+
 @pytest.mark.parametrize(
     "text", ["", "l2", "1.", ".5", "--1", "1e", "1e-", "sqrt()", "sqrt(2", "1/sqrt(2)x", "nan", "$1$", "1\n", "0.1}"]
 )

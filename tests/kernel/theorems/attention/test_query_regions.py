@@ -127,6 +127,7 @@ def test_a_region_is_part_of_the_statement(arrays: Path) -> None:
     assert loads(same, arrays / "case.yaml").digest == loads(texts[0], arrays / "case.yaml").digest
 
 
+@pytest.mark.heavy
 def test_random_prompts_and_bounds_never_verify_below_a_query(arrays: Path, truth: ModuleType) -> None:
     """Regions of every kind, bounds around the largest deviation that a search finds, random subdivisions."""
     draw = random.Random(7)

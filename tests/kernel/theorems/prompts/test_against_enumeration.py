@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tools.fuzz.random_prompts import run
 
 
+@pytest.mark.heavy
 def test_what_is_false_by_little_does_not_verify() -> None:
     tally, findings = run(300, seed=1)
     assert findings == []

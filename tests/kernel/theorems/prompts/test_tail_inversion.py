@@ -101,6 +101,7 @@ def test_nodes_enclose_the_characteristic_function(s: float, c: float, sigma: fl
             assert float(found.real.rad()) < 1e-9
 
 
+@pytest.mark.heavy
 def test_lengths_that_suffice_and_those_that_do_not_are_next_to_each_other(tmp_path: Path) -> None:
     import certattn
 

@@ -98,6 +98,7 @@ def tubes(kind: str, seed: int, trials: int) -> Iterator[tuple[TubeConvergence, 
             yield TubeConvergence(constants, rule, [arb(x) for x in start], trial), start, u
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [GRADIENT, NORMALISED, FLOW])
 def test_descents_stay_in_their_tubes(kind: str) -> None:
     """For 400 steps after points of random instances at which the theorem holds; the flow by short steps."""

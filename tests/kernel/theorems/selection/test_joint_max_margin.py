@@ -248,6 +248,7 @@ def agree(mine: Any, theirs: Any) -> bool:
     return bool(abs(mpf(mine.mid().str(60, radius=False)) - theirs) <= mpf(10) ** -50 * abs(theirs))
 
 
+@pytest.mark.heavy
 def test_distances_are_those_of_the_second_opinion(tmp_path: Path, tool: Tool) -> None:
     truth = tool("truth.joint_max_margin")
     problems = []

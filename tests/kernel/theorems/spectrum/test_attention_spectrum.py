@@ -128,6 +128,7 @@ def largest(values: Any) -> float:
     return float(np.quantile(np.abs(values), 0.99))
 
 
+@pytest.mark.heavy
 def test_every_step_is_within_its_bound(simulated: Simulated, drawn: Draw) -> None:
     given_T, given_Y = simulated.scores.mean(1), simulated.equivalent.mean(1)
     with working_precision(BITS):

@@ -74,6 +74,7 @@ def test_too_many_steps_are_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "more than 5 steps" in report.reason
 
 
+@pytest.mark.heavy
 def test_an_enclosure_that_is_lost_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A field that is said to expand without bounds: undecided at every precision, never a false finish."""
     monkeypatch.setattr(RegressionFlow, "expansion", lambda self, ball: arb.pos_inf())

@@ -258,6 +258,7 @@ def test_gradients_in_a_ball_keep_the_least_slope_and_second_derivatives_the_lar
         assert radius > 0.1 or least_slope > 0.9 * least
 
 
+@pytest.mark.heavy
 def test_runs_that_settle_keep_to_the_ball_and_the_rate() -> None:
     """The certificate on the line, with a fifth of the prompts: from the step of the tube on."""
     rng, task = np.random.default_rng(9), (np.eye(1), np.array([[0.75]]))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from corpus import Cases, check
 from flint import arb, fmpq
 from sabotage import Sabotage, holding, noticed
@@ -52,6 +53,7 @@ def test_losses_are_those_of_a_softmax(tmp_path: Path) -> None:
     assert np.allclose(losses, expected, rtol=1e-13)
 
 
+@pytest.mark.heavy
 def test_the_rule_fails_no_more_often_than_it_says() -> None:
     """Of rare and large losses, of losses that are alike, and of two laws by turns: 2,000 times 60 prompts each."""
     bits = np.random.default_rng(7)

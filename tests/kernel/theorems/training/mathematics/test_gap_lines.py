@@ -84,6 +84,7 @@ def test_kappa_rises_no_faster_than_it_is_bounded(length: int) -> None:
         assert float(((high - low) / h / q).mid()) <= float(arb(MOST_RISING).mid())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("length", [2, 3, 5, 40, 400])
 def test_q_and_kappa_bend_no_more_than_they_are_bounded(length: int) -> None:
     """Second differences are means of second derivatives."""
@@ -126,6 +127,7 @@ def test_the_bound_is_that_of_the_page(length: int, squares: list[float], A2: fl
     assert again * (1 - 1e-6) <= bound(few, squares, A2, b2) <= again * 1.0003
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("w", [fmpq(1, 50), fmpq(1, 2), fmpq(3)])
 @pytest.mark.parametrize(("length", "dimension"), [(4, 1), (40, 2), (500, 5)])
 def test_means_over_the_length_of_the_query(length: int, dimension: int, w: fmpq) -> None:

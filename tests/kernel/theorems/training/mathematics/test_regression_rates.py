@@ -88,6 +88,7 @@ def test_two_bounds_of_the_product_are_sharper_than_the_plain_one() -> None:
             assert number(plain) <= number(constants.least_product(R)) * _ROOM
 
 
+@pytest.mark.heavy
 def test_descent_keeps_every_bound() -> None:
     runs, shortest = 0, np.inf
     for seed in range(120):

@@ -133,6 +133,7 @@ def test_what_is_not_finite_encloses_nothing(bad: arb, where: str) -> None:
     assert (found.found, found.is_cut) == ({}, False)
 
 
+@pytest.mark.heavy
 def test_near_an_equilibrium_the_flow_rests_for_long() -> None:
     early, late, never = fmpq(60), fmpq(10) ** 6, fmpq(10) ** 12
     with working_precision(64):
@@ -251,6 +252,7 @@ def reference(start: Parameters) -> Callable[[fmpq], list[mpmath.mpf]]:
     return lambda time: solution(number(time))
 
 
+@pytest.mark.heavy
 def test_the_flow_agrees_with_another_integrator() -> None:
     times = [fmpq(1, 3), fmpq(1), fmpq(3)]
     with working_precision(128):
