@@ -14,6 +14,8 @@ from flint import arb, fmpq
 from generating import refuses, states
 
 from certattn.kernel.document.certificate import load
+from certattn.kernel.theorems.training.finite_gap import Spectrum
+from certattn.kernel.theorems.training.length_tube import Flow
 from certattn.provers.figures import Kept
 from certattn.provers.training import length_ranges
 from certattn.provers.training.transfer_plot import _label, draw_certificate
@@ -151,11 +153,25 @@ def test_the_least_risk_is_tried_digit_by_digit(monkeypatch: pytest.MonkeyPatch)
     ranges = object.__new__(length_ranges.Ranges)
     vars(ranges).update(_flow=lambda fit: None, _horizon=fmpq(1), duration=fmpq(1), _most=2)
     ranges.table = lambda first, most: SimpleNamespace(lengths=[1] * 99)  # type: ignore[assignment, return-value]
-    ranges._fitter = SimpleNamespace(fit=lambda *of: None)  # type: ignore[assignment]
-    monkeypatch.setattr(length_ranges, "room", lambda fit, table: arb(0))
+    ranges._fitter = SimpleNamespace(fit=lambda *of: object())  # type: ignore[assignment]
     monkeypatch.setattr(length_ranges, "follow", lambda flow, durations: [piece])
     monkeypatch.setattr(length_ranges, "risk_bound", lambda flow, piece: arb("0.07671"))
     assert [str(goal) for goal in ranges.risks(2)] == [str(fmpq(n, 1000)) for n in (78, 79, 80, 81, 93, 120, 160)]
+
+
+def test_a_variance_that_is_large_for_a_short_time_is_seen() -> None:
+    """Of five eigenvalues: sigma = 2 is learnt long before the others, and alone."""
+    sigma = [arb(x) for x in ("0.25", "0.5", "1", "1.5", "2")]
+    flow = Flow.of(Spectrum(sigma, [1] * 5), None, [*[arb(1) / 6] * 5, arb("0.375")])
+    path = length_ranges.Path.of(flow, lambda risk: risk < 1 / 30)
+    assert path.many
+    assert 1.2 < path.largest < 1.25
+    assert 0.3 < path.highest < 0.5
+    assert float(path.time) > 10
+    assert path.variances().max() == path.largest
+    (once, first), (longer, _) = path.stages
+    assert once == 1 < longer
+    assert first * path.duration < 2
 
 
 def test_labels_of_figures() -> None:

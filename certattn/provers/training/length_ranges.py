@@ -54,28 +54,34 @@ _LEAST_TIME = 0.25
 _LONGEST_TIME = 100
 # Of the fit of the sums: errors are wanted in proportion to the spread and a share of the mean.
 _SHARE, _FLOOR, _LAWSON, _SLOW = 0.05, 1.0, 10, 0.1
-_RIDGE = 0.2
+_RIDGE, _RIDGE_OF_MANY = 0.2, 0.02
 # Of the largest rate times the largest distance of nodes, half.
 _STEEPEST = 0.4
 # A little more than is needed, as factors are rounded.
 _ROOM = 1.02
 _BITS = 20
 # Of moments, between two computations for other ranges of lengths.
-_CLOSE = 1e-5
+_CLOSE, _CLOSE_OF_MANY = (1e-5,), (6e-6, 3e-5)
 # Variances of the scores up to so many times their mean along a direction matter.
 _LIKELY, _LEAST_REACH, _MOST_REACH = 8, 4, 32
+# So many different eigenvalues are many: a piece costs far more, and one variance is large for a short time only. What
+# is above the distances has to be small at once where scores usually are and where they are then.
+_MANY, _LIKELY_OF_MANY = 4, 12
 # Nodes are closer where they need not reach as far.
 _NARROW, _SPACINGS = 5, (fmpq(1, 32), fmpq(1, 16))
 # A piece is no longer than this over the largest second derivative of the risk; 1 over one of these. Of what comes with
 # b^2 a part counts, as the flow contracts there.
 _CONTRACTING = 0.6
-_STEP = 1 / 8
+_STEP, _STEP_OF_MANY = 1 / 8, 1 / 6
 _FINENESS = (10, 20, 25, 40, 50, 60, 80, 100, 125, 200, 250, 400, 500, 800, 1000)
 # The risk is looked at after so many pieces.
 _LOOK = 3
 _MOST_PIECES = 600
 # Where it falls too slowly for these, so many pieces that are so many times longer follow.
-_LONGER, _MOST_LONGER = 6, 480
+_LONGER, _MOST_LONGER = fmpq(6), 480
+# Of many eigenvalues, longer ones follow when so many times the time has passed at which a variance is largest: this
+# over the rate at which the fastest a_i contracts in the end, so many of them.
+_CALM, _RELAXING, _MOST_RELAXING = 2, 0.85, 720
 # A length over the one before, from which multiples of the first on the share is squared and so on, and from which on
 # the last range is tried.
 _NEXT, _FAR, _LAST = 1.1, (5, 10**6), 12
@@ -109,12 +115,16 @@ def rounded(value: float, bits: int = _BITS) -> fmpq:
 
 @dataclass(frozen=True)
 class Path:
-    """The flow over infinite prompts in binary64: sigma_i, n_i, rows (a_1, ..., a_p, b), and the time at the end."""
+    """The flow over infinite prompts in binary64: sigma_i, n_i, rows (a_1, ..., a_p, b), and the time at the end.
+
+    `highest` is when a variance is largest.
+    """
 
     values: Floats
     counts: Floats
     points: Floats
     time: fmpq
+    highest: float
 
     @classmethod
     def of(cls, flow: Flow, until: Callable[[float], bool]) -> Path:
@@ -122,17 +132,25 @@ class Path:
         values = np.array([float(x.mid()) for x in flow.spectrum.values])
         counts = np.array([float(n) for n in flow.spectrum.counts])
         point = np.array([float(x.mid()) for x in flow.start])
-        points, time = [point], 0.0
+        points, times = [point], [0.0]
         for _ in range(200_000):
             left = point[-1] * values * point[:-1] - 1
             risk = float((counts * values * left**2).sum() / 2)
-            if (until(risk) and time >= _LEAST_TIME) or time > _LONGEST_TIME:
+            if (until(risk) and times[-1] >= _LEAST_TIME) or times[-1] > _LONGEST_TIME:
                 break
             slope = -(values**2) * point[-1] * left, -(counts * values**2 * point[:-1] * left).sum()
             step = min(1 / 64, 0.2 / _stiffness(values, counts, point))
-            point, time = point + step * np.append(*slope), time + step
+            point = point + step * np.append(*slope)
             points.append(point)
-        return cls(values, counts, np.array(points), rounded(time, 8))
+            times.append(times[-1] + step)
+        found = np.array(points)
+        highest = times[int(((values * found[:, :-1]) ** 2).max(axis=1).argmax())]
+        return cls(values, counts, found, rounded(times[-1], 8), highest)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are many eigenvalues."""
+        return len(self.values) >= _MANY
 
     @property
     def risk(self) -> float:
@@ -150,7 +168,8 @@ class Path:
     @property
     def reach(self) -> int:
         """Up to where variances of the scores are likely."""
-        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil(_LIKELY * self.largest)))
+        likely = _LIKELY_OF_MANY if self.many else _LIKELY
+        return min(_MOST_REACH, max(_LEAST_REACH, math.ceil(likely * self.largest)))
 
     @property
     def spacing(self) -> fmpq:
@@ -160,17 +179,29 @@ class Path:
     @cached_property
     def largest(self) -> float:
         """Of sigma_i^2 a_i^2."""
-        return float(self.variances().max())
+        return float(((self.values * self.points[:, :-1]) ** 2).max())
 
     @property
     def duration(self) -> fmpq:
         """That a piece may have."""
-        return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / _STEP), _FINENESS[-1]))
+        step = _STEP_OF_MANY if self.many else _STEP
+        return fmpq(1, next((n for n in _FINENESS if n >= self.stiffness / step), _FINENESS[-1]))
+
+    @property
+    def stages(self) -> tuple[tuple[fmpq, int], tuple[fmpq, int]]:
+        """How many times longer pieces of both stages are, and how many there may be."""
+        if not self.many:
+            return (fmpq(1), _MOST_PIECES), (_LONGER, _MOST_LONGER)
+        first = math.ceil(_CALM * self.highest / decimal(self.duration))
+        contracts = float((self.values**3).max() * self.points[-1][-1] ** 2)
+        longer = rounded(max(1.0, _RELAXING / (contracts * decimal(self.duration))), 4)
+        return (fmpq(1), min(max(_LOOK, first), _MOST_PIECES)), (longer, _MOST_RELAXING)
 
     def variances(self) -> Floats:
-        """Rows of sigma_i^2 a_i^2 at some times of it."""
-        chosen = self.points[np.linspace(0, len(self.points) - 1, 9).astype(int)]
-        return np.asarray((self.values * chosen[:, :-1]) ** 2)
+        """Rows of sigma_i^2 a_i^2 at some times of it, and where each of them is largest, which may not be for long."""
+        found = (self.values * self.points[:, :-1]) ** 2
+        chosen = np.linspace(0, len(found) - 1, 9).astype(int)
+        return np.asarray(found[[*chosen, *found.argmax(axis=0)]])
 
 
 def _stiffness(values: Floats, counts: Floats, point: Floats) -> float:
@@ -226,6 +257,8 @@ class Fitter:
         self._weights = self._law(path)
         self._largest = _FARTHER * path.largest
         self._likely = decimal(fmpq(path.reach))
+        self._ridge = _RIDGE_OF_MANY if path.many else _RIDGE
+        self._closes: Sequence[float] = _CLOSE_OF_MANY if path.many else _CLOSE
 
     def _law(self, path: Path) -> Floats:
         """How much each node matters: densities of v along the path, of gamma laws with its mean and variance."""
@@ -242,13 +275,20 @@ class Fitter:
                 total += part * density / density.sum()
         return np.asarray(total / total.sum())
 
-    def fit(self, table: WeightTable, first: int, last: int | None) -> WeightFit:
-        """For these lengths."""
+    def fit(self, table: WeightTable, first: int, last: int | None) -> WeightFit | None:
+        """For these lengths, as close as the kernel takes it; None where it does not."""
+        for close in self._closes:
+            fit = self._closely(table, first, last, close)
+            if (room(fit, table) >= 0) is True:
+                return fit
+        return None
+
+    def _closely(self, table: WeightTable, first: int, last: int | None, close: float) -> WeightFit:
         pairs = self._targets(table, first, last)
         found = []
         for scale in _SCALES:
             for rates in _RATES:
-                found.append([self._near(scale * np.array(rates), of) for of in pairs])
+                found.append([self._near(scale * np.array(rates), of, close) for of in pairs])
         found.sort(key=lambda both: sum(float(self._weights @ one.need) + one.roughness for one in both))
         closely = [[self._with_error(one) for one in both] for both in found[:_TRIED]]
         (_, q), (_, w) = min(closely, key=lambda both: both[0][0] + both[1][0])
@@ -266,7 +306,7 @@ class Fitter:
             found.append(_Targets(shares, low, high, bend * decimal(concave), bend * decimal(convex)))
         return found
 
-    def _near(self, rates: Floats, of: _Targets) -> _Near:
+    def _near(self, rates: Floats, of: _Targets, close: float) -> _Near:
         basis = np.exp(-np.outer(self._v, rates))
         middle, grows, spread = of.linear()
         scale = spread + _SHARE * float(self._weights @ middle)
@@ -283,7 +323,7 @@ class Fitter:
         below = (sums - of.low).max(axis=0) + of.convex
         above += self._bend * np.maximum(np.max([_at_most(x) for x in ends], axis=0), 0)
         below += self._bend * np.maximum(np.max([_at_most(-x) for x in ends], axis=0), 0)
-        need = np.maximum(above, below) * _ROOM + _CLOSE
+        need = np.maximum(above, below) * _ROOM + close
         size = np.abs(factors) + np.abs(steep)
         need[-1] = max(need[-1], (1 + float(np.abs(basis[-1]) @ size)) * _ROOM)
         terms = [[(c, -rounded(float(rate))) for c, rate in zip(exact, rates, strict=True)] for exact in (near, share)]
@@ -300,7 +340,7 @@ class Fitter:
         weights = self._weights + _FLOOR / len(self._v) * (self._v <= self._likely)
         for _ in range(_LAWSON):
             roots = np.sqrt(weights) / scale
-            ridge = _RIDGE * np.eye(basis.shape[1])
+            ridge = self._ridge * np.eye(basis.shape[1])
             stacked = np.vstack([basis * roots[:, None], ridge])
             factors = np.linalg.lstsq(stacked, np.append(values * roots, np.zeros(len(ridge))), rcond=None)[0]
             off = np.abs(basis @ factors - values) / scale
@@ -427,7 +467,7 @@ class Ranges:
     ) -> Reached | None:
         """The first time with the risk, or None; what `learns` fits later ones to its flow even then."""
         fit = self._fitter.fit(table, first, last)
-        if (room(fit, table) >= 0) is not True:
+        if fit is None:
             return None
         flow = self._flow(fit)
         points, found = [[float(x.mid()) for x in flow.start[:-1]]], None
@@ -444,7 +484,7 @@ class Ranges:
         """Proved ones, what they make up, and some risks, as long as the goal is within reach: at last longer ones."""
         durations = [self.duration]
         pieces, done = follow(flow, iter(lambda: durations[-1], None)), list[Stage]()
-        for longer, most in ((1, _MOST_PIECES), (_LONGER, _MOST_LONGER)):
+        for longer, most in self.path.stages:
             durations.append(self.duration * longer)
             left = (self._longest if done else self._horizon) - sum((each.time for each in done), fmpq(0))
             count, seen = min(most, int((left / durations[-1]).ceil())), list[float]()
@@ -470,7 +510,7 @@ class Ranges:
         """
         table = self.table(first, self._most)
         fit = self._fitter.fit(table, first, table.lengths[BEFORE + 1])
-        if (room(fit, table) >= 0) is not True:
+        if fit is None:
             return
         flow, least = self._flow(fit), math.inf
         for piece in follow(flow, repeat(self.duration, max(1, int((self._horizon / self.duration).ceil())))):

@@ -6,17 +6,20 @@ P_i the projections to the common eigenspaces, of ranks n_i, and is a_i' = -dR_L
 The fit of a range is linear in mu = L_1 / L, which is one more coordinate: it rests. With y = (a, b, mu) write F for
 the field of R + G (`finite_gap`), 0 along mu, the same for all L of a range, and e_i for bounds of what it is off by.
 On a piece of length h from z let s = F(m) up to rounding, m = z + s h/2, and let p(t) = z + s t + w t (t - h)/2 be any
-parabola. On a box that holds p and all within r of it, rho_j = |s_j| h/2 + |w_j| h^2/8 + r_j off from m, let
+parabola. With a matrix N of one column, that of b, and 0 in its row, distances d have two views, d and d - N d: V d. On
+a box that holds p and all within r of it, rho_j = |s_j| h/2 + |w_j| h^2/8 + r_j off from m, let
 
-    c_i >= |F(m) - s|_i + (h/2) |F'(m) s - w|_i + (h^2/8) |F'(m) w|_i + 1/2 sum |F''_ijk| rho_j rho_k + e_i.
+    c_i >= |F(m) - s|_i + (h/2) |F'(m) s - w|_i + (h^2/8) |F'(m) w|_i + e_i
+           + 1/2 |F_i''(m)| + 1/6 sum |d^3 F_i / dj dk dl| rho_j rho_k rho_l,
 
-If the flow is z + G x at first, for some |x_j| <= 1, and with E(t) = e^(t F'(m))
+|H| the lesser of sum |H_jk| rho_j rho_k and sum |((1 + N)' H (1 + N))_jk| rho'_j rho'_k, rho' likewise of d - N d. If
+the flow is z + G x at first, for some |x_j| <= 1, and with E(t) = e^(t F'(m))
 
-    |E(t) G| 1 + h |E(t)| c < r   for all 0 <= t <= h,
+    |V E(t) G| 1 + int |V E(u)| c du < (r, r')   for all 0 <= t <= h, the integral over all of them,
 
-then it is within r of p(t), and p(h) + E(h) G x + g at last, |g| <= h |E| c: another G with some columns more.
-Proof. The distance d from p(t) has d' = F'(m) d + k with |k_i| <= c_i while it is at most r, as F is its Taylor
-polynomial in m up to 1/2 F''(y - m, y - m). So d = E(t) G x + int E(t - u) k(u) du, which stays below r. QED
+then it is within r of p(t), and p(h) + E(h) G x + g at last, |g| <= int |E| c: another G with some columns more.
+Proof. The distance d from p(t) has d' = F'(m) d + k with |k_i| <= c_i while its views are at most r and r', by Taylor's
+formula in m, and as (1 + N)(1 - N) = 1. So d = E(t) G x + int E(t - u) k(u) du, whose views stay below these. QED
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
+from math import factorial, prod
 
 from flint import arb, arb_mat, fmpq
 
@@ -38,6 +43,8 @@ _MIDPOINTS = 2
 # r is guessed with so much room, twice as much each time, and so often: first as if the distances grew as before.
 _ROOM, _TRIES = fmpq(1, 128), 6
 _TINY = fmpq(1, 2**40)
+# e^(t F'(m)) is bounded on so many parts of a piece, one by one.
+_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -147,40 +154,44 @@ def _piece(flow: Flow, z: Vector, error: arb_mat, h: fmpq, last: fmpq, like: _Li
     turned = _times(slopes, s)
     w = [x.mid() for x in turned]
     curved = _times(slopes, w)
-    travel = [abs(x) * h / 2 + abs(y) * h * h / 8 for x, y in zip(s, w, strict=True)]
     fixed = [
         abs(x - y) + abs(turn - bend) * h / 2 + abs(curve) * h * h / 8
         for x, y, turn, bend, curve in zip(flow.field(jet), s, turned, w, curved, strict=True)
     ]
-    # e^(t F'(m)) at every time of the piece.
-    turns = (slopes * (h * (arb(1) + arb(0, 1)) / 2)).exp()
-    carried = _sizes(turns * error)
+    size, line = len(z), _line(jet, len(z))
+    views = _views(line)
+    travel = [abs(x) * h / 2 + abs(y) * h * h / 8 for x, y in zip(_times(views, s), _times(views, w), strict=True)]
+    seen = [views * turn for turn in _turns(slopes, h)]
+    carried = [arb(0)] * views.nrows()
+    for turn in seen:
+        carried = [x.max(y) for x, y in zip(carried, _sizes(turn * error), strict=True)]
+    sizes, seconds = _mean_size(seen), [_second(jet, line, i) for i in range(len(flow.counts))]
 
     def pushed(most: Vector) -> Vector:
-        """A bound of what acts on the distances where these are at most so large."""
+        """A bound of what acts on the distances where their views are at most so large."""
         reach = [y + r for y, r in zip(travel, most, strict=True)]
-        box = _box(middle, reach)
+        box = _box(middle, reach[:size])
         wide, off = flow.risk(box, 4), flow.rest(box).gradient
-        left = flow.resting([(_bent(jet, wide, i, reach) + off[i]) / n for i, n in enumerate(flow.counts)])
+        bent = [_bent(second, wide, i, reach) for i, second in enumerate(seconds)]
+        left = flow.resting([(x + y) / n for x, y, n in zip(bent, off, flow.counts, strict=True)])
         # Lower ends mean nothing, and would widen what these are multiplied with.
         return [(x + y).upper() for x, y in zip(fixed, left, strict=True)]
 
-    push, most = _held(pushed, carried, turns, h, like.push)
+    push, most = _held(pushed, carried, sizes, h, like.push)
     end = [x.mid() for x in _moved(z, s, h)]
     # The parabola that is kept ends in `end`.
     rounded = [abs(x - y) for x, y in zip(_moved(z, s, h), end, strict=True)]
     moved = (slopes * h).exp() * error
-    grown = [(x + h * g).upper() for x, g in zip(rounded, _times(_absolute(turns), push), strict=True)]
-    most = [(x + y).upper() for x, y in zip(most, rounded, strict=True)]
+    grown = [(x + h * g).upper() for x, g in zip(rounded, _times(sizes, push)[:size], strict=True)]
+    most = [(x + y).upper() for x, y in zip(most[:size], rounded, strict=True)]
     found = Piece(last, h, z, end, w, most, _beside(moved, grown, len(flow.counts)))
     return found, _Likely(_moved(s, w, h), push)
 
 
 def _held(
-    pushed: Callable[[Vector], Vector], carried: Vector, turns: arb_mat, h: fmpq, like: Vector
+    pushed: Callable[[Vector], Vector], carried: Vector, sizes: arb_mat, h: fmpq, like: Vector
 ) -> tuple[Vector, Vector]:
     """What acts on the distances, and how large they become, proved; not finite where no guess of these does."""
-    sizes = _absolute(turns)
 
     def grown(push: Vector) -> Vector:
         return [x + h * y for x, y in zip(carried, _times(sizes, push), strict=True)]
@@ -194,18 +205,72 @@ def _held(
             break
         if all((x < y) is True for x, y in zip(most, guess, strict=True)):
             return push, [x.upper() for x in most]
-    lost = [arb.pos_inf()] * len(carried)
-    return lost, lost
+    return [arb.pos_inf()] * len(like), [arb.pos_inf()] * len(carried)
 
 
-def _bent(jet: Jet, wide: Jet, i: int, reach: Vector) -> arb:
+def _line(jet: Jet, size: int) -> arb_mat:
+    """With a column for b: where the a_i that relax fast follow b to, so that the slopes along them do not change."""
+    b, found = jet.size, arb_mat(size, size)
+    for i in range(b):
+        bend, mixed = jet.along(i, i), jet.along(i, b)
+        if (abs(mixed) < bend) is True:
+            found[i, b] = (-mixed / bend).mid()
+    return found
+
+
+def _views(line: arb_mat) -> arb_mat:
+    """Takes a distance d to d and, below that, to d - line d."""
+    one = _diagonal([arb(1)] * line.nrows())
+    return arb_mat([*one.tolist(), *(one - line).tolist()])
+
+
+def _second(jet: Jet, line: arb_mat, *along: int) -> tuple[arb_mat, arb_mat]:
+    """Sizes of second derivatives H of the derivative along these, and of those in d - line d: line^2 = 0."""
+    each = range(line.nrows())
+    H, back = arb_mat([[jet.along(*along, j, k) for k in each] for j in each]), _diagonal([arb(1)] * len(each)) + line
+    return _absolute(H), _absolute(back.transpose() * H * back)
+
+
+def _square(second: tuple[arb_mat, arb_mat], reach: Vector) -> arb:
+    """The largest d'Hd where both views of d are at most so large."""
+    half = len(reach) // 2
+    plain, other = (
+        sum((x * y for x, y in zip(_times(sizes, part), part, strict=True)), arb(0))
+        for sizes, part in zip(second, (reach[:half], reach[half:]), strict=True)
+    )
+    return plain.min(other)
+
+
+def _bent(second: tuple[arb_mat, arb_mat], wide: Jet, i: int, reach: Vector) -> arb:
     """What the i-th slope is off from its linear part: by third derivatives in the middle, and fourth ones on a box."""
-    total, each = arb(0), range(len(reach))
-    for j in each:
-        for k in each[j:]:
-            moved = sum((abs(wide.along(i, j, k, m)) * reach[m] for m in each), arb(0)) / 3
-            total += (abs(jet.along(i, j, k)) + moved) * reach[j] * reach[k] / (1 + (j == k))
+    total, size = _square(second, reach) / 2, len(reach) // 2
+    for key in combinations_with_replacement(range(size), 3):
+        j, k, m = key
+        # Of 6 orders of three variables.
+        total += abs(wide.along(i, *key)) * reach[j] * reach[k] * reach[m] / _repeats(key)
     return total
+
+
+def _repeats(key: tuple[int, ...]) -> int:
+    """The product of the factorials of how often each is there."""
+    return prod(factorial(key.count(x)) for x in set(key))
+
+
+def _turns(slopes: arb_mat, h: fmpq) -> list[arb_mat]:
+    """e^(t F'(m)) at every time t of each part of a piece: a wide exponential is far from the narrow ones in it."""
+    part = h / _PARTS
+    found = [(slopes * (part * (arb(1) + arb(0, 1)) / 2)).exp()]
+    step = (slopes * part).exp()
+    while len(found) < _PARTS:
+        found.append(step * found[-1])
+    return found
+
+
+def _mean_size(matrices: Sequence[arb_mat]) -> arb_mat:
+    total = arb_mat(matrices[0].nrows(), matrices[0].ncols())
+    for each in matrices:
+        total += _absolute(each)
+    return total / len(matrices)
 
 
 def _absolute(matrix: arb_mat) -> arb_mat:
@@ -241,11 +306,11 @@ def _times(matrix: arb_mat, vector: Vector) -> Vector:
 
 def risk_bound(flow: Flow, piece: Piece) -> arb:
     """R_L of all the flows at the end of a piece, at most."""
-    reach = _sizes(piece.error)
-    box, each = _box(piece.end, reach), range(len(reach))
-    jet, wide = flow.risk(piece.end, 1), flow.risk(box, 2)
-    slope = arb_mat(1, len(reach), [jet.along(i) for i in each]) * piece.error
-    value = jet.along() + _sizes(slope)[0]
-    value += sum((abs(wide.along(i, j)) * reach[i] * reach[j] for i in each for j in each), arb(0)) / 2
+    reach, size = _sizes(piece.error), len(piece.end)
+    box = _box(piece.end, reach)
+    jet, wide = flow.risk(piece.end, 2), flow.risk(box, 2)
+    line = _line(jet, size)
+    slope = arb_mat(1, size, [jet.along(i) for i in range(size)]) * piece.error
+    value = jet.along() + _sizes(slope)[0] + _square(_second(wide, line), _sizes(_views(line) * piece.error)) / 2
     # More bits do not narrow the tube: what is not at most this is no smaller with them.
     return (value + flow.rest(box).value).upper()

@@ -141,10 +141,10 @@ def _free(of: object, fit: object, a: list[arb], b: arb, mu: arb) -> Rest:
 
 
 def _believed(
-    pushed: Callable[[list[arb]], list[arb]], carried: list[arb], turns: arb_mat, h: fmpq, like: list[arb]
+    pushed: Callable[[list[arb]], list[arb]], carried: list[arb], sizes: arb_mat, h: fmpq, like: list[arb]
 ) -> tuple[list[arb], list[arb]]:
     """What the flow carries along, as if nothing acted on it."""
-    return [arb(0)] * len(carried), carried
+    return [arb(0)] * len(like), carried
 
 
 def _turned_about(lengths: Sequence[int], columns: Sequence[Any]) -> list[Known]:
@@ -165,8 +165,9 @@ def _one(cls: type[Flow], spectrum: object, fit: object, point: list[arb]) -> Fl
     return cls(spectrum, fit, point if fit is None else [*point, arb(1)])  # type: ignore[arg-type]
 
 
-def _still(matrix: arb_mat) -> arb_mat:
-    return arb_mat(*[matrix.nrows()] * 2, [int(i == j) for i in range(matrix.nrows()) for j in range(matrix.nrows())])
+def _still(slopes: arb_mat, h: fmpq) -> list[arb_mat]:
+    size = slopes.nrows()
+    return [arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])]
 
 
 def _room(of: Ranges, index: int) -> arb:
@@ -174,6 +175,7 @@ def _room(of: Ranges, index: int) -> arb:
 
 
 ALONG, REST, LARGEST, ROOM = Jet.along, finite_gap.rest, risk_transfer._largest_risk, weight_fits.room
+MEAN_SIZE, VIEWS = length_tube._mean_size, length_tube._views
 BOUNDS, KNOWN, LEFT = weight_fits._bounds, WeightTable.known, weight_fits._left
 
 SABOTAGE: dict[str, Sabotage] = {
@@ -193,7 +195,10 @@ SABOTAGE: dict[str, Sabotage] = {
     "first derivatives along the length are 0": (Jet, "along", _one_length),
     "third derivatives are 0": (Jet, "along", _flat(3)),
     "fourth derivatives are 0": (Jet, "along", _flat(4)),
-    "nothing bends": (length_tube, "_bent", lambda jet, wide, i, reach: arb(0)),
+    "nothing bends": (length_tube, "_bent", lambda second, wide, i, reach: arb(0)),
+    "slopes and risks have no second derivatives": (length_tube, "_square", lambda second, reach: arb(0)),
+    "what acts on the distances does so at one time": (length_tube, "_mean_size", lambda sizes: 0 * MEAN_SIZE(sizes)),
+    "distances are nowhere carried along": (length_tube, "_views", lambda line: 0 * VIEWS(line)),
     "moments do not change with A": (finite_gap, "_by_variance", lambda of, near, a, b, i: arb(0)),
     "no deviations from a mean": (finite_gap, "_distances", lambda n, t: (arb(0), arb(0))),
     "weights are never large": (finite_gap._Tilted, "mean", lambda self: arb(0)),
@@ -201,7 +206,7 @@ SABOTAGE: dict[str, Sabotage] = {
     "distances are 0 at every end": (length_tube, "_sizes", lambda matrix: [arb(0)] * matrix.nrows()),
     "all lengths are one": (Flow, "of", classmethod(_one)),
     "every eigenvalue is there once": (Flow, "counts", property(lambda self: [1] * (len(self.spectrum.counts) + 1))),
-    "distances do not turn with the flow": (length_tube, "_absolute", _still),
+    "distances do not turn with the flow": (length_tube, "_turns", _still),
     "no range has a risk": (risk_transfer, "_largest_risk", lambda flows: arb(0)),
     "the last range has the largest risk": (risk_transfer, "_largest_risk", lambda flows: LARGEST(flows[-1:])),
     "runs are nowhere apart": (risk_transfer, "_distance", lambda stated: arb(0)),

@@ -16,6 +16,7 @@ from flint import arb, arb_mat, fmpq
 from certattn.kernel.document.certificate import loads
 from certattn.kernel.mathematics.balls import working_precision
 from certattn.kernel.mathematics.weight_fits import WeightFit
+from certattn.kernel.theorems.training import length_tube
 from certattn.kernel.theorems.training.finite_gap import Jet, Rest, Spectrum
 from certattn.kernel.theorems.training.length_tube import Flow, Piece, follow, risk_bound
 from certattn.kernel.theorems.training.risk_transfer import read
@@ -132,6 +133,61 @@ def test_infinite_prompts_are_followed_closely(sigma: list[float], counts: list[
         assert risk <= float(risk_bound(flow, pieces[-1]).upper()) <= risk + 0.03
         widths.append(float(sizes(pieces[-1]).max()))
     assert widths[1] < widths[0] / 8 < 1e-2
+
+
+# Towards the valley of Bayes points, across which it contracts, and a while along it.
+VALLEY = [1.5, 2.0], [1, 1], [0.5, 0.3, 1.2]
+
+
+@pytest.mark.parametrize("follows", [-2.0, -0.3, 0.0, 0.4])
+def test_any_line_may_be_looked_along(follows: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a start known up to a few hundredths: flows from its corners stay inside."""
+
+    def line(jet: Jet, size: int) -> arb_mat:
+        return arb_mat([[arb(follows) if j == 2 and i < 2 else arb(0) for j in range(size)] for i in range(size)])
+
+    monkeypatch.setattr(length_tube, "_line", line)
+    assert _inside_from_corners()
+
+
+def test_distances_are_seen_from_the_line_that_fast_ones_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That makes the tube thinner."""
+    thin = _width()
+    assert _inside_from_corners()
+    monkeypatch.setattr(length_tube, "_line", lambda jet, size: arb_mat(size, size))
+    assert thin < 0.9 * _width()
+
+
+def _tube() -> list[Piece]:
+    with working_precision(BITS):
+        flow = flow_of(*VALLEY, None)
+        wide = replace(flow, start=[x + arb(0, "0.04") for x in flow.start])
+        return list(follow(wide, equal(fmpq(1), 40)))
+
+
+def _width() -> float:
+    *_, last = _tube()
+    assert last.is_proved
+    return float(max(sizes(last)))
+
+
+def _inside_from_corners() -> bool:
+    sigma, counts, start = VALLEY
+    s, n, pieces = np.array(sigma), np.array(counts), _tube()
+
+    def slope(point: Array) -> Array:
+        error = (point[-1] * s * point[:-1] - 1) * s**2
+        return np.append(point[-1] * error, n @ (point[:-1] * error))
+
+    for corner in product((-0.04, 0.04), repeat=3):
+        point = np.array(start) + corner
+        for piece in pieces:
+            points = [point]
+            for _ in range(8):
+                points.append(point := moved(slope, point, 1 / 320))
+            if not inside(piece, points, 1e-9):
+                return False
+    return True
 
 
 class _Linear(Flow):
