@@ -97,7 +97,9 @@ def _exactly(value: arb) -> fmpq:
 
 
 def decimal_exponent(value: fmpq) -> int:
-    """e with 10^e <= value < 10^(e+1), value > 0."""
+    """e with 10^e <= value < 10^(e+1). Raises ValueError for a value <= 0, which has none."""
+    if value <= 0:
+        raise ValueError(f"{value} is not positive")
     exponent = len(str(value.p)) - len(str(value.q))
     while fmpq(10) ** exponent > value:
         exponent -= 1

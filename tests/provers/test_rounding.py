@@ -119,6 +119,8 @@ def test_the_last_place_counts_from_the_first_digit() -> None:
     assert last_place(fmpq(1, 3), 2) == fmpq(1, 100)
     assert last_place(fmpq(0), 5) == 1
     assert round_down(fmpq(0), 5) == 0
+    with pytest.raises(ValueError, match="-2 is not positive"):
+        round_down(fmpq(-2), 5)
 
 
 @given(st.fractions(), st.sampled_from([fmpq(1), fmpq(1, 1000), fmpq(100)]))
