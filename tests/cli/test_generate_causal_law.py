@@ -73,5 +73,5 @@ def test_bad_input(inputs: dict[str, Any], words: str, tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 def test_what_is_too_extreme_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotProvedError, match="expected numbers that are less extreme"):
+    with pytest.raises(NotProvedError, match="expected a larger eta, or a smaller beta"):
         certattn.generate("causal-law", tmp_path / "law.yaml", beta=1000, lambda_=1, etas=[1], moments=0)

@@ -182,7 +182,8 @@ def _search(numbers: LawNumbers[arb], eta: fmpq) -> Point:
     found = _followed(numbers, _start(numbers, wanted), wanted)
     if found is None:
         raise NotProvedError(
-            f"the search for the transform at {describe(eta)} found no solution; expected numbers that are less extreme"
+            f"the search for the transform at {describe(eta)} found no solution; "
+            "expected a larger eta, or a smaller beta"
         )
     return found
 

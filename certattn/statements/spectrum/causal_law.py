@@ -21,7 +21,7 @@ _SENTENCES = {
     "turn": "u < 1",
     "level": "k > alpha^2",
     "cubic": "R > 0 on [u, 1]",
-    "transform": "|s(eta) - value| <= radius",
+    "transform": "a bound of |s(eta) - value| <= radius",
 }
 
 
@@ -39,16 +39,20 @@ def statement(stated: StatedOfLaw) -> Statement:
 
 
 def _law(law: SpectralLaw) -> str:
-    """The law, every number in it."""
+    """The law, every number in it; of softmax where beta is given, as another alpha^2 is not its own."""
     size = f"lambda = d_qk/d = {describe(law.lambda_)}"
     if law.beta is not None:
+        whose = "softmax attention under a causal mask"
         numbers = f"beta = {describe(law.beta)}, {size}, alpha^2 = e^(beta^2) - 1 - beta^2"
+        matrix = "(i A_ij - 1)/sqrt(d), j <= i"
     else:
         assert law.alpha2 is not None
+        whose = "the linear model under a causal mask"
         numbers = f"alpha^2 = {describe(law.alpha2)}, beta^2 = {describe(law.beta2)}, {size}"
+        matrix = "(alpha Z_ij + beta S_ij)/sqrt(d), j <= i, Z and S = QK'/sqrt(d_qk) with Z, Q and K standard normal"
     return (
-        f"the law mu of softmax attention under a causal mask at {numbers}, the limit law of the singular values of "
-        "the matrix (i A_ij - 1)/sqrt(d), j <= i, with m_2n = int x^2n mu(dx) and s(eta) = int mu(dx)/(x^2 + eta)"
+        f"the law mu of {whose} at {numbers}, the limit law of the singular values of the matrix {matrix}, with "
+        "m_2n = int x^2n mu(dx) and s(eta) = int mu(dx)/(x^2 + eta)"
     )
 
 

@@ -65,8 +65,9 @@ def _events(drawn: Values) -> Iterator[tuple[str, str]]:
     """What is stated of A, in words and LaTeX."""
     if SECOND in drawn:
         most = describe(drawn[SECOND][POSITIVE])
-        words = f"sigma_2(A) <= {most} and sigma_1(A)^2 <= 1 + {most}^2 for the two largest singular values of A"
-        yield words, rf"\sigma_2(A) \le {most},\quad \sigma_1(A)^2 \le 1 + {most}^2"
+        # The square is that of the whole number, which may be a fraction.
+        words = f"sigma_2(A) <= {most} and sigma_1(A)^2 <= 1 + ({most})^2 for the two largest singular values of A"
+        yield words, rf"\sigma_2(A) \le {most},\quad \sigma_1(A)^2 \le 1 + ({most})^2"
     if STABLE_RANK in drawn:
         most = describe(drawn[STABLE_RANK][MOST])
         yield (

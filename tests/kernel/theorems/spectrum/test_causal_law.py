@@ -34,6 +34,9 @@ def test_the_statement_says_every_number(tmp_path: Path) -> None:
         assert piece in report.statement, report.statement
     said = check(next(cases.GIVEN.cases()).text, tmp_path).statement
     assert "alpha^2 = 1/3, beta^2 = 2/3, lambda = d_qk/d = 0.5, the limit law" in said
+    # Of softmax it would be false: its alpha^2 is another one.
+    assert "the linear model under" in said
+    assert "softmax" not in said
 
 
 def stated(folder: Path, eta: str, **law: str) -> float:

@@ -40,7 +40,7 @@ def test_the_statements_say_every_number(tmp_path: Path) -> None:
         ("d = 1000", "lambda = 1)", "beta = 0.5", "E W_2^2 <= 0.000151 and E W_2 <= 0.0123", "and of T Pi, E W_2^2"),
         (
             "and Pi = I - 11'/d: except with a probability of at most 0.01, all at once",
-            "sigma_2(A) <= 0.1677 and sigma_1(A)^2 <= 1 + 0.1677^2 for the two largest singular values of A",
+            "sigma_2(A) <= 0.1677 and sigma_1(A)^2 <= 1 + (0.1677)^2 for the two largest singular values of A",
             "the stable rank |A|_F^2/sigma_1(A)^2 of A is at most 1.465",
             "the mean over the rows of A of their entropies, in nats, is at least 6.744",
             "the mean over the rows of A of the largest weight is at most 0.03828",
