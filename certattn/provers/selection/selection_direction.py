@@ -711,6 +711,9 @@ class Search:
         early = k < _PATIENCE * max(since, _EARLIEST)
         if k >= last or early or heavy in self._hoped or self.indices not in (None, heavy):
             return
+        # So many steps take less time in leaps than one by one in doubles, to see where they end.
+        if last > MOST_STEPS:
+            return
         if not self._is_large and self._at_last(last) != heavy:
             self._hoped.add(heavy)
             return

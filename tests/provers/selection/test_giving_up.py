@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from certattn.kernel.errors import NotProvedError
-from certattn.provers.selection.selection_direction import generate
+from certattn.provers.selection.selection_direction import Search, generate
 
 MOST = 100_000
 # From (0, 0) descent selects token 1, whose neighbour 0 has a larger score.
@@ -61,3 +61,11 @@ def test_a_search_that_may_succeed_goes_on(tmp_path: Path) -> None:
     short = {**given, "descent": {"rule": "gradient", "step": "1/10"}}
     made = generate(tmp_path / "direction.yaml", given=short, most_steps=MOST)
     assert 1024 < int(str(made.plain["witness"]["steps"])) <= MOST
+
+
+def test_millions_of_steps_are_not_taken_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they end in doubles is not asked, as leaps are there sooner."""
+    monkeypatch.setattr(Search, "_at_last", lambda *_: pytest.fail("steps one by one"))
+    given = {**RESTING, "keys": [[["-1/10", 1], [1, 0], [0, 0]]], "scores": [[1, "9/10", "9/10"]], "start": [0, "-3/2"]}
+    made = generate(tmp_path / "direction.yaml", given=given, theorem="tube", most_steps=30_000_000, angles=[10**9])
+    assert 10**7 < int(str(made.plain["witness"]["steps"])) < 2 * 10**7
