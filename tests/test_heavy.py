@@ -46,7 +46,6 @@ def test_one_in_twenty_is_drawn_and_others_with_another_seed(pytestconfig: pytes
     assert len(one & other) < 30
 
 
-@pytest.mark.heavy
 def test_more_are_drawn_where_that_is_asked_for_and_every_page(pytestconfig: pytest.Config) -> None:
     conftest: Any = pytestconfig.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
     assert 900 < sum(conftest.is_drawn("one", f"test {n}", 4) for n in range(4000)) < 1100

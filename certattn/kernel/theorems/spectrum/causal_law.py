@@ -1,11 +1,12 @@
 """Theorem `causal-law`: the limit law of the singular values of softmax attention under a causal mask, random weights.
 
 d tokens, d_qk = lambda d, queries and keys of independent N(0, 1) entries; query i gives its weights A_ij to the first
-i tokens. mu is the limit law of the singular values of the matrix with the entries
+i tokens. For alpha^2 = e^(beta^2) - 1 - beta^2 mu is the limit law of the singular values of the matrix with entries
 
     (i A_ij - 1)/sqrt(d)    for j <= i,    0 for j > i:
 
-what a weight is over that of equal weights, less 1. alpha^2 = e^(beta^2) - 1 - beta^2, unless it is stated. By
+what a weight is over that of equal weights, less 1; where another alpha^2 is stated, it is that of the linear model
+(alpha Z_ij + beta S_ij)/sqrt(d), j <= i, alone. That it is the limit is proved on the page, by no obligation. By
 s(eta) = int mu(dx)/(x^2 + eta) for eta > 0 mu is determined, and s by the two equations of `causal_formulas`. A
 certificate asserts
 
